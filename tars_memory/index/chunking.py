@@ -18,13 +18,13 @@ import re
 from bisect import bisect_left
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote
 
 from tars_memory.disk import blake2b
 from tars_memory.index.fulltext import clean
 from tars_memory.index.properties import of_note
 from tars_memory.index.schema import ALWAYS
 from tars_memory.index.schema import CHUNKER as CHUNKER
+from tars_memory.vault.links import targets
 from tars_memory.vault.markdown import frontmatter
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import Document
@@ -32,7 +32,7 @@ from tars_memory.vault.markdown.frontmatter import MAX_CHARACTERS
 from tars_memory.vault.markdown.lines import FENCE, TITLE, may_end, note_end, windows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tars_memory.vault.model import Line
 
@@ -50,10 +50,6 @@ SEPARATOR = " › "
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？])")
 _DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
-_LINK = re.compile(
-    r"\[\[([^\[\]|#^\n]{1,500})(?:[|#^][^\[\]\n]{0,1000})?\]\]"
-    r"|\]\(<?((?:[^)<>\s\]]|\](?!\()){1,2000}+)>?(?:[ \t]+\"[^\"\n]{0,1000}\")?\)"
-)
 
 
 class Chunk:
@@ -131,7 +127,7 @@ def parse(
     note.day, note.day_source = _day(stem, properties, day, modified)
     note.about = _about(path, stem, note, properties)
     note.lines = len(lines)
-    note.links = tuple(dict.fromkeys(clean(target) for line in _linking(lines) for target in _targets(line)))
+    note.links = tuple(dict.fromkeys(clean(target) for target in targets(lines)))
     note.properties = of_note(properties, lines)
     if skeleton is not None:
         units = list(filled(units, skeleton))
@@ -145,29 +141,6 @@ def parse(
 def embedded_text(head: str, text: str) -> str:
     """What the model sees: the head on a line of its own, then the chunk's lines without machinery and bold marks."""
     return head + "\n" + grammar.plain(text)
-
-
-def _linking(lines: Iterable[str]) -> Iterator[str]:
-    """The lines that may hold links, without what is code: an example of a link leads nowhere."""
-    fence = ""
-    for line in lines:
-        if "```" in line or "~~~" in line:
-            mark = line.lstrip("> \t")[:3]
-            if mark in ("```", "~~~") and fence in ("", mark):
-                fence = "" if fence else mark
-                continue
-        if not fence and ("](" in line or "[[" in line):
-            yield grammar.CODE.sub("", line) if "`" in line else line
-
-
-def _targets(line: str) -> Iterator[str]:
-    """Where the links of a line lead: wiki links, and Markdown's to files of the vault."""
-    for match in _LINK.finditer(line):
-        wiki, address = match.groups()
-        if wiki:
-            yield wiki.strip()
-        elif "://" not in address and not address.startswith(("#", "mailto:")):
-            yield unquote(address.partition("#")[0])
 
 
 def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

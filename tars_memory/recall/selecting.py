@@ -10,22 +10,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from tars_memory.errors import UsageError
 from tars_memory.index.naming import folded, spaced
 from tars_memory.language.words import unspaced_runs
+from tars_memory.vault.links import targets_in
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.lines import CODE, TAG, heading_of, passages, says_who
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from tars_memory.index.reader import IndexReader
     from tars_memory.vault.model import Entry
-
-
-_TARGET = re.compile(r"\[\[([^\[\]|#^\n]{1,500})|\]\(<?([^)<>\s#]{1,2000})")
 
 
 class Names:
@@ -44,7 +41,7 @@ class Names:
 
     def held_in(self, text: str) -> bool:
         """Whether it does."""
-        if self._targets and "[" in text and any(target in self._targets for target in targets_in(text)):
+        if self._targets and "[" in text and any(target.casefold() in self._targets for target in targets_in(text)):
             return True
         if self._pattern is None:
             return False
@@ -224,15 +221,6 @@ def bare(text: str, option: str) -> str:
         raise UsageError(f"{option} {text!r} names nothing", f"write it like {option} Anna" if option == "--about" else
                          "write it like --topic work, or --topic work/plans")  # fmt: skip
     return name
-
-
-def targets_in(text: str) -> Iterator[str]:
-    """Where the links of a text lead, as written, folded."""
-    for wiki, address in _TARGET.findall(text):
-        if wiki:
-            yield wiki.strip().casefold()
-        elif address:
-            yield unquote(address).casefold()
 
 
 def _whole(name: str) -> str:

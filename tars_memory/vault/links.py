@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from tars_memory.errors import TarsError
 from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import plain_heading
 
 if TYPE_CHECKING:
@@ -41,6 +42,13 @@ _HTML = r"""<[A-Za-z][^<>]*?\s(?:src|href)\s*=\s*["']([^"'<>\r\n]+)["']"""
 _ELSEWHERE = r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?|$"
 """What a markdown link begins with that leads out of the vault, or into the note itself."""
 _STORED = r'"(?:file|path)"\s*:\s*"((?:[^"\\\r\n]|\\.)+)"'
+
+
+_TARGET = re.compile(
+    r"\[\[([^\[\]|#^\n]{1,500})(?:[|#^][^\[\]\n]{0,1000})?\]\]"
+    r"|\]\(<?((?:[^)<>\s\]]|\](?!\()){1,2000}+)>?(?:[ \t]+\"[^\"\n]{0,1000}\")?\)"
+)
+"""What leads to another file, at a glance: bounded, for whoever reads every line of a vault."""
 
 
 class Outlink(NamedTuple):
@@ -221,6 +229,31 @@ def outlinks(text: str) -> Iterator[Outlink]:
     if "<" in text:
         for found in re.finditer(_HTML, text, re.IGNORECASE):
             yield from _markdown(found[1], "src" in found[0])
+
+
+def targets(lines: Iterable[str]) -> Iterator[str]:
+    """Where the links of some lines lead, as written: wiki links, and Markdown's to files of the vault.
+
+    What is code counts for nothing: an example of a link leads nowhere.
+    """
+    fence = ""
+    for line in lines:
+        if "```" in line or "~~~" in line:
+            mark = line.lstrip("> \t")[:3]
+            if mark in ("```", "~~~") and fence in ("", mark):
+                fence = "" if fence else mark
+                continue
+        if not fence and ("](" in line or "[[" in line):
+            yield from targets_in(grammar.CODE.sub("", line) if "`" in line else line)
+
+
+def targets_in(text: str) -> Iterator[str]:
+    """The same of a text, code too."""
+    for wiki, address in _TARGET.findall(text):
+        if wiki:
+            yield wiki.strip()
+        elif "://" not in address and not address.startswith(("#", "mailto:")):
+            yield unquote(address.partition("#")[0])
 
 
 def stored_links(text: str) -> Iterator[Outlink]:
