@@ -163,6 +163,7 @@ BY_NAME = [
 """What a manifest tells, settings that are read by a job's name, and what is shipped for other programs."""
 
 
+@pytest.mark.prove  # and in make check: three seconds
 def test_nothing_is_unused() -> None:
     """A function, class, attribute or constant that only tests use is unused as well."""
     from vulture import Vulture

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import script
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from index.unprivileged import unwritable
@@ -589,15 +590,16 @@ for edit in held.{action}:
 @pytest.mark.parametrize(
     "action", ["install('claude', ['/opt/tools/bin/tars-memory'], '', server=False)", "uninstall('claude')"]
 )
-def test_a_kill_at_any_step_loses_nothing(home: Path, action: str, data: bytes | None) -> None:
+def test_a_kill_at_any_step_loses_nothing(home: Path, tmp_path: Path, action: str, data: bytes | None) -> None:
     (path,) = settle(home, "claude", data)
     held = on(home)
     for step in range(1, 60):
         if action.startswith("un"):
             install(held, "claude")
         installed = path.read_bytes() if path.exists() else None
-        code = KILLED.format(home=str(home), step=step, action=action)
-        done = subprocess.run([sys.executable, "-c", code], check=False, env={**os.environ, "HOME": str(home)})
+        code = tmp_path / "killed.py"
+        code.write_text(KILLED.format(home=str(home), step=step, action=action))
+        done = subprocess.run(script(str(code)), check=False, env={**os.environ, "HOME": str(home)})
         now = path.read_bytes() if path.exists() else None
         if action.startswith("un"):
             assert now in (installed, data)

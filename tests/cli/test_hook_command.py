@@ -16,6 +16,7 @@ from typing import Any
 
 import conversations as logs
 import pytest
+from forked import script
 from terminal import environment, on_a_terminal, program, started
 
 from tars_memory.doors.cli import background
@@ -225,7 +226,15 @@ def test_a_wrong_option_is_said_and_does_not_refuse_the_prompt(agent: Agent) -> 
 
 
 def test_an_agent_that_never_closes_the_pipe_is_not_kept_waiting(agent: Agent) -> None:
-    waiting = subprocess.Popen(program("hook"), env=agent.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    quick = agent.folder / "quick.py"
+    quick.write_text(
+        "from tars_memory.settings import HookOptions\n"
+        "from tars_memory.__main__ import main\n"
+        "HookOptions.timeout = 0.5  # of five seconds: no setting is read before the event\n"
+        "main()\n"
+    )
+    words = script(str(quick), "hook")
+    waiting = subprocess.Popen(words, env=agent.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert waiting.wait(WAIT) == 0
     assert waiting.stdout is not None and waiting.stdout.read() == b""
     assert waiting.stdin is not None

@@ -219,15 +219,16 @@ from tars_memory.settings import LlmOptions
 model = ProviderModel("openai/scripted", LlmOptions(endpoint=sys.argv[1], timeout=float(sys.argv[2])))
 model.prices()
 print(model._process._child.pid, flush=True)
-try:
-    print(model.complete(llm.Prompt("extract", "rules", "material", {"type": "object"}, 64)).text, flush=True)
-except Exception as error:
-    print(error, flush=True)
+for _ in range(int(sys.argv[3])):
+    try:
+        print(model.complete(llm.Prompt("extract", "rules", "material", {"type": "object"}, 64)).text, flush=True)
+    except Exception as error:
+        print(error, flush=True)
 """
 
 
-def asking(server: Loopback, timeout: float, **more: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", ASKS, server.url, str(timeout)]
+def asking(server: Loopback, timeout: float, times: int = 1, **more: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", ASKS, server.url, str(timeout), str(times)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
@@ -256,19 +257,6 @@ def test_a_program_that_was_left_hanging_exits_cleanly(server: Loopback) -> None
     assert gone(pid)
 
 
-def test_a_killed_program_leaves_no_process_behind(server: Loopback) -> None:
-    server.says([drip])
-    program = asking(server, 300)
-    assert program.stdout is not None
-    pid = int(program.stdout.readline())
-    while not server.requests:
-        time.sleep(0.05)
-    program.kill()
-    program.wait()
-    program.communicate()
-    assert gone(pid)
-
-
 WATCH = """
 import sys
 def watch(event, args, out=open({log!r}, "a", buffering=1)):
@@ -281,21 +269,31 @@ sys.addaudithook(watch)
 """
 
 
-def test_nothing_but_the_endpoint_is_spoken_to_and_no_env_file_is_read(server: Loopback, tmp_path: Path) -> None:
+def test_as_it_is_started_it_speaks_to_the_endpoint_alone_and_ends_with_the_program_that_is_killed(
+    server: Loopback, tmp_path: Path
+) -> None:
+    """And no ``.env`` is read, nothing is written."""
     log = tmp_path / "log"
     (tmp_path / "hook").mkdir()
     (tmp_path / "hook" / "sitecustomize.py").write_text(WATCH.format(log=str(log)))
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / ".env").write_text("OPENAI_API_KEY=sk-of-a-stranger\nLITELLM_LOG=DEBUG\n")
     (tmp_path / "here" / "litellm.py").write_text("raise SystemExit('a stranger was imported')")
-    server.says([good(ANSWER)])
+    server.says([good(ANSWER), drip])
     (tmp_path / "tmp").mkdir()
     places = {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path / "hook"), "TMPDIR": str(tmp_path / "tmp")}
     env = {**os.environ, **places}
     env = {name: value for name, value in env.items() if "proxy" not in name.lower()}
-    program = asking(server, 300, cwd=tmp_path / "here", env=env)
-    out, err = program.communicate(timeout=120)
-    assert (out.split("\n")[1], err) == (ANSWER, "")
+    program = asking(server, 300, times=2, cwd=tmp_path / "here", env=env)
+    assert program.stdout is not None
+    pid = int(program.stdout.readline())
+    assert program.stdout.readline() == f"{ANSWER}\n"
+    while len(server.requests) < 2:
+        time.sleep(0.05)
+    program.kill()
+    program.wait()
+    assert program.communicate() == ("", "")
+    assert gone(pid)
     seen = log.read_text().split("\n")
     spoken = {line for line in seen if line.startswith("socket")}
     port = int(server.url.rpartition(":")[2].split("/")[0])
@@ -340,18 +338,11 @@ def test_without_a_key_it_says_which_variable_to_set(name: str, variable: str) -
 
 
 def test_a_key_under_another_name_of_the_provider_is_left_to_the_provider() -> None:
-    process = """
-import sys
-sys.argv = ["x"]
-from tars_memory.curation.models import provider
-import os
-os.environ.update(provider.ENVIRONMENT)
-for key in ("", "abc"):
-    os.environ["TOGETHER_API_KEY"] = key
-    print(provider.Provider({"model": "together_ai/x", "endpoint": "", "key": ""}).missing)
-"""
-    done = subprocess.run([sys.executable, "-c", process], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[-3:-1] == ["['TOGETHERAI_API_KEY']", "[]"]
+    for key, missing in (("", ["TOGETHERAI_API_KEY"]), ("abc", [])):
+        model = ProviderModel("together_ai/x", LlmOptions(), {**os.environ, "TOGETHER_API_KEY": key})
+        model.prices()
+        assert model._missing == missing
+        model.close()
 
 
 def test_a_key_is_never_part_of_a_message(server: Loopback) -> None:

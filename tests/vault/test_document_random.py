@@ -102,7 +102,7 @@ def run(seed: int, count: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_an_edit_changes_only_its_own_span(seed: int) -> None:
-    run(seed, 250)
+    run(seed, 100)
 
 
 @pytest.mark.prove

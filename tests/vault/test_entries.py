@@ -208,7 +208,7 @@ def forge(seed: int, count: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_text_forges_structure(seed: int) -> None:
-    forge(seed, 200)
+    forge(seed, 80)
 
 
 @pytest.mark.prove
