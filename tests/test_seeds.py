@@ -34,7 +34,7 @@ SEEDS: dict[str, dict[str, str]] = {
         "Procedural.md": "- answer briefly\n",
         "Pinned.md": "- the release is on Friday\n",
         "2026-11-20.md": "# 2026-11-20\n\n- 09:00 [cli] session saved — a walk\n"
-        "- 09:05 [cli] [extracted] Ida has a boat\n"
+        "- 09:05 [cli] [extracted] Ida has a boat\n09:05 [telegram] [extracted] Ida keeps bees\n"
         "- 09:06 tool:search — wind\n- 09:07 correction: metric\n",
         "2026-11-19.md": "# 2026-11-19\n\n"
         "10:00 [extracted] Ida rows on Sundays\n10:01 [web] [extracted] Ida owns a kite\n",
@@ -129,26 +129,57 @@ def test_tars_lines_and_feedback_are_candidates_and_corrections(tmp_path: Path) 
     made(root)
     with opened(root, interactive=True, actor="person") as memory:
         waiting = {each.text: each for each in memory.review().waiting(limit=50).proposals for each in each.each}
-        assert set(waiting) == {
-            *("Ida has a boat", "Ida rows on Sundays", "Ida owns a kite", "Always answer in metric units"),
-        }
+        drawn = {"Ida has a boat", "Ida keeps bees", "Ida rows on Sundays", "Ida owns a kite"}
+        assert set(waiting) == drawn | {"Always answer in metric units"}
         rule = waiting["Always answer in metric units"]
         assert rule.target == "Procedural.md"
         assert rule.quote == "always answer in metric units (asked: how warm is it; answered: 68 °F)"
-        memory.review().decide([rule.id, waiting["Ida has a boat"].id], [waiting["Ida rows on Sundays"].id])
+        memory.review().decide(
+            [rule.id, waiting["Ida has a boat"].id],
+            [waiting[each].id for each in ("Ida rows on Sundays", "Ida keeps bees")],
+        )
         assert "- [promoted] note: always answer in metric units ^f-" in (root / "corrections.md").read_text()
-        assert "\n- 09:05 [cli] [promoted] Ida has a boat ^d-" in (root / "2026-11-20.md").read_text()
+        first, second = (root / "2026-11-20.md").read_text().splitlines()[3:5]
+        assert first.startswith("- 09:05 [cli] [promoted] Ida has a boat ^d-")
+        assert second.startswith("09:05 [telegram] [rejected] Ida keeps bees ^d-")
         assert (
             (root / "2026-11-19.md").read_text().startswith("# 2026-11-19\n\n10:00 [rejected] Ida rows on Sundays ^d-")
         )
         left = [each.text for each in memory.review().waiting(limit=50).proposals]
         assert left == ["Ida owns a kite"]
         told = memory.context("what does Ida own and row", days=3).text
-        assert "Ida owns a kite" in told and "rows" not in told
+        assert "Ida owns a kite" in told and "rows" not in told and "bees" not in told
         kite = memory.why("Ida owns a kite")
         assert (kite.path, kite.line) == ("2026-11-19.md", 4)
         memory.undo()
     assert tree(root) == {path: text.encode() for path, text in SEEDS["tars"].items()}
+
+
+def test_lines_stand_where_the_program_that_made_the_vault_writes_them(tmp_path: Path) -> None:
+    """Bare bullets at the end for tars, in a day that begins with its date; istota's days are bare bullets, too."""
+    root = tmp_path / "vault"
+    planted(root, {**SEEDS["tars"], "Memory.md": "- Ida prefers oolong\n"})
+    made(root)
+    with opened(root, interactive=True, actor="person") as memory:
+        memory.log("met Ruth")
+        memory.log("left")
+        memory.remember("Ruth has a dog")
+        (boat,) = [each for each in memory.review().waiting(limit=50).proposals if "boat" in each.text]
+        assert boat.section == ""
+        memory.review().decide([boat.id], [])
+        assert (root / "2026-11-21.md").read_text() == "# 2026-11-21\n\n- 14:30 met Ruth\n- 14:30 left\n"
+        lines = (root / "Memory.md").read_text().splitlines()
+        assert lines[:2] == ["- Ida prefers oolong", "- Ruth has a dog"] and lines[2].startswith("- Ida has a boat ([[")
+        (root / "Memory.md").write_text("## People\n\n- Anna\n")
+        assert memory.remember("Bo is tall").line == 1
+        assert (root / "Memory.md").read_text() == "- Bo is tall\n## People\n\n- Anna\n"
+    root = tmp_path / "istota"
+    day = "- rigged (2026-11-21, ref:4)\n\n## Later\n\n- tea\n"
+    planted(root, {**SEEDS["istota"], "memories/2026-11-21.md": day})
+    made(root)
+    with opened(root) as memory:
+        assert memory.log("met Ruth").line == 2
+        assert memory.remember("Ruth has a dog").line == 6
 
 
 def test_obsidian_wins_over_the_program_that_made_the_vault(tmp_path: Path) -> None:

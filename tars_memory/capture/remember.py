@@ -44,7 +44,8 @@ def remember(
     text, section, tags = ctx.masked(text), section and ctx.masked(section), [ctx.masked(tag) for tag in tags]
     words = entries.tagged(entries.neutralise(text), map(entries.tag, tags))
     ctx.notices += doubts(words, ctx.now.date())
-    title = entries.heading(section if section is not None else ctx.layout.notes_section)
+    usual = ctx.layout.notes_section
+    title = entries.heading(usual if section is None else section) if usual or section is not None else ""
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
     moment = entries.instant(words) if entries.is_decision(path, title) else ""
     if entries.is_decision(path, title):
@@ -102,7 +103,7 @@ def log(ctx: Caller, text: str) -> Receipt:
     text = ctx.masked(text)
     words = entries.neutralise(text)
     ctx.notices += doubts(words, ctx.now.date())
-    title = entries.heading(ctx.layout.log_heading)
+    title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)
     with ctx.writing("log", {"text": text}) as session:
         if ctx.layout.problem:  # with Obsidian's setting; the words can wait until it is mended
             raise UnwritableError(ctx.layout.problem.message, ctx.layout.problem.hint)

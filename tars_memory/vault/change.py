@@ -49,7 +49,8 @@ class Change(NamedTuple):
 
     Attributes:
         op: one of :data:`OPS`.
-        section: heading under which to append, or which to add or remove; of a fact its subject.
+        section: heading under which to append (empty: before all of them but the note's title), or which to add or
+            remove; of a fact its subject.
         text: the new words; of ``add_section`` those of a line below it, if there is to be one; of a fact with its
             dates; of ``create`` all of the new note but its properties.
         replaces: the entry's own lines as they stood (:attr:`Entry.raw`), for ``replace``, ``remove`` and ``mark``; for
@@ -208,7 +209,7 @@ def _wanted(change: Change) -> Wanted | None:
         return None
     try:
         link = ("", "") if change.op in ("remove", "mark") else _provenance(change)
-        return Wanted(link, heading(change.section) if change.op == "append" else "")
+        return Wanted(link, _heading(change) if change.op == "append" else "")
     except (_RejectedError, TarsError, UnicodeError):
         return None
 
@@ -277,11 +278,16 @@ def landing(note: Note, outcome: Outcome, near: int = 0) -> tuple[int, str]:
 
 def _append(note: Note, change: Change) -> _Done:
     words = words_of(change)
-    title = heading(change.section)
+    title = _heading(change)
     if why := _there(note, change, words):
         raise _NothingError(why, words)
     splices = edits.insert_bullet(note.data, _rendered(change, words), section=title)
     return _Done(splices if change.typed else _checked(note, splices, gone=(), come=(words,)), words)
+
+
+def _heading(change: Change) -> str:
+    """The heading to append under; empty for the place before all of them."""
+    return heading(change.section) if change.section else ""
 
 
 def _there(note: Note, change: Change, words: str) -> str:
@@ -703,7 +709,7 @@ class _Plan:
                 return self._nothing(change, f"{note.path} line {line_number} says exactly this", words)
         rendered = _rendered(change, words)
         line = rendered.encode("utf-8", "surrogateescape")
-        section = note.document.find_section(said.section)
+        section = note.document.place(said.section)
         if section is None:
             title = plain_heading(said.section)
             chain = self._fresh.get(title) or self._founded(title, said.section, rendered, line)

@@ -43,12 +43,18 @@ _Files = dict[str, dict[str, Any] | SettingsError]
 """By path what a settings file of Obsidian says, or why it can't be read."""
 
 LIKE: dict[str, dict[str, str]] = {
-    "tars": {"loaded": "User.md, Pinned.md"},
+    "tars": {
+        "loaded": "User.md, Pinned.md",
+        "log_heading": "",
+        "notes_section": "",
+        "daily_title": "# {{date:YYYY-MM-DD}}\n\n",
+    },
     "starpod": {
         "memory": "MEMORY.md",
         "daily_folder": "memory",
         "sessions_folder": "memory/sessions",
         "loaded": "SOUL.md, USER.md",
+        "daily_title": "# Daily Log — {{date:YYYY-MM-DD}}\n\n",
         "projects": "users",
         "days": "3",
     },
@@ -57,6 +63,7 @@ LIKE: dict[str, dict[str, str]] = {
         "project_memory": "CHANNEL.md",
         "daily_folder": "memories",
         "loaded": "",
+        "log_heading": "",
         "projects": "Channels",
         "days": "3",
     },
@@ -141,8 +148,8 @@ class Layout:
         sessions: folder of the episodic tier.
         agents: folder in which each agent has a folder of notes of its own.
         archive: folder that old daily notes and sessions move to, under the same path as before.
-        log_heading: heading of a daily note under which ``log`` writes.
-        notes_section: heading under which ``remember`` writes if told none.
+        log_heading: heading of a daily note under which ``log`` writes; empty for none.
+        notes_section: heading under which ``remember`` writes if told none; empty for none.
         daily_folder: folder of the daily notes; empty for the vault's root.
         daily_format: their name in a Moment format, without ``.md``; may hold folders.
         daily_template_path: the note that a new daily note starts from, or None.
@@ -211,8 +218,12 @@ class Layout:
             for name in ("corrections", "rewards", "facts", "review", "agents", "sessions"):
                 setattr(self, name, f"{self.projects}/{scope}/{getattr(self, name)}")
         self.archive = ARCHIVE
-        self.log_heading = options.log_heading
-        self.notes_section = options.notes_section
+        self.log_heading, self.notes_section = options.log_heading, options.notes_section
+        if options.log_heading == LayoutOptions.log_heading:
+            self.log_heading = like.get("log_heading", options.log_heading)
+        if options.notes_section == LayoutOptions.notes_section:
+            self.notes_section = like.get("notes_section", options.notes_section)
+        self._daily_title = like.get("daily_title", "")
         self.date_format = said.get("date_format") or DAILY_FORMAT
         self.time_format = said.get("time_format") or "HH:mm"
         source = said.get("source", OBSIDIAN_DAILY)
@@ -273,6 +284,11 @@ class Layout:
     def loaded(self) -> list[str]:
         """Further notes that ``context`` always loads; they are the person's own, as all others are."""
         return self.loaded_of(self.scope)
+
+    @property
+    def daily_title(self) -> str:
+        """What a day's note begins with if there is no template for it, as one."""
+        return self._daily_title
 
     @property
     def days(self) -> int:

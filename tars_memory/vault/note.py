@@ -92,7 +92,7 @@ class Note:
     @cached_property
     def bullets(self) -> dict[int, Bullet]:
         """Its bullets by their lines, and the lines that are entries without being bullets."""
-        found = [*self.document.bullets, *(entries.loose(self.document) if self.timed else ())]
+        found = entries.with_loose(self.document) if self.timed else self.document.bullets
         return {bullet.line: bullet for bullet in found}
 
     @cached_property

@@ -142,7 +142,8 @@ def is_fresh(root: Path) -> bool:
 
 
 def daily_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> bytes:
-    """What a new daily note begins with: the vault's own daily template, filled; empty if it has none.
+    """What a new daily note begins with: the vault's own daily template, filled; without one the title that the program
+    has for it which made the vault, if any.
 
     Args:
         vault: where the template is.
@@ -150,6 +151,9 @@ def daily_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> b
         when: the instant that dates and times in it say.
         notices: gets a line if the template can't be read or filled.
     """
+    title = vault.layout.daily_title.encode() if not vault.layout.daily_template_path else b""
+    if title:
+        return fill(title, "", when, vault.layout)
     return _filled(vault, vault.layout.daily_template_path, path, when, notices)
 
 

@@ -169,7 +169,7 @@ class Dailies:
     def __init__(self, ctx: Caller, session: WriteSession) -> None:
         self._ctx = ctx
         self._session = session
-        self._title = heading(ctx.layout.log_heading)
+        self._title = ctx.layout.log_heading and heading(ctx.layout.log_heading)
         self._lines: dict[str, dict[str, Change]] = {}
         """By note and block id: the same words are one line."""
         self._first: dict[str, datetime] = {}

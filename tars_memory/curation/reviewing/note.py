@@ -342,7 +342,7 @@ def bullet(proposal: Proposal) -> str:
         told.append(("asked before", f"you refused “{one_line(proposal.asked_before)}”"))
     if proposal.fact:
         other = proposal.fact.instead
-        place = f"{other.target} › {plain_heading(other.section)}"
+        place = other.target + (f" › {plain_heading(other.section)}" if other.section else "")
         told.append(("or", one_line(f"m in the box keeps it as a line of {place}: {other.text}")))
     below = [_choice(proposal, each) for each in proposal.choices]  # first: what follows says that none is cut off
     below += [f"  - {key}:: {value}" for key, value in told]

@@ -487,7 +487,7 @@ def _told(proposal: Proposal) -> list[str]:
     told += [f"beside: {_related(each, proposal)}" for each in proposal.conflicts if each not in chosen]
     if proposal.fact:
         target, section, text = map(line, proposal.fact.instead)
-        told.append(f"or as a line of {target} › {section}: {text}")
+        told.append(f"or as a line of {target}{f' › {section}' if section else ''}: {text}")
     if proposal.why and proposal.why != BESIDE:
         told.append(line(proposal.why))
     if proposal.asked_before:

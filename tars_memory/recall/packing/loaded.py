@@ -143,7 +143,8 @@ class Loaded:
                 self.rules[block.start_line] = self.raw(Portion(self.path, block.start_line, [""] * _count(block)))
             yield block.start_line, block.end_line
             return
-        starts = sorted({block.start_line, *(bullet.line for bullet in bullets)})
+        apart = (number for number in range(block.start_line, block.end_line) if grammar.is_apart(self.lines[number]))
+        starts = sorted({block.start_line, *(bullet.line for bullet in bullets), *(number + 1 for number in apart)})
         for first, after in zip(starts, [*starts[1:], block.end_line + 1], strict=True):
             last = after - 1
             while last > first and not self.lines[last - 1].strip():

@@ -200,6 +200,19 @@ class Document:
                 return next((section for section in fits if section.level == 2), fits[0])
         return None
 
+    @property
+    def top(self) -> Section:
+        """What stands under no heading, or, if no bullet does, under the title that the note begins with."""
+        first, *others = self.sections
+        if first.level > 1:
+            return Section((), 0, self.body_line - 1, self.body_line - 1, self.body_line)
+        titled = bool(others) and others[0].level == 1 and not any(b.line <= first.end_line for b in self.bullets)
+        return others[0] if titled and not first.level else first
+
+    def place(self, title: str) -> Section | None:
+        """Where a line under this heading goes: :meth:`find_section`, or :attr:`top` for an empty one."""
+        return self.find_section(title) if title else self.top
+
     def ending(self, line: int) -> bytes:
         r"""The line ending to give to a line put next to ``line``: its own, else a neighbour's, else ``\n``."""
         for number in (*range(line, max(0, line - 3), -1), *range(line + 1, min(line + 3, len(self.lines)) + 1)):

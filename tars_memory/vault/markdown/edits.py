@@ -44,7 +44,8 @@ def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
         data: the note.
         bullet: with its list mark (``- words``), without a final line ending; further lines after ``\n`` must be
             indented so that they are its children.
-        section: plain title of the heading. A new one is of level 2.
+        section: plain title of the heading, a new one is of level 2; empty for the place before all headings but the
+            note's title.
 
     Returns:
         One splice. It is at the very end of the note whenever the section is the last one and nothing is left open.
@@ -81,7 +82,7 @@ def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list
 def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]:
     """The bullets in the best place that takes all of them."""
     document = Document(data)
-    target = document.find_section(section)
+    target = document.place(section)
     text = "\n".join(bullets)
     counts = [bullet.count("\n") + 1 for bullet in bullets]
     if target is not None:
@@ -90,7 +91,7 @@ def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]
             line = after.line_at(splice.start - first + _blank(splice))
             if _added(before, after, line, counts):
                 return [splice]
-    for number, splice in enumerate(_new_section(document, text, section)):
+    for number, splice in enumerate(_new_section(document, text, section) if section else ()):
         before, after, first = _around(document, splice, whole=not number)
         made = after.section_at(after.line_at(splice.start - first + _blank(splice)))
         if made.title == plain_heading(section) and _added(before, after, made.start_line + 1, counts, heading=True):
@@ -103,7 +104,7 @@ def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]
 
 def best_place(document: Document, bullet: str, section: str) -> Splice:
     """Where :func:`insert_bullet` tries to put a bullet first; whoever takes it looks at the outcome himself."""
-    target = document.find_section(section)
+    target = document.place(section)
     found = _new_section(document, bullet, section) if target is None else _places(document, target, bullet)
     return next(found)
 
@@ -260,8 +261,9 @@ def _at_end(document: Document, bullet: str) -> Iterator[Splice]:
 
 def _after(document: Document, line: int, bullet: list[bytes], before: bytes, after: bytes) -> Splice:
     """Right after a line, with a blank line before or after if asked for (by any line ending)."""
-    _, end, at = document.lines[line - 1]
-    nl = document.ending(line)
+    first = document.lines[0].start
+    _, end, at = document.lines[line - 1] if line else Extent(first, first - 1, first)
+    nl = document.ending(max(1, line))
     unfinished = nl if at == end else b""
     return Splice(at, at, unfinished + (nl if before else b"") + nl.join(bullet) + nl + (nl if after else b""))
 

@@ -19,7 +19,7 @@ from tars_memory.vault.markdown.visible import visible as without_unseen
 from tars_memory.vault.model import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 STATES = ("extracted", "promoted", "rejected", "expired")
@@ -340,19 +340,32 @@ def before_state(words: str) -> str:
     return found[0] if found else ""
 
 
-def loose(document: Document) -> list[Bullet]:
-    """Lines of paragraphs that are machine-extracted though they lack a list mark, as older notes of tars have them."""
+def with_loose(document: Document) -> list[Bullet]:
+    """The bullets of a note of a day, and the lines that are machine-extracted though they lack a list mark, as older
+    notes of tars have them. Right below a bullet such a line is markdown's part of it; here it ends it.
+    """
+    bullets = [*document.bullets]
     if not re.search(rb"(?m)^[ \t]*\d\d?:\d\d[ \t]+\[", document.data):
-        return []
+        return bullets
     found: list[Bullet] = []
     for block in document.blocks:
-        for number in range(block.start_line, block.end_line + 1) if block.kind == "paragraph" else ():
+        blanks = {"paragraph": "[ \t]*", "item": ""}.get(block.kind)  # in an item what is indented belongs to it
+        for number in range(block.start_line, block.end_line + 1) if blanks is not None else ():
             text = document.text(number)
-            if re.match(rf"[ \t]*{CANDIDATE}", text):
+            if re.match(rf"{blanks}{CANDIDATE}", text):
                 line = document.lines[number - 1]
                 start = line.start + len(text) - len(text.lstrip(" \t"))  # blanks are one byte each
                 found.append(Bullet(number, number, number, start, line.end, 0, True))
-    return found
+    starts = [each.line for each in found]
+    return [*(_cut(document, bullet, starts) for bullet in bullets), *found]
+
+
+def _cut(document: Document, bullet: Bullet, starts: Sequence[int]) -> Bullet:
+    """A bullet without the lines from the first on that is an entry of its own."""
+    last = next((start - 1 for start in starts if bullet.line < start <= bullet.end_line), bullet.end_line)
+    if last < bullet.own_end_line:
+        bullet = bullet._replace(own_end_line=last, end=document.lines[last - 1].end)
+    return bullet._replace(end_line=last)
 
 
 def plain(line: str) -> str:
@@ -384,7 +397,7 @@ def read(path: str, document: Document, *, timed: bool = False) -> list[Entry]:
     """
     seen: dict[str, int] = {}
     found: list[Entry] = []
-    bullets = [*document.bullets, *(loose(document) if timed else ())]
+    bullets = with_loose(document) if timed else document.bullets
     for bullet in sorted(bullets, key=lambda bullet: bullet.line):
         if not bullet.worded:
             continue

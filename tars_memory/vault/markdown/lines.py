@@ -147,7 +147,7 @@ def read(texts: Sequence[str]) -> list[Line]:
             state, inside, loose = said[1] if said else "", True, False
         elif not bare or heading:
             state, inside, loose = "", False, False
-        elif (loose or not inside) and bare[:1].isdigit():
+        elif bare[:1].isdigit() and (loose or not inside or is_apart(text)):
             said = _LOOSE.match(text) if "[" in text else None
             loose = loose or said is not None
             state, inside = said[2] if said else "", said is not None
@@ -199,7 +199,7 @@ def items(lines: Iterable[str]) -> Iterator[Item]:
             if item is not None:
                 yield item
             item = Item(len(mark[1].expandtabs(4)), number, line)
-        elif item is not None and (not line.strip() or _HEADING.match(line)):
+        elif item is not None and (not line.strip() or _HEADING.match(line) or is_apart(line)):
             yield item
             item = None
         elif item is not None:
@@ -280,8 +280,13 @@ def given_up(line: str) -> str | None:
 
 
 def is_loose(line: str) -> bool:
-    """Whether a line is a candidate that lacks a list mark (:func:`tars_memory.vault.markdown.entries.loose`)."""
+    """Whether a line is a candidate that lacks a list mark (:func:`tars_memory.vault.markdown.entries.with_loose`)."""
     return "[" in line and _LOOSE.match(line) is not None
+
+
+def is_apart(line: str) -> bool:
+    """Whether a line is such a candidate, and none of the item above it, for it isn't indented."""
+    return line[:1] not in BLANKS and is_loose(line)
 
 
 def heading_of(text: str) -> str | None:
