@@ -209,7 +209,8 @@ class Layout:
         self._sessions = _folder(sessions, "layout.sessions_folder")
         self.sessions = self._sessions
         self._playbooks = _folder(options.playbooks_folder, "layout.playbooks_folder")
-        if self._playbooks.partition("/")[0] in ("", self.projects, ARCHIVE, Layout.agents) or "/." in f"/{self._playbooks}":
+        first = self._playbooks.partition("/")[0]
+        if first in ("", self.projects, ARCHIVE, Layout.agents) or "/." in f"/{self._playbooks}":
             raise UsageError(
                 f"{options.playbooks_folder!r} (layout.playbooks_folder) is no folder for playbooks",
                 "name one of its own, that nothing else is kept in: playbooks",
