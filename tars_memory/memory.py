@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from tars_memory.jobs.growth import Growth
     from tars_memory.jobs.merge import GitReport
     from tars_memory.recall.evaluation import Evaluation
-    from tars_memory.recall.links import NamedPlace, NoteLinks
+    from tars_memory.recall.links import NamedPlace, NearNote, NoteLinks, TagCount, Tagged
     from tars_memory.recall.packing.context import Context as Packed
-    from tars_memory.recall.related import NearNote, TagCount, Tagged
     from tars_memory.recall.request import SearchRequest
     from tars_memory.recall.results import SearchResult
     from tars_memory.vault.markdown.facts import Fact
@@ -319,7 +318,7 @@ class Memory:
     def tags(self, *, project: str | None = None) -> builtins.list[TagCount]:
         """All tags with the number of their notes, nested ones counted in those above; in the order of names."""
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: recall.related.tags(reader, scope=scope))
+        return self.workspace.ask(lambda reader: recall.links.tags(reader, scope=scope))
 
     def tagged(self, tag: str, *, project: str | None = None) -> builtins.list[Tagged]:
         """The notes with a tag, or one nested below it, and the lines that bear it.
@@ -328,7 +327,7 @@ class Memory:
             NotFoundError: no note has it.
         """
         scope, whole = self.workspace.scope(project), self.workspace.whole
-        return self.workspace.ask(lambda reader: recall.related.tagged(reader, whole, tag, scope=scope))
+        return self.workspace.ask(lambda reader: recall.links.tagged(reader, whole, tag, scope=scope))
 
     def related(self, name: str, *, limit: int = 10, project: str | None = None) -> tuple[str, builtins.list[NearNote]]:
         """The path of the note of that name, and the notes near it with their reasons, best first; none if none is.
@@ -343,7 +342,7 @@ class Memory:
             UsageError: several have the name.
         """
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: recall.related.related(reader, name, scope=scope, limit=limit))
+        return self.workspace.ask(lambda reader: recall.links.related(reader, name, scope=scope, limit=limit))
 
     def sql(self, query: str, *, seconds: float = SQL_SECONDS) -> index.tables.TableQuery:
         """The rows that one SELECT finds in the tables ``notes``, ``lines``, ``entries``, ``facts``, ``links`` and

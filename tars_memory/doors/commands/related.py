@@ -9,7 +9,7 @@ from tars_memory.doors.cli.output import line, show_rows
 from tars_memory.doors.cli.parsing import call_of, command
 
 if TYPE_CHECKING:
-    from tars_memory.recall.related import Reason
+    from tars_memory.recall.links import Reason
 
 NOTHING = 1
 """The exit code where there is none."""
