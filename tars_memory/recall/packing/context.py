@@ -10,7 +10,6 @@ rest of User.md, daily notes, facts, and what else the question finds.
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import UsageError, counted
@@ -54,6 +53,7 @@ from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from datetime import date, datetime
 
     from tars_memory.recall.query import Query
     from tars_memory.recall.selecting import Selection
@@ -68,7 +68,6 @@ __all__ = ["Context", "PromptBlock", "context"]
 BUDGET = 2000
 """Tokens, if not said: 8,000 characters; Claude Code takes 10,000 from a hook."""
 MOST_DAYS = 366
-"""Daily notes, at most; and so many days back they are looked for."""
 
 AUTOMATED_SHARE = 0.2
 """Of the room for conversations that is for those in which nobody typed, as in istota; what they don't need is free."""
@@ -276,14 +275,10 @@ class _Filling(Reading):
         if days and layout.problem:
             self.notices.append(layout.problem.message)
             return
-        for back in range(days if days < 2 else MOST_DAYS):
-            day = now.date() - timedelta(days=back)
-            notes = [*self.read([self.vault.daily_path(day, scope=scope) for scope in self.scopes()])]
-            for note in notes:
+        last = [now.date()][:days] if days < 2 else self.vault.last_days(now.date(), days, self.scopes())
+        for day in last:
+            for note in self.read([self.vault.daily_path(day, scope=scope) for scope in self.scopes()]):
                 self._load("daily", note, note.units[::-1])
-            days -= bool(notes)
-            if not days:
-                break
 
     def load_facts(self, question: str, today: date, options: FactsOptions, most: int) -> None:
         """Read the facts about the user, and those that the question touches, which come first; not what has ended."""
