@@ -527,7 +527,8 @@ def _hits(table: str, terms: list[str], idfs: list[float], weights: list[float],
     a, b, c = (f"(x >> {shift} & {most})" for shift, most in zip(PACKED[1:], MOST, strict=True))
     blocks = sorted({row // BLOCK for row in among or ()})
     within = "" if among is None else " AND p.block = ANY(?::int[])"
-    these = "" if among is None else f" WHERE (x >> {PACKED[0]})::int = ANY(?::int[])"
+    # Joined, not compared with a list: once a statement is prepared, each would be compared with all of the list.
+    these = "" if among is None else f" JOIN unnest(?::int[]) m(id) ON m.id = (x >> {PACKED[0]})::int"
     sql = (
         f"SELECT (x >> {PACKED[0]})::int AS id, idf, ? * {a} + ? * {b} + ? * {c} AS f FROM"
         " (SELECT q.idf, unnest(p.packed) x FROM (SELECT unnest(?::text[]) term, unnest(?::float8[]) idf) q"
