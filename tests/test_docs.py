@@ -13,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "cli"))
 sys.path.insert(0, str(Path(__file__).parent))
+import tesh
 from terminal import OURS, on_a_terminal, rows
 
 ROOT = Path(__file__).parents[1]
@@ -35,15 +36,15 @@ def transcript(page: Path) -> list[tuple[str, str]]:
     return steps
 
 
-def test_the_readme_shows_what_the_program_prints(tmp_path: Path) -> None:
+def test_the_readme_shows_what_the_program_prints(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     steps = transcript(ROOT / "README.md")
+    programs = tesh.shell(tmp_path_factory.mktemp("bin"))
     env = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(tmp_path),
         "TARS_MEMORY_HOME": str(tmp_path / "home"),
         "TARS_NOW": "2026-11-21T14:30",
         "TZ": "UTC",
-        "PYTHONWARNINGS": "error",
         "TERM": "xterm",
         "NO_COLOR": "1",
     }

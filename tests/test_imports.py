@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from grimp import build_graph
 
 from tars_memory.testing import make_vault
 
@@ -74,9 +75,22 @@ class Program:
 
 
 def test_every_module_can_be_imported_first() -> None:
-    """Two that import each other at the top can't: whichever comes second finds half of the first."""
-    package = Path(__file__).parents[1] / "tars_memory"
-    names = [".".join(path.relative_to(package.parent).with_suffix("").parts) for path in package.rglob("*.py")]
+    """Two that import each other at the top can't: whichever comes second finds half of the first.
+
+    Only what imports itself in the end can; of all others the first import is as any.
+    """
+    graph = build_graph("tars_memory", cache_dir=None, exclude_type_checking_imports=True)
+    first = {name: {*graph.find_modules_directly_imported_by(name), name.rpartition(".")[0]} for name in graph.modules}
+    names = []
+    for name in graph.modules:
+        seen: set[str] = set()
+        to_do = [name]
+        while to_do:
+            to_do += (new := first.get(to_do.pop(), set()) - seen - {""})
+            seen |= new
+        names += [name] if name in seen else []
+    assert 5 < len(names) < len(graph.modules) / 2
+    names.append("tars_memory.memory")
     code = (
         "import importlib, sys\n"
         "for name in sys.argv[1:]:\n"

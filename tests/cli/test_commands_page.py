@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import commands_page as reference
+import forked
 import pytest
 from forked import program
 from terminal import environment
@@ -230,10 +231,13 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list
         if argv[:2] == ["review", "--from-note"]:
             note = folder / "vault" / "Review.md"
             note.write_text(note.read_text("utf-8").replace("[ ] I prefer", "[x] I prefer"), "utf-8")
-        done = subprocess.run(
-            program(*argv, "--json"), env=env, cwd=folder / "vault", input=EVENT, capture_output=True, text=True,
-            timeout=120, check=False,
-        )  # fmt: skip
+        if argv == ["hook"]:
+            words = program(*argv, "--json")
+            done = subprocess.run(
+                words, env=env, cwd=folder / "vault", input=EVENT.encode(), capture_output=True, check=False
+            )
+        else:
+            done = forked.done([*argv, "--json"], env, folder / "vault")
         assert done.stdout, f"{call}: {done.returncode}\n{done.stderr}"
         found.setdefault((argv[0], option.strip().strip("[]")), []).append(json.loads(done.stdout))
     return found
