@@ -156,7 +156,7 @@ def answers(reader) -> list[object]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(examples(3)))
+@pytest.mark.parametrize("seed", range(examples(6)))
 def test_after_any_changes_the_team_finds_what_the_file_finds(team, seed: int) -> None:
     chance = random.Random(seed)
     paths = [f"{folder}n{number}.md" for folder in ("", "x/", "projects/p/") for number in range(5)]

@@ -12,7 +12,7 @@ from tars_memory.recall.links import called
 from tars_memory.recall.ranking.fusion import LINE_NAMED, NOTE_NAME
 from tars_memory.testing import make_vault
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = pytest.mark.usefixtures("proved_engine")
 
 NAMED = {
     "Zettelkasten.md": "Notes that are linked.\n",

@@ -11,7 +11,7 @@ from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = pytest.mark.usefixtures("proved_engine")
 
 NOTES = {
     "Memory.md": "# Memory\n\n## Drinks\n\n- likes oolong tea\n- takes oat milk\n\n"
@@ -228,7 +228,7 @@ def test_the_day_that_is_named_is_found_among_hundreds_alike(tmp_path, mode):
 
 
 @pytest.mark.parametrize("count", [240, pytest.param(1000, marks=pytest.mark.prove)])
-def test_no_line_of_another_project_in_any_query(tmp_path, count, engine):
+def test_no_line_of_another_project_in_any_query(tmp_path, count, proved_engine):
     chance = random.Random(7)
     common = [f"word{i}" for i in range(60)]
     marks = {"": "shared", "a": "alphamark", "b": "betamark"}
@@ -241,7 +241,7 @@ def test_no_line_of_another_project_in_any_query(tmp_path, count, engine):
     recalled = Recalled(tmp_path, notes)
     forms = ["{0} {1}", '"{0} {1}"', "{0}*", "{0} -{1}", "{0} path:projects/", "alphamark {0}", "betamark", "tier:note"]
     seen = set()
-    for i in range(count if engine == "sqlite" else count // 4):
+    for i in range(count if proved_engine == "sqlite" else count // 4):
         text = forms[i % len(forms)].format(*chance.sample(common, 2))
         scope = ("", "a", "b")[i % 3]
         mode = ("hybrid", "lexical", "semantic")[i % 5 % 3]
