@@ -549,6 +549,44 @@ class Memory:
         """Keep a playbook in prompts whether it is used or not, or no longer; ``name`` as for :meth:`playbook`."""
         return capture.learn.pin(self.workspace.capture(), self._playbook(name).path, pinned=pinned)
 
+    def headings(self, name: str) -> tuple[str, builtins.list[capture.notes.Heading]]:
+        """The path of the note of that name, as for :meth:`note_called`, and its headings in order."""
+        path = self._kept_or_called(name)
+        return path, capture.notes.headings(self.workspace.capture(writes=False), path)
+
+    def heading(self, name: str, title: str) -> tuple[str, capture.notes.Heading]:
+        """The path of the note of that name, and the heading that :meth:`remove_heading` would remove."""
+        path = self._kept_or_called(name)
+        return path, capture.notes.heading_named(self.workspace.capture(writes=False), path, title)
+
+    def add_heading(self, name: str, title: str) -> Receipt:
+        """Put a heading at the end of a note of the memory, unless it has it.
+
+        Raises:
+            NotFoundError: there is no such note.
+            UsageError: it is a note of the person's own, or the title has no words.
+        """
+        self.workspace.take_ticks()
+        return capture.notes.add_heading(self.workspace.capture(), self._kept_or_called(name), title)
+
+    def remove_heading(self, name: str, title: str, *, filled: bool = False) -> Receipt:
+        """Remove a heading of a note of the memory, with ``filled`` also one that something stands under, with that.
+
+        Raises:
+            NotFoundError: there is no such note, or no such heading, and the message lists those that there are.
+            UsageError: something stands under it, several are called so, or it is a note of the person's own.
+        """
+        self.workspace.take_ticks()
+        return capture.notes.remove_heading(self.workspace.capture(), self._kept_or_called(name), title, filled=filled)
+
+    def _kept_or_called(self, name: str) -> str:
+        """The path of a note: one that the memory keeps by its file's name, in the project first; else by any name."""
+        layout = self.workspace.vault.layout
+        kept = [path for path in (*layout.kept, *layout.loaded) if self.workspace.vault.look(path) is not None]
+        wanted = name.strip().removesuffix(".md").casefold()
+        same = [path for path in kept if path.rpartition("/")[2].removesuffix(".md").casefold() == wanted]
+        return same[0] if same else self.note_called(name)
+
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""
         self.workspace.take_ticks()

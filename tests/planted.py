@@ -232,6 +232,14 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             "forget tea --dry-run",
             "forget --everywhere harbour",
         ],
+        "headings": [
+            "headings Memory",
+            *(f"headings 'Plan {name(each)}'" for each in SCOPES),
+            *(f"headings {at(each)}Memory.md" for each in SCOPES),
+            "headings Memory --add Harbours --dry-run",
+            "headings Memory --remove Harbours --dry-run",
+            "headings 'Plan boat' --remove tea --yes --dry-run",
+        ],
         "search": [
             *(f"search {topic} --explain --limit 50" for topic in TOPICS),
             *(f"search {each}" for each in handles),

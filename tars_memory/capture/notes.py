@@ -1,14 +1,19 @@
-"""Whole notes: the note of a day, made if it is missing, and a new note under a title. No note is ever overwritten."""
+"""Whole notes: the note of a day, made if it is missing, and a new note under a title. No note is ever overwritten.
+And the headings of a note: which there are, one more, one less.
+"""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import UsageError
+from tars_memory.errors import AmbiguousError, NotFoundError, UsageError
+from tars_memory.vault.change import Change
 from tars_memory.vault.layout import OBSIDIAN_APP
 from tars_memory.vault.links import key_of
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.visible import visible
 from tars_memory.vault.model import Splice
 from tars_memory.vault.template import new_note
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.vault.markdown.document import Section
+    from tars_memory.vault.note import Note
 
 LONGEST = 200
 """Bytes of a name, so that ``.md`` and a number that a sync program adds still fit into the 255 of a file system."""
@@ -115,3 +122,113 @@ def file_name(text: str) -> str:
     while len(words.encode("utf-8", "replace")) > LONGEST:
         words = words[:-1]
     return words.strip(" .")
+
+
+# -- the headings of a note
+
+
+class Heading(NamedTuple):
+    """A heading of a note, with what stands directly under it.
+
+    Attributes:
+        line: where it stands, from 1.
+        level: 1 to 6.
+        title: its words without markup.
+        entries: bullets under it.
+        text: the lines of the section as they are, the heading's own among them.
+        filled: whether anything else than the heading stands in the section.
+    """
+
+    line: int
+    level: int
+    title: str
+    entries: int
+    text: str
+    filled: bool
+
+
+def headings(ctx: Caller, path: str) -> list[Heading]:
+    """The headings of a note, in order.
+
+    Raises:
+        NotFoundError: there is no such note.
+    """
+    note = ctx.vault.note(path)
+    return [_heading(note, section) for section in note.document.sections if section.level]
+
+
+def _heading(note: Note, section: Section) -> Heading:
+    held = sum(section.body_line <= entry.line <= section.end_line for entry in note.entries)
+    filled = any(not note.document.is_blank(line) for line in range(section.body_line, section.end_line + 1))
+    text = note.document.text(section.start_line, section.end_line)
+    return Heading(section.start_line, section.level, section.title, held, text, filled)
+
+
+def add_heading(ctx: Caller, path: str, title: str) -> Receipt:
+    """Put a heading of level 2 at the end of a note, unless it has it.
+
+    Raises:
+        UsageError: the title has no words, or the note is none that is written here.
+        ConflictError: an open fence or comment takes in the end of the note.
+    """
+    _check_writable(ctx, path)
+    words = entries.heading(ctx.masked(title))
+    return _changed(ctx, Change("add_section", words, target=path), words)
+
+
+def heading_named(ctx: Caller, path: str, title: str) -> Heading:
+    """The heading of a note that :func:`remove_heading` would remove.
+
+    Raises:
+        NotFoundError: the note, or a heading of that name in it, is not there.
+        UsageError: several are called so, others stand below it, or the note is none that is written here.
+    """
+    _check_writable(ctx, path)
+    found = headings(ctx, path)
+    wanted = plain_heading(title)
+    same = [each for each in found if each.title == wanted] or [
+        each for each in found if each.title.casefold() == wanted.casefold()
+    ]
+    if not same:
+        there = ", ".join(each.title for each in found)
+        raise NotFoundError(f"{path} has no heading {title!r}", f"it has: {there}" if there else "it has none")
+    if len(same) > 1:
+        candidates = [f"{path}:{each.line}  {each.title}" for each in same]
+        raise AmbiguousError(f"{path} has the heading {title!r} {len(same)} times", candidates, "rename one of them")
+    below = found[found.index(same[0]) + 1 :]
+    if below and below[0].level > same[0].level:
+        raise UsageError(f"{path}: {below[0].title!r} stands below {same[0].title!r}", "remove that one first")
+    return same[0]
+
+
+def remove_heading(ctx: Caller, path: str, title: str, *, filled: bool = False) -> Receipt:
+    """Remove a heading, with ``filled`` also one that something stands under, with that.
+
+    Raises:
+        NotFoundError, UsageError: as for :func:`heading_named`; or something stands under it.
+        ConflictError: the section changed meanwhile.
+    """
+    found = heading_named(ctx, path, title)
+    if found.filled and not filled:
+        raise UsageError(
+            f"{path}: something stands under {found.title!r}", "--yes removes it, too; undo brings it back"
+        )
+    return _changed(ctx, Change("remove_section", found.title, replaces=found.text, target=path), found.title)
+
+
+def _changed(ctx: Caller, change: Change, words: str) -> Receipt:
+    with ctx.writing("headings", None) as session:
+        (landed,) = session.change([change])
+    line = landed.written.line
+    if change.op == "add_section":
+        title = plain_heading(words).casefold()
+        line = next((each.line for each in headings(ctx, change.target) if each.title.casefold() == title), line)
+    return ctx.receipt(change.target, line, "", words, landed.written)
+
+
+def _check_writable(ctx: Caller, path: str) -> None:
+    layout = ctx.layout
+    if layout.is_review(path) or not (layout.is_kept(path) or path in layout.loaded) or not layout.is_ours(path):
+        raise UsageError(f"{path} is a note of your own, which no command changes", "tars-memory open opens it")
+    if ctx.must_propose(path):
+        raise UsageError(f"the headings of {path} take a person at a terminal", "unattended_rules allows it to scripts")

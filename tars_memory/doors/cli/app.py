@@ -38,6 +38,7 @@ COMMANDS = {
         "topic": "Add to a topic note that an agent keeps for itself.",
         "edit": "Change an entry's text.",
         "forget": "Remove a statement from every note.",
+        "headings": "List a note's headings; add one, remove one.",
     },
     "Find": {
         "search": "Find passages, by words and by meaning.",
@@ -107,6 +108,7 @@ HOMES = {
     "feedback": "remember",
     "edit": "remember",
     "forget": "remember",
+    "headings": "entries",
     "timeline": "facts",
     "list": "entries",
     "show": "entries",

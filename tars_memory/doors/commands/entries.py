@@ -1,14 +1,16 @@
-"""``list``, ``show`` and ``why``: the entries of the tiers, one of them, and where one came from."""
+"""``list``, ``show`` and ``why``: the entries of the tiers, one of them, and where one came from; ``headings``: the
+headings that they stand under.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call
-from tars_memory.doors.cli.output import Output, clean, fields, line
+from tars_memory.doors.cli.call import STOPPED, Call, confirmed, report
+from tars_memory.doors.cli.output import Output, clean, counted, fields, line, show_rows
 from tars_memory.doors.cli.parsing import About, Ref, Topic, call_of, command
-from tars_memory.errors import NotFoundError
+from tars_memory.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from tars_memory.curation.why import Trace, Trail
@@ -201,5 +203,68 @@ chain[].kind: `approved`, `written`, `unknown` (not in this machine's journal), 
 chain[].text path line date author: the step
 chain[].speaker quote turn: who said what
 chain[].actor txn: who wrote it
+""",
+)
+
+
+def headings(
+    ctx: typer.Context,
+    note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path.")] = None,
+    add: Annotated[str | None, typer.Option("--add", metavar="TITLE", help="Add this heading at the end.")] = None,
+    remove: Annotated[str | None, typer.Option("--remove", metavar="TITLE", help="Remove this heading.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove what stands under it, too; don't ask.")] = False,
+) -> int:
+    """List a note's headings with the number of their bullets; add one at its end, or remove one.
+
+    Only the memory's own notes are changed. A heading with text under it is removed with that: on a terminal after a
+    question, elsewhere with --yes. In a pipe one line a heading, with tabs: path:line, title, bullets.
+    """
+    call = call_of(ctx)
+    name, memory = call.note(call.words(note, "NOTE")), call.memory()
+    if add is not None and remove is not None:
+        raise UsageError("both --add and --remove", "give one of them")
+    if add is not None:
+        return report(call, memory.add_heading(name, add))
+    if remove is not None:
+        path, found = memory.heading(name, remove)
+        if found.filled and call.interactive and not (yes or call.dry_run):
+            call.out.say(clean(found.text).rstrip("\n"))
+            if not confirmed(call, f"remove this from {call.out.path(path)}?"):
+                call.out.say("nothing was removed")
+                return STOPPED
+            yes = True
+        return report(call, memory.remove_heading(name, remove, filled=yes), repeated="nothing was removed")
+    path, listed = memory.headings(name)
+    notices = call.notices()
+    if call.out.json:
+        told = [fields(each, "line level title entries") for each in listed]
+        call.out.record({"path": path, "headings": told, "notices": notices})
+    elif call.out.screen:
+        rows = (("  " * (each.level - 1) + line(each.title), counted(each.entries, "bullet")) for each in listed)
+        show_rows(call.out, rows, ("heading", "bullets"), ("magenta", "dim"))
+    else:
+        for each in listed:
+            call.out.data(f"{call.out.place(path, each.line)}\t{line(each.title)}\t{each.entries}")
+    if not listed:
+        call.out.say(f"{call.out.path(path)} has no headings")
+    return 0 if listed else 1
+
+
+HEADINGS = command(
+    headings,
+    writes=True,
+    words=True,
+    examples="""
+tm headings Memory
+tm headings Memory --add Travel
+tm headings Memory --remove Travel
+""",
+    exits="1 no headings, no such note or heading (those that there are are listed), 2 something stands under it",
+    answers="""
+path: the note
+headings[].line level title: where, how deep, its words
+headings[].entries: bullets under it
+[with --add or --remove]
+as remember
 """,
 )
