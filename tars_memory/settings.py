@@ -300,6 +300,7 @@ class FactsOptions(Options):
         single: of a subject one value is true at a time; a new one ends the old one.
         temporary: never end anything.
         events: happen once, and count for 90 days unless an end is said.
+        getting, giving: what one gets, and what one gives away: that ends what says of the same thing that one got it.
         me: the subjects that mean the user.
     """
 
@@ -314,6 +315,8 @@ class FactsOptions(Options):
         "met, visited, travelled to, attended, bought, sold, started, finished, moved to, celebrated, interested in,"
         " completed, acquired, disposed of, traveled to"
     )
+    getting: str = "acquired, bought, owns"
+    giving: str = "disposed of, sold"
 
 
 class PermissionOptions(Options):

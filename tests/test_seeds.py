@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -351,6 +351,34 @@ def test_names_in_other_letters_and_vaults_that_look_alike_in_part(tmp_path: Pat
         else:
             assert memory.remember("red").path == kept.get(like, "memory.md")
             assert memory.log("blue").path == daily.get(like, "2026-11-21.md")
+
+
+def test_predicates_of_other_programs_are_ours(tmp_path: Path) -> None:
+    """A new value ends the old one under either name; events end after 90 days; what is given away is no longer had."""
+    single = {"works_at": "works at", "lives_in": "lives in", "has_role": "role", "has_status": "status"}
+    events = ("interested_in", "completed", "acquired", "disposed_of", "traveled_to")
+    others = ("works_on", "uses_tech", "knows", "speaks", "prefers", "allergic_to", "owns", "relates_to")
+    others += ("has_family_member", "has_scheduled_procedure", "has_medical_workup", "grew_up_in", "born_in")
+    root = tmp_path / "vault"
+    planted(root, {"Memory.md": ""})
+    with opened(root) as memory:
+        for theirs, ours in single.items():
+            memory.add_fact("me", theirs, "old", since=date(2026, 1, 1))
+            memory.add_fact("me", ours, "new")
+        for name in (*others, "staying_in", "visiting", "decided"):
+            memory.add_fact("me", name, "one")
+            memory.add_fact("me", name, "two")
+        for name in events:
+            memory.add_fact("me", name, "a skiff", since=date(2026, 11, 1))
+        now = {(fact.predicate, fact.object, str(fact.until)) for fact in memory.facts()}
+        assert {(name, "new", "None") for name in single.values()} <= now
+        assert not any(object_ == "old" for _, object_, _ in now)
+        assert {(name, value, "None") for name in (*others, "decided") for value in ("one", "two")} <= now
+        assert all((name, "a skiff", "2027-01-30") in now for name in events if name != "acquired")
+        assert not any(name == "acquired" for name, *_ in now)
+        memory.add_fact("me", "owns", "a [[Dinghy]]", since=date(2026, 3, 1))
+        receipt = memory.add_fact("me", "sold", "a dinghy")
+        assert "ended on 2026-11-21: me owns:: a [[Dinghy]]" in receipt.notices
 
 
 def test_each_layout_can_be_set() -> None:

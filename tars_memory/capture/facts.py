@@ -61,6 +61,7 @@ def add(
         label=ctx.now.date().isoformat(),
         single=predicates.replaces(name),
         event=predicates.is_event(name),
+        gone=predicates.given_up(name),
         author=ctx.author,
         target=path,
         typed=True,

@@ -278,7 +278,9 @@ class _Batch:
             own = change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
             said = facts.said(own.text) if own.op == "fact" else None
             if said:
-                own = own._replace(single=Predicates.of(self.ctx.facts_options).replaces(said.predicate))
+                predicates = Predicates.of(self.ctx.facts_options)
+                gone = predicates.given_up(said.predicate)
+                own = own._replace(single=predicates.replaces(said.predicate), gone=gone)
             elif own.op == "replace" and not self._takes(proposal.target, own.replaces, own.occurrence):
                 own = own._replace(op="append", replaces="", occurrence=None)
         if proposal.op == "choose":

@@ -63,6 +63,7 @@ class Change(NamedTuple):
         author: whose words they are; empty for nobody in particular.
         target: path of the note, relative to the vault.
         event: of a fact, whether it happens once.
+        gone: of a fact, the predicates of which it ends those with its object.
         time: of a new line; of a new note the day on which it was made; empty for none.
         state: of a new line, or the one that a mark gives; empty for none.
         block_id: of a new line, or the one that a mark gives to a line without; it stands once in a note.
@@ -84,6 +85,7 @@ class Change(NamedTuple):
     author: str = ""
     target: str = ""
     event: bool = False
+    gone: tuple[str, ...] = ()
     time: str = ""
     state: str = ""
     block_id: str = ""
@@ -390,8 +392,9 @@ def _fact(note: Note, change: Change) -> _Done:
 
 def _in_time(change: Change, said: Said) -> Predicates:
     """How the predicate of a fact stands in time, as the change says."""
+    own = [said.predicate]
     return markdown.facts.Predicates(
-        [said.predicate] if change.single else [], [], [said.predicate] if change.event else []
+        own if change.single else [], [], own if change.event else [], change.gone, own if change.gone else []
     )
 
 
@@ -402,7 +405,7 @@ def _said_on(change: Change, said: Said) -> date:
 def _ended(note: Note, change: Change) -> tuple[str, ...]:
     """The own lines of the facts that a fact would end in a note, as they stand there."""
     said = markdown.facts.said(change.text)
-    if said is None or not change.single:
+    if said is None or not (change.single or change.gone):
         return ()
     known = {fact.ref: entry.raw for entry, fact in note.facts}
     plan = markdown.facts.plan(

@@ -420,7 +420,9 @@ class StatedFacts:
 
     def _plan(self, claim: Claim, day: date) -> Plan:
         new = claim._replace(subject=self._title(claim), until=None)
-        return facts.plan(self._about(claim), new, today=day, predicates=self._predicates)
+        gone = self._predicates.given_up(claim.predicate)
+        known = [*self._about(claim), *(fact for each in gone for fact in self._about(claim._replace(predicate=each)))]
+        return facts.plan(known, new, today=day, predicates=self._predicates)
 
     def _why(self, claim: Claim, plan: Plan, group: Sequence[WaitingLine]) -> str:
         parts = [f"ends {_named(ending.fact)} on {ending.on}" for ending in plan.endings]

@@ -193,8 +193,11 @@ def folded(text: str) -> str:
 
 
 def predicate_key(text: str) -> str:
-    """A predicate for comparing: as :func:`folded`, and ``works_at``, as other programs write it, is ``works at``."""
-    return folded(re.sub(r"(?<=[^\W_])_+(?=[^\W_])", " ", text))
+    """A predicate for comparing: as :func:`folded`; ``works_at``, as other programs write it, is ``works at``, and
+    ``has_role`` is ``role``.
+    """
+    words = folded(re.sub(r"(?<=[^\W_])_+(?=[^\W_])", " ", text))
+    return words.removeprefix("has ") or words
 
 
 def alike(one: str, other: str) -> bool:
@@ -237,9 +240,19 @@ class Predicates:
         single: of a subject only one is true at a time: a new value ends the old one.
         temporary: never end another one.
         events: happen once; without an end they count for :data:`EVENT_DAYS` days.
+        getting, giving: one of the latter ends those of the former with the same object.
     """
 
-    def __init__(self, single: Iterable[str], temporary: Iterable[str], events: Iterable[str]) -> None:
+    def __init__(
+        self,
+        single: Iterable[str],
+        temporary: Iterable[str],
+        events: Iterable[str],
+        getting: Iterable[str] = (),
+        giving: Iterable[str] = (),
+    ) -> None:
+        self._getting = frozenset(map(predicate_key, getting))
+        self._giving = frozenset(map(predicate_key, giving))
         self.single = frozenset(map(predicate_key, single))
         self.temporary = frozenset(map(predicate_key, temporary))
         self.events = frozenset(map(predicate_key, events))
@@ -247,11 +260,16 @@ class Predicates:
     @classmethod
     def of(cls, options: FactsOptions) -> Predicates:
         """As the settings say."""
-        return cls(*map(names, (options.single, options.temporary, options.events)))
+        said = (options.single, options.temporary, options.events, options.getting, options.giving)
+        return cls(*map(names, said))
 
     def replaces(self, predicate: str) -> bool:
         """Whether a new value of it ends the old one."""
         return predicate_key(predicate) in self.single - self.temporary - self.events
+
+    def given_up(self, predicate: str) -> tuple[str, ...]:
+        """The predicates of which it ends those with its object, in order."""
+        return tuple(sorted(self._getting)) if predicate_key(predicate) in self._giving else ()
 
     def timed(self, predicate: str) -> bool:
         """Whether anything is known about how it holds in time; of others several values may be true."""
@@ -296,12 +314,15 @@ class Plan(NamedTuple):
 def plan(facts: Iterable[Fact], new: Claim, *, today: date, predicates: Predicates) -> Plan:
     """What adding a fact to others does.
 
+    What is given away is no longer had: it ends what says of the same object that one got it.
+
     A new value of a single-valued predicate ends the one that holds at its start, on that day; a back-dated one is
     itself ended by the next later one, and ends none that begins later. One that is over already ends none; one that
     never held counts for nothing.
     """
     since, until = new.since, new.until
     about = folded(new.subject), predicate_key(new.predicate)
+    facts = [*facts]
     known = [f for f in facts if (folded(f.subject), predicate_key(f.predicate)) == about and f.ever_holds()]
     replaces = predicates.replaces(new.predicate)
     over = until is not None and until <= today
@@ -312,6 +333,11 @@ def plan(facts: Iterable[Fact], new: Claim, *, today: date, predicates: Predicat
         return Plan(same, same.since, same.until, ())
     if predicates.is_event(new.predicate) and until is None and since is not None:
         until = since + timedelta(days=EVENT_DAYS)
+    gone = predicates.given_up(new.predicate)
+    if gone and since is not None and new.until is None:
+        had = [f for f in facts if folded(f.subject) == about[0] and predicate_key(f.predicate) in gone]
+        had = [f for f in had if alike(f.object, new.object) and (f.since is None or f.since <= since)]
+        return Plan(None, since, until, tuple(Ending(f, since) for f in had if f.until is None or f.until > since))
     if not replaces or since is None or over:
         return Plan(None, since, until, ())
     later = [fact.since for fact in known if fact.since is not None and fact.since > since]
