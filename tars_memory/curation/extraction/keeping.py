@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
+from tars_memory.capture.transcripts.turns import role
 from tars_memory.errors import ConflictError, UsageError
+from tars_memory.language.sentences import sentences
+from tars_memory.language.tables import common_words
 from tars_memory.vault import sessions
 from tars_memory.vault.change import Change
 from tars_memory.vault.links import links_of
@@ -23,11 +27,12 @@ from tars_memory.vault.markdown.facts import claim_line
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
+from tars_memory.vault.suspicion import MARK
 from tars_memory.vault.writing.journal import replace_file, time_of
 from tars_memory.vault.writing.transaction import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import date, datetime
     from pathlib import Path
 
@@ -266,6 +271,7 @@ def _note(
         format=transcript.format,
         # Never a sentence: what the person rejects later would stand in the file's name for ever.
         title=mask(shown.title or ", ".join(found.topics[:NAMING])),
+        summary="" if keeps == "facts" else _summary(shown.turns, place.turns, found.decisions),
         topics=tuple(map(mask, found.topics)),
         decisions=tuple(map(mask, found.decisions)),
         open_ends=tuple(map(mask, found.open_ends)),
@@ -274,6 +280,120 @@ def _note(
         left_out=tuple(_left_out(fact, speakers.get(fact.turn, "")) for fact in drawn.left_out if words_of(fact)),
         kept=tuple(_turns(new, when, keeps, {fact.turn for fact in facts}, start)),
     )
+
+
+BY_RULES = "By rules, in the words of the conversation:"
+"""The first paragraph of a summary: who made it."""
+
+MOST_ASKED, MOST_DECIDED = 5, 3
+"""Quotes of a kind in a summary; more is the conversation over again."""
+
+LONGEST_QUOTE = 200
+"""Characters of a quote in it."""
+
+
+def _summary(turns: Sequence[Turn], after: int, decisions: Collection[str]) -> str:
+    """What the new turns of a conversation were about, by its structure alone, each paragraph a quote with its turn.
+
+    The opening; what was asked for: the person's questions, and what made the model call tools, of these what made for
+    most work; and what was decided: an answer that names something which the model's question had named. Whatever the
+    language, no words are looked for. Empty for a text that nobody answers.
+
+    Args:
+        turns: in order, without what is withheld.
+        after: the number of turns that were summed up before.
+        decisions: that stand under a heading of their own.
+    """
+    spoken = [turn._replace(text=mask(turn.text)) for turn in turns if turn.role in ("user", "assistant")]
+    if not any(turn.role == "assistant" for turn in spoken):
+        return ""
+    told: list[tuple[int, str]] = []
+    asked: list[tuple[int, int, str]] = []
+    decided: list[tuple[int, str]] = []
+    opening = next((turn.number for turn in spoken if turn.role == "user"), 0)
+    for at, turn in enumerate(spoken):
+        if turn.role != "user" or turn.number <= after or not (said := sentences(turn.text)):
+            continue
+        question = _last_question(spoken[at - 1]) if at else ""
+        first = _quote([one.text for one in said])
+        asks = [one.text for one in said if one.asks]
+        if turn.number == opening:
+            told.append((turn.number, f"Opening: {_by(turn)}{first} [{turn.number}]"))
+        elif question and not asks and len(turn.text) <= LONGEST_QUOTE and _names_one_of(turn.text, question):
+            if not any(one.text in decisions for one in said):
+                number = spoken[at - 1].number
+                decided.append(
+                    (turn.number, f"Decided: {_by(turn)}{first} [{turn.number}], asked {_quote([question])} [{number}]")
+                )
+        elif asks or _tools(spoken, at):
+            words = _quote(asks[-1:]) if asks else first
+            asked.append((_work(spoken, at), turn.number, f"Asked: {_by(turn)}{words} [{turn.number}]"))
+    told += [(number, words) for _, number, words in sorted(asked, reverse=True)[:MOST_ASKED]]
+    told += decided[:MOST_DECIDED]
+    kept = [words for _, words in sorted(told) if MARK not in words]
+    return "\n\n".join([BY_RULES, *dict.fromkeys(kept)]) if kept else ""
+
+
+def _by(turn: Turn) -> str:
+    """Who says it, where the log names him."""
+    return "" if role(turn.speaker) == turn.role else f"{mask(turn.speaker)}: "
+
+
+def _quote(said: Sequence[str]) -> str:
+    """As many of some sentences as make a quote, at least the beginning of the first one."""
+    words = " ".join(said[0].split())
+    for one in said[1:]:
+        if len(words) + len(one) >= LONGEST_QUOTE:
+            break
+        words += " " + " ".join(one.split())
+    if len(words) > LONGEST_QUOTE:
+        words = words[:LONGEST_QUOTE].rpartition(" ")[0] or words[:LONGEST_QUOTE]
+        words += " …"
+    return f"“{words}”"
+
+
+def _last_question(turn: Turn) -> str:
+    """What the model's turn ends by asking; empty for nothing."""
+    said = sentences(turn.text) if turn.role == "assistant" else []
+    return said[-1].text if said and said[-1].asks else ""
+
+
+def _names_one_of(answer: str, question: str) -> bool:
+    """Whether an answer holds a word of the question, or two letters in a row where words aren't parted."""
+    return bool(_named(answer) & _named(question))
+
+
+def _named(text: str) -> set[str]:
+    """The words of four letters or more, those with a figure or a capital, and pairs of signs of other scripts; not
+    those that stand in every text.
+    """
+    found: set[str] = set()
+    for word in re.findall(r"[^\W_]+", text):
+        if _UNPARTED.search(word):
+            found |= {word[at : at + 2] for at in range(len(word) - 1)}
+        elif len(word) > 3 or not word.islower():
+            found.add(word.casefold())
+    return found - common_words()
+
+
+_UNPARTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Signs of scripts that part no words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+
+
+def _answers(spoken: Sequence[Turn], at: int) -> Sequence[Turn]:
+    """The model's turns between one of the person and the next."""
+    rest = spoken[at + 1 :]
+    end = next((number for number, turn in enumerate(rest) if turn.role == "user"), len(rest))
+    return rest[:end]
+
+
+def _tools(spoken: Sequence[Turn], at: int) -> int:
+    return sum(len(turn.tools) for turn in _answers(spoken, at))
+
+
+def _work(spoken: Sequence[Turn], at: int) -> int:
+    """How much a turn of the person made the model do: characters of answers, a tool for a page of them."""
+    return sum(len(turn.text) for turn in _answers(spoken, at)) + MOST_OF_TURN * _tools(spoken, at)
 
 
 def _left_out(fact: DrawnFact, speaker: str) -> SessionFact:

@@ -272,6 +272,8 @@ def is_code(term: str) -> bool:
 # --- the lines that answer, best first: what packing takes, where search makes passages of them
 
 
+SUMMARY = "Summary"
+"""The heading under which a session note says again what was said: for whoever reads the note, told to no prompt."""
 POOL = 50
 """Hits that the candidates are gathered for: on locomo-dev the lines of 75 chunks hold 97 % of the gold ones."""
 
@@ -381,6 +383,8 @@ def ranked(
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row = line.chunk.row
+        if row.tier == "episodic" and row.headings[-1:] == (SUMMARY,):
+            continue
         day = told_day(row, line.index)
         text = line.chunk.texts[line.index]
         found.append(Answer(row.path, line.number, text, row.partial, day=day))
