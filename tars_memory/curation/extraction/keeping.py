@@ -24,6 +24,7 @@ from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import claim_line
+from tars_memory.vault.markdown.lines import steps_in
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
@@ -409,6 +410,7 @@ def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], s
     spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
     wanted = {turn.number for turn in spoken if keeps == "full" or turn.number in quoted}
     if keeps == "exchanges":
+        wanted |= {turn.number for turn in spoken if turn.role == "user" and steps_in(turn.text)}  # a procedure
         for before, turn, after in zip([None, *spoken], spoken, [*spoken[1:], None], strict=False):
             near = (one for one in (before, after) if one is not None and one.role != turn.role)
             wanted |= {one.number for one in near} if turn.number in quoted else set()

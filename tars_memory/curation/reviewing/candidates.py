@@ -12,8 +12,10 @@ from collections import Counter
 from datetime import date
 from functools import partial
 from itertools import takewhile
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.capture.transcripts.turns import role
 from tars_memory.curation import extraction
 from tars_memory.curation.commit import refused
 from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated, question_about
@@ -36,11 +38,19 @@ from tars_memory.vault.markdown.facts import (
     heading_for,
     predicate_key,
 )
-from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, calendar_day, unbulleted
+from tars_memory.vault.markdown.lines import (
+    ALSO_CHANGED,
+    ALSO_REMOVED,
+    Steps,
+    calendar_day,
+    steps_in,
+    unbulleted,
+)
 from tars_memory.vault.markdown.merging import disputed
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import SessionFact, extracted_on, linked
+from tars_memory.vault.sessions import read as read_session
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -72,6 +82,7 @@ class WaitingLine(NamedTuple):
         said: what the newest session note that links to it says of it.
         talk: path of that note; empty for none.
         line, ref: of its entry.
+        steps: the procedure that feedback gives, in its words or in a list below it; None for none.
     """
 
     mark: Mark
@@ -86,6 +97,7 @@ class WaitingLine(NamedTuple):
     talk: str = ""
     line: int = 0
     ref: str = ""
+    steps: Steps | None = None
 
     @property
     def source(self) -> str:
@@ -208,8 +220,39 @@ def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
                 next((each.text.removeprefix(key).strip() for each in beside if each.text.startswith(key)), "")
                 for key in keys
             )
-            asked = (question, answer)
-            yield WaitingLine(marks.of(entry), words.strip(), when, kind, None, *asked, line=entry.line, ref=entry.ref)
+            asked, place = (question, answer), {"line": entry.line, "ref": entry.ref}
+            mark, steps = marks.of(entry), _steps(note, entry, words.strip())
+            yield WaitingLine(mark, words.strip(), when, kind, None, *asked, **place, steps=steps)  # type: ignore[arg-type]
+
+
+def _steps(note: Note, entry: Entry, words: str) -> Steps | None:
+    """The procedure that feedback gives: in its words, or in a numbered list below them."""
+    below = "\n".join(note.document.text(line) for line in range(entry.line + 1, entry.end_line + 1))
+    title = words.rstrip(" :：")
+    if found := steps_in(words):
+        return found._replace(lead=found.lead or title)
+    found = steps_in(dedent(below)) if below.strip() else None
+    return found and found._replace(lead=title)
+
+
+def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, Steps]]:
+    """What the person gave as numbered steps in the newest conversations: path of the session note, its day, the steps.
+
+    The turns that session notes keep are read; each conversation is one, however often it says the same.
+    """
+    paths = sorted(_sessions(vault), key=lambda path: path.rpartition("/")[2], reverse=True)
+    for path in paths[:MOST_SESSIONS]:
+        note = _note(vault, path, notices)
+        if b"## Turns" not in note.data:
+            continue
+        said = read_session(path, note.data)
+        for turn in said.kept if said else ():
+            if role(turn.speaker) == "user" and (steps := steps_in(turn.text)):
+                yield path, said.date if said else "", steps
+
+
+MOST_SESSIONS = 200
+"""Session notes, the newest, in which procedures are looked for: a review lists what waits at once."""
 
 
 class _Marks:

@@ -8,30 +8,34 @@ in other words comes last, and only if it is asked for.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.capture.learn import place
 from tars_memory.capture.transcripts.turns import role
 from tars_memory.curation.model import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of, question_about
 from tars_memory.curation.reviewing import candidates, placing
 from tars_memory.curation.reviewing.placing import Sections
-from tars_memory.errors import NotFoundError, TarsError, counted
+from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
 from tars_memory.language import statements
 from tars_memory.language.statements import SimilarTexts
 from tars_memory.settings import FactsOptions
-from tars_memory.vault import inbox
+from tars_memory.vault import inbox, playbooks
 from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.lines import steps_in
 from tars_memory.vault.note import Note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.reviewing.candidates import WaitingLine
     from tars_memory.vault.markdown.facts import Fact
+    from tars_memory.vault.markdown.lines import Steps
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
 
@@ -129,8 +133,9 @@ def gather(
             else:
                 proposals.append(made)
                 shown.append(group[0])
+    repeated = standing.repeated(candidates.procedures(vault, waiting.notices), inbox.refused(vault))
     once: dict[str, Proposal] = {}
-    for proposal in (*proposals, *kept, *questions):
+    for proposal in (*proposals, *kept, *questions, *repeated):
         same = once.get(proposal.id)
         said = told_of.get(proposal.marks[0].block_id) if proposal.kept and proposal.marks else None
         if said:
@@ -252,6 +257,7 @@ class _Standing:
         self.facts = candidates.StatedFacts(tier, options)
         self._about: dict[int, Fact] = {fact.line: fact for fact in self.facts.all}
         self._facts_note = layout.facts
+        self._vault = vault
         copies = Counter((entry.path, entry.raw) for entry in self.entries)
         seen: Counter[tuple[str, str]] = Counter()
         self.lines: dict[str, Related] = {}
@@ -373,9 +379,56 @@ class _Standing:
             return line
         return self.facts.proposal(group, line)
 
+    def repeated(self, found: Iterable[tuple[str, str, Steps]], refused: Sequence[str]) -> list[Proposal]:
+        """Playbooks of the procedures that the person gave in several conversations, in the words of the last.
+
+        Args:
+            found: of each its session note, its day and its steps, the newest first.
+            refused: the words of what was rejected; a procedure among them is not offered again.
+        """
+        known = [steps for words in refused if (steps := steps_in(words))]
+        for path in playbooks.paths(self._vault, [self._vault.layout.scope]):
+            with contextlib.suppress(TarsError):
+                steps = steps_in(self._vault.read(path).decode("utf-8", "replace"))
+                known += [steps] if steps else []
+        groups: list[list[tuple[str, str, Steps]]] = []
+        for one in found:
+            same = next((group for group in groups if _alike(group[0][2], one[2])), None)
+            if same is not None:
+                same.append(one)
+            elif not any(_alike(each, one[2]) for each in known):
+                groups.append([one])
+        made = []
+        for group in groups:
+            talks = {path: day for path, day, _ in reversed(group)}
+            why = f"You gave these steps in {counted(len(talks), 'conversation')}: {', '.join(talks.values())}"
+            proposal = self._procedure(group[0][2]) if len(talks) > 1 else None
+            if proposal is not None:
+                made.append(proposal._replace(date=group[0][1], talk=group[0][0], why=why))
+        return made
+
+    def _procedure(self, steps: Steps) -> Proposal | None:
+        """The playbook that some steps come to; None if they have no title, or a playbook has that name."""
+        layout = self._vault.layout
+        try:
+            title = grammar.heading(_cut(steps.lead))
+            target = place(layout, title)
+        except UsageError:
+            return None
+        if self._vault.look(target) is not None:
+            return None
+        text = playbooks.composed(title, "", "\n".join(f"{n}. {each}" for n, each in enumerate(steps.steps, 1)))
+        name = inbox.proposal_id("create", target, "", text)
+        return Proposal(name, "create", target, "", text, "", "conversations", "", "")
+
     def _as_line(self, group: Sequence[WaitingLine]) -> Proposal | None:
-        """The line that they come to; None if their words stand there already."""
+        """The line that they come to, or the playbook; None if their words stand there already."""
         first = group[0]
+        steps = next((each.steps for each in group if each.steps), None)
+        if steps and (made := self._procedure(steps)):
+            said = placing.evidence(first.text, first.question, first.answer)
+            day, marks = first.day.isoformat(), tuple(each.mark for each in group)
+            return made._replace(quote=said, source=first.source, date=day, why=_why(group), marks=marks)
         if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
             return None
         rule = (
@@ -411,6 +464,17 @@ class _Standing:
         if fact and fact.since:
             return fact.since.isoformat()
         return day_of(entry, self._dated)
+
+
+def _alike(one: Steps, other: Steps) -> bool:
+    """Whether two procedures are one in other words: two thirds of the shorter one's steps and half of the longer one's
+    are the same or near.
+    """
+    theirs = [statements.read(step) for step in other.steps]
+    mine = map(statements.read, one.steps)
+    shared = sum(any(statements.compare(step, each) != "different" for each in theirs) for step in mine)
+    few, many = sorted((len(one.steps), len(other.steps)))
+    return 3 * shared >= 2 * few and 2 * shared >= many
 
 
 def _why(group: Sequence[WaitingLine]) -> str:

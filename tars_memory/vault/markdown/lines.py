@@ -104,6 +104,75 @@ _CODE = re.compile(r"`[^`]*`")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
 
+_STEP = re.compile(
+    r"(?:(?P<start>^|(?<=\n))[ \t>]*|(?<=[\s:;,.!(（：；，。、！]))"
+    r"[(（]?(?P<number>\d{1,2})\\?(?:[.)）](?=\s|[^\W\d_])|[、．])\s*|(?P<ring>[\u2460-\u2473])\s*"
+)
+"""A step's number: ``1. ``, ``(2) ``, ``3、``, ``④``; digits of any script."""
+
+LEAST_STEPS = 3
+"""Fewer could be two numbers in a sentence."""
+LONGEST_STEP = 400
+"""Characters; a longer one is a paragraph that begins with a number."""
+
+
+class Steps(NamedTuple):
+    """What a text gives as numbered steps.
+
+    Attributes:
+        lead: the last line or sentence before them; empty for none.
+        steps: in order.
+    """
+
+    lead: str
+    steps: tuple[str, ...]
+
+
+def steps_in(text: str) -> Steps | None:
+    """The steps of a text that numbers them 1, 2, 3, as a list or within a line; None if it gives no procedure.
+
+    Only the numbers decide. A list with a question in it asks something, and is none.
+    """
+    marks = [(found, _number(found)) for found in _STEP.finditer(text[:LONGEST_TEXT])]
+    best: list[re.Match[str]] = []
+    for at, (first, number) in enumerate(marks):
+        if number != 1:
+            continue
+        run = [first]
+        for found, number in marks[at + 1 :]:
+            if number == len(run) + 1:
+                run.append(found)
+        best = max(best, run, key=len)
+    if len(best) < LEAST_STEPS:
+        return None
+    ends = [*(found.start() for found in best[1:]), _last_end(text, best[-1])]
+    steps = tuple(
+        " ".join(text[found.end() : end].split()).rstrip(";；,，") for found, end in zip(best, ends, strict=True)
+    )
+    if not all(any(sign.isalpha() for sign in step) and len(step) <= LONGEST_STEP for step in steps):
+        return None
+    if any(re.search("[?？؟]", step) for step in steps):
+        return None
+    before = [line for line in re.split(r"\n|(?<=[.!。！])\s+", text[: best[0].start()]) if line.strip(" \t>:：")]
+    return Steps(before[-1].strip(" \t>:：-–—") if before else "", steps)
+
+
+LONGEST_TEXT = 20_000
+"""Characters in which steps are looked for."""
+
+
+def _number(found: re.Match[str]) -> int:
+    return ord(found["ring"]) - 0x245F if found["ring"] else int(found["number"])
+
+
+def _last_end(text: str, mark: re.Match[str]) -> int:
+    """Where the last step ends: that of a list at a blank line or at a line that is not indented."""
+    if mark["start"] is None:
+        return len(text)
+    end = re.compile(r"\n[ \t>]*(?:\n|\Z)|\n(?![ \t])").search(text, mark.end())
+    return end.start() if end else len(text)
+
+
 class Item:
     """A list item's own lines: how far it is indented, where they are, what they say."""
 
