@@ -478,11 +478,30 @@ class Memory:
             self.workspace.keeping(text), text, tier=tier, section=section, tags=tuple(tags)
         )
 
-    def propose(self, text: str, *, section: str | None = None, tags: Iterable[str] = ()) -> Receipt:
-        """Offer a rule for Procedural.md: it waits for the person's review, whoever calls and whatever is allowed."""
+    def propose(
+        self,
+        text: str,
+        *,
+        section: str | None = None,
+        tags: Iterable[str] = (),
+        steps: Sequence[str] = (),
+        when: str = "",
+    ) -> Receipt:
+        """Offer a rule for Procedural.md: it waits for the person's review, whoever calls and whatever is allowed.
+
+        Args:
+            text: the rule; with ``steps`` the title of a playbook, which is offered instead.
+            section: heading to put the rule under.
+            tags: added to the rule.
+            steps: how something is done, in order.
+            when: to use the playbook.
+        """
         self.workspace.take_ticks()
         caller = self.workspace.keeping(text)
         caller.allowed, caller.interactive = PermissionOptions(), False
+        if steps:
+            listed = "\n".join(f"{number}. {' '.join(step.split())}" for number, step in enumerate(steps, 1))
+            return capture.learn.learn(caller, text, listed, when=when)
         return capture.remember.remember(caller, text, tier="procedural", section=section, tags=tuple(tags))
 
     def log(self, text: str) -> Receipt:

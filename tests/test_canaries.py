@@ -65,6 +65,7 @@ SILENT = {
     "extract",
     "forget",
     "feedback",
+    "learn",
     "undo",
 }
 """Commands that tell no words of notes, or no words that stood there before."""

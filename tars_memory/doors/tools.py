@@ -197,7 +197,9 @@ def _add(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _propose(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
-    receipt = memory.propose(said["text"], section=said.get("section"))
+    if said.get("steps") and said.get("section"):
+        raise UsageError("a playbook takes no section", "leave it out, or leave steps out to propose a rule")
+    receipt = memory.propose(**said)
     waits = receipt.path.startswith(".tars/")
     return {"proposal": receipt.ref if waits else None, "text": receipt.text, "notices": receipt.notices}
 
@@ -350,16 +352,19 @@ TOOLS = (
     ),
     Tool(
         "memory_propose",
-        "Propose a rule",
-        "Use when the person says how you should work from now on (always, never, from now on). The rule waits until "
-        "the person approves it with `tars-memory review`; it doesn't hold before that. Tell the person so.",
+        "Propose a rule or a playbook",
+        "Use when the person says how you should work from now on (always, never, from now on), or, with steps, when "
+        "something was worked out that will be done again. It waits until the person approves it with `tars-memory "
+        "review`; it doesn't hold before that. Tell the person so.",
         {
-            "text": _text("The rule, in one sentence, in the person's own words.", LONGEST_TEXT),
-            "section": _text("The heading in Procedural.md to put it under."),
+            "text": _text("The rule, in one sentence, in the person's own words; a playbook's title.", LONGEST_TEXT),
+            "section": _text("The heading in Procedural.md to put a rule under."),
+            "steps": _list("A playbook: what to do, step by step.", maxLength=400),
+            "when": _text("A playbook: when to use it."),
         },
         ("text",),
         {
-            "proposal": {"type": ["string", "null"], "description": "Its id; null if the rule is there already."},
+            "proposal": {"type": ["string", "null"], "description": "Its id; null if it is there already."},
             "text": STRING,
             "notices": NOTICES,
         },

@@ -52,7 +52,7 @@ class Playbook(NamedTuple):
         path: of its note.
         title: its first heading; without one the note's name.
         when: when to use it: its ``description``, else the first paragraph; empty if it says nothing.
-        created: the day that its properties say, else that on which its file was changed last.
+        created: the day that its properties say; where they say none at all, that on which its file was changed last.
         used: the day on which it was used last, as far as that is known.
         pinned: it stays in prompts, used or not.
         approved: whether a person typed or approved every line of it here, as far as somebody has looked.
@@ -99,12 +99,15 @@ def read(note: Note, changed: date | None = None) -> Playbook:
     title = next((section.title for section in document.sections if section.level and section.title), "")
     when = " ".join(next(iter(frontmatter.strings(said.get("description"))), "").split()) or _first_paragraph(document)
     when = when.removeprefix(WHEN)
+    blank = str.maketrans("_-", "  ")
+    last = next((value for key, value in said.items() if key.translate(blank).casefold() == LAST_USED), None)
+    used = frontmatter.day({"date": last})
     return Playbook(
         note.path,
         " ".join(visible(title).split()) or note.path.rpartition("/")[2][:-3],
         when if len(when) <= LONGEST_WHEN else when[: LONGEST_WHEN - 1].rstrip() + "…",
-        frontmatter.day(said) or changed,
-        frontmatter.day({"date": said.get(LAST_USED)}),
+        frontmatter.day(said) or (None if used else changed),
+        used,
         str(said.get(PINNED, "")).strip().lower() in ("true", "yes"),
     )
 

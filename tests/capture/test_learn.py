@@ -209,11 +209,12 @@ def test_the_last_use_is_kept_beside_the_index_and_survives_damage(bench, tmp_pa
 def test_an_unused_one_fades_and_a_pinned_one_stays(bench):
     bench.put("playbooks/A.md", "---\ncreated: 2026-01-01\n---\n# A\n")
     bench.put("playbooks/B.md", "---\ncreated: 2026-01-01\npinned: true\n---\n# B\n\nWhen it rains\n")
-    bench.put("playbooks/C.md", "---\ncreated: 2026-01-01\nlast used: 2026-11-01\n---\n# C\n")
+    bench.put("playbooks/C.md", "---\ncreated: 2026-01-01\nLast_Used: 2026-11-01\n---\n# C\n")
+    bench.put("playbooks/D.md", "---\nlast used: 2026-01-01\n---\n# D\n")
     today = bench.now.date()
     shelf = playbooks.shelf(bench.ctx().vault, {}, [""])
-    assert [book.is_shown(today, 90) for book in shelf] == [False, True, True]
-    assert [str(book.fades(90)) for book in shelf] == ["2026-04-02", "None", "2027-01-31"]
+    assert [book.is_shown(today, 90) for book in shelf] == [False, True, True, False]
+    assert [str(book.fades(90)) for book in shelf] == ["2026-04-02", "None", "2027-01-31", "2026-04-02"]
     assert shelf[1].named == "B: When it rains"
     assert playbooks.shelf(bench.ctx().vault, {"playbooks/A.md": today}, [""])[0].is_shown(today, 90)
     assert all(book.is_shown(today, 0) for book in shelf)

@@ -57,7 +57,11 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "memory_get": [{"target": "Plans/Boat.md:10-12"}, {"target": "Boat", "lines": 3}, {"target": "kettle is blue"}],
     "memory_context": [{"question": "ferry", "budget": 300}, {"found_only": True, "as_of": "2026-11-20"}, {}],
     "memory_add": [{"text": "tea at four"}, {"text": "tea is green", "tier": "semantic", "tags": ["food"]}],
-    "memory_propose": [{"text": "never sail at night"}, {"text": "answer briefly"}],
+    "memory_propose": [
+        {"text": "never sail at night"},
+        {"text": "answer briefly"},
+        {"text": "how to moor", "steps": ["slow down", "throw the rope"], "when": "at a quay"},
+    ],
     "memory_facts": [{}, {"about": "Mira", "as_of": "2025-06-01"}, {"all": True}],
     "memory_why": [{"target": "the kettle is blue"}],
 }
@@ -163,6 +167,10 @@ def test_a_rule_waits_for_the_person_whatever_is_allowed(root: Path) -> None:
     assert (root / "Procedural.md").read_text() == NOTES["Procedural.md"]
     assert (root / ".tars" / "inbox" / f"{waiting['proposal']}.json").exists()
     assert tools.call("memory_propose", {"text": "answer briefly"})["proposal"] is None
+    moored = tools.call("memory_propose", {"text": "how to moor", "steps": ["slow down", "throw\nthe rope"]}, "host")
+    assert "a playbook needs a person" in moored["notices"][0]
+    assert "1. slow down\\n2. throw the rope" in (root / ".tars/inbox" / f"{moored['proposal']}.json").read_text()
+    assert not (root / "playbooks").exists()
     for tier in ("procedural", "episodic", "note"):
         with pytest.raises(UsageError, match="is unknown"):
             tools.call("memory_add", {"text": "always", "tier": tier})

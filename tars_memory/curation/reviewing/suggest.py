@@ -50,7 +50,11 @@ def material(review: Review, *, expired: bool = False) -> ReviewMaterial:
     """What there is to ask about; ``candidates`` is empty if nothing waits."""
     found = review.waiting(limit=0, expired=expired)
     every = [one for each in found.proposals for one in each.each]
-    waiting = [proposal for proposal in every if not (proposal.kept or proposal.fact) and proposal.marks]
+    waiting = [
+        proposal
+        for proposal in every
+        if not (proposal.kept or proposal.fact or proposal.op == "create") and proposal.marks
+    ]
     waiting = waiting[:CANDIDATES]
     lines: list[Entry] = []
     sections: list[str] = []
