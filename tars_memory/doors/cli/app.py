@@ -122,6 +122,7 @@ HOMES = {
     "tags": "related",
     "export": "sql",
     "import": "extract",
+    "sources": "extract",
     "status": "health",
     "doctor": "health",
     "reindex": "health",

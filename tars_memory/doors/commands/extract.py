@@ -1,4 +1,6 @@
-"""``extract``: draw what is worth keeping out of conversations. ``import``: take over what other programs remember."""
+"""Conversations and what other programs remember: ``extract``, ``import``, ``sources``."""
+
+from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory import curation
-from tars_memory.doors.cli.call import Call
-from tars_memory.doors.cli.output import clean, counted, line
+from tars_memory.doors.cli.output import clean, counted, line, show_rows
 from tars_memory.doors.cli.parsing import PrintPrompt, answer_in, call_of, command
 from tars_memory.errors import ModelUnavailableError, UsageError
 
 if TYPE_CHECKING:
     from tars_memory.curation.extraction.extract import Extracted, Prompts
+    from tars_memory.doors.cli.call import Call
 
 PARTLY = 3
 SHOWN = 5
@@ -99,7 +101,7 @@ def _answers(names: list[str]) -> Any:
     return curation.models.llm.Reply(texts)
 
 
-def _asked(call: Call, found: "Prompts", *, plain: bool) -> int:
+def _asked(call: Call, found: Prompts, *, plain: bool) -> int:
     """The prompts that would be sent; ``plain`` prints nothing but them."""
     notices = call.notices(found.notices)
     if call.out.json:
@@ -138,7 +140,7 @@ def _shown(prompt: str) -> str:
     return clean(prompt).replace(BETWEEN, "")
 
 
-def _report(call: Call, done: "Extracted", source: str = "conversation", part: str = "turn") -> int:
+def _report(call: Call, done: Extracted, source: str = "conversation", part: str = "turn") -> int:
     """What was written: a session note and its candidates, ``path:line:text`` each.
 
     Args:
@@ -174,7 +176,7 @@ def _say_skipped(call: Call, skipped: list[Any], source: str = "conversation") -
         call.out.say(f"skipped: {counted(len(skipped) - SHOWN, f'more {source}')} (--json names them)")
 
 
-def _say_sum(call: Call, done: "Extracted", source: str) -> None:
+def _say_sum(call: Call, done: Extracted, source: str) -> None:
     facts = sum(len(session.facts) for session in done.sessions)
     dropped: dict[str, int] = {}
     for session in done.sessions:
@@ -242,5 +244,61 @@ sessions[].left_out: counts
 sessions[].txn: for `undo`, the same for all
 skipped[].source why failed: what gave nothing
 model: `rules`
+""",
+)
+
+
+# --- sources: the logs that are searched beside the vault
+
+
+ACTIONS = ("list", "add", "remove")
+
+
+def sources(
+    ctx: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="[list|add|remove]", help="List them, add or remove one.")] = "list",
+    path: Annotated[str | None, typer.Argument(metavar="[PATH]", help="A log, or a folder of logs.")] = None,
+) -> int:
+    """Name the logs of your conversations with models, so that search and context find what you said in them.
+
+    The logs are read where they are. Only your own words are searched. The list is in your settings, never in a vault.
+    """
+    call = call_of(ctx)
+    if action not in ACTIONS or (action == "list") != (path is None):
+        raise UsageError("sources takes: list, add PATH, or remove PATH", "tars-memory sources add ~/.claude/projects")
+    memory = call.memory()
+    if path is None:
+        return _tell(call, memory.sources())
+    if action == "remove":
+        return _tell(call, memory.remove_source(path))
+    return _tell(call, memory.add_source(path, progress=memory.workspace.progress))
+
+
+def _tell(call: Call, found: dict[str, Any]) -> int:
+    notices = call.notices(found["notices"])
+    if call.out.json:
+        call.out.record({**found, "notices": notices})
+        return 0
+    rows = [(line(each["path"]), "" if each["there"] else "not there") for each in found["sources"]]
+    show_rows(call.out, rows, ("log or folder", ""), of_notes=False)
+    if found["sources"]:
+        conversations = counted(found["conversations"], "conversation")
+        call.out.say(f"{conversations} in {counted(found['logs'], 'log')} can be searched")
+    else:
+        call.out.say("no conversations yet: tars-memory sources add ~/.claude/projects")
+    return 0
+
+
+SOURCES = command(
+    sources,
+    examples="""
+tm sources add ~/.claude/projects
+tm sources
+""",
+    answers="""
+sources[].path there: each place
+logs conversations passages: counts
+pending_vectors: passages that are found only by their words so far
+nights: whether `sleep` ran in the last three days
 """,
 )
