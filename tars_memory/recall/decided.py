@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tars_memory.vault.links import targets_in
 from tars_memory.vault.markdown.lines import (
     BLANKS,
     QUOTE,
@@ -50,7 +51,7 @@ CUT = 30
 
 _WORDS = re.compile(r"[^\W_]+")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d(?: \d{4})? ")
-_TOPIC = re.compile(r"\[\[(?:[^\[\]|#]*/)?\d{4}-\d\d-\d\d \d{4} ([^\[\]|#]{1,300})")
+_TOPIC = re.compile(r"(?:.*/)?\d{4}-\d\d-\d\d \d{4} (.{1,300})")
 
 
 def ids(lines: Iterable[str]) -> list[str]:
@@ -237,7 +238,10 @@ def _naming(row: ChunkRow) -> Iterator[tuple[int, str]]:
     lines = row.text.split("\n")
     for index, line in enumerate(lines):
         heading = heading_of(line)
-        for name in (*_TOPIC.findall(line), *([heading] if heading else ())):
+        for name in (
+            *(topic[1] for target in targets_in(line) if (topic := _TOPIC.fullmatch(target))),
+            *([heading] if heading else ()),
+        ):
             yield index, _spread(name)
     for item in items(lines) if _repeats(row) else ():
         if not item.indent and not item.source:
