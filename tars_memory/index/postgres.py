@@ -244,7 +244,7 @@ class TeamIndex:
                 "by": reader.meta.get("machine", "").partition(":")[0],
                 "notes": reader.counted("notes"),
                 "chunks": reader.counted("chunks"),
-                "vectors": reader.counted("vectors"),
+                "vectors": reader.counted("chunks WHERE embedded = 1"),
                 "bytes": reader.weight(),
             }
 

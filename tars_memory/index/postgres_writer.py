@@ -128,6 +128,10 @@ CREATE INDEX ON properties (note);
 """
 
 
+EMBEDDED = "SELECT count(*) FROM chunks WHERE embedded = 1"
+"""How many have a vector: to count the vectors themselves would read all of them."""
+
+
 class Published(NamedTuple):
     """What was published.
 
@@ -316,7 +320,7 @@ class _Publisher:
         gone = [note for note in theirs if note not in ours]
         if GRAPH in said and self._model:
             (held,) = self._local.execute(f"SELECT count(*) FROM chunks c WHERE {HELD}").fetchone()
-            (given,) = self._connection.execute("SELECT count(*) FROM vectors").fetchone() or (0,)
+            (given,) = self._connection.execute(EMBEDDED).fetchone() or (0,)
             if (held - given) * HALF > held:  # one by one they would take longer to find their place in the graph
                 return None
         self._scopes()
@@ -381,13 +385,11 @@ class _Publisher:
         Processes of the server that help are not asked for: they want the memory shared, which containers rarely have.
         """
         execute = self._connection.execute
-        sql = (
-            "SELECT to_regclass(quote_ident(current_schema()) || '.' || %s) IS NOT NULL,"
-            " (SELECT count(*) FROM vectors), (SELECT extversion FROM pg_extension WHERE extname = 'vector')"
-        )
-        is_there, count, version = execute(sql, (GRAPH,)).fetchone() or (False, 0, "0")
-        if is_there:
+        sql = "SELECT to_regclass(quote_ident(current_schema()) || '.' || %s) IS NOT NULL"
+        if execute(sql, (GRAPH,)).fetchone() == (True,):
             return True
+        sql = f"SELECT ({EMBEDDED}), extversion FROM pg_extension WHERE extname = 'vector'"
+        count, version = execute(sql).fetchone() or (0, "0")
         if count < vectors.MANY or _numbers(version) < GRAPH_FROM:
             return False
         if self._progress is not None:
