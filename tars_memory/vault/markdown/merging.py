@@ -100,6 +100,11 @@ class Node:
         return self.siblings[self.number - 1] if self.number else self.up
 
     @property
+    def following(self) -> Node | None:
+        """What stands next under the same one."""
+        return self.siblings[self.number + 1] if self.number + 1 < len(self.siblings) else None
+
+    @property
     def place(self) -> tuple[object, ...]:
         """What it stands under, for comparing with another version."""
         if self.up is None:
@@ -293,6 +298,7 @@ def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> MergedN
 def _items(old: Version, first: Version, second: Version) -> list[MergePiece]:
     """One item for each piece that is in any of the versions."""
     one, two = (_Pairs(old.nodes, side.nodes, base=True).found for side in (first, second))
+    _same_copies(old, one, two)
     items = [MergePiece(node, one.get(node), two.get(node)) for node in old.nodes]
     taken = {node for item in items for node in (item.one, item.two) if node}
     new_one = [node for node in first.nodes if node not in taken]
@@ -305,6 +311,24 @@ def _items(old: Version, first: Version, second: Version) -> list[MergePiece]:
             if node:
                 node.item = item
     return items
+
+
+def _same_copies(old: Version, one: dict[Node, Node], two: dict[Node, Node]) -> None:
+    """Of a line that stood there twice each side may have left another copy alone: both have left the same one, then.
+
+    Else each would take away the copy of the other, and a line that both still have were gone.
+    """
+    groups: dict[object, tuple[list[Node], list[Node]]] = defaultdict(lambda: ([], []))
+    for node in old.of(BULLET):
+        kept = [node in side and side[node].norm == node.norm for side in (one, two)]
+        if kept[0] is not kept[1]:
+            groups[node.up, node.norm][kept[1]].append(node)
+    for of_one, of_two in groups.values():
+        for here, there in zip(of_one, of_two, strict=False):
+            mine, other = two.pop(here, None), two.pop(there)
+            two[here] = other
+            if mine is not None:
+                two[there] = mine
 
 
 class _Pairs:
@@ -383,18 +407,28 @@ class _Pairs:
         return (above, node.parts.time, node.parts.text) if above and _nested(node) else None
 
     def _in_order(self, group: Sequence[Node], others: list[Node]) -> None:
-        """Pair copies of the same line: if some of them are gone, first those below the same line."""
+        """Pair copies of the same line: if some of them are gone, first those below the same line, or above it."""
         rest = list(group)
         if len(group) != len(others):
-            for one in group:
-                above = self.found.get(one.above) if one.above else None
-                fit = next((two for two in others if above is not None and above is two.above), None)
-                if fit is not None:
-                    rest.remove(one)
-                    others.remove(fit)
-                    self._pair(one, fit)
+            for beside in (self._below_same, self._above_same):
+                for one in list(rest):
+                    fit = next((two for two in others if beside(one, two)), None)
+                    if fit is not None:
+                        rest.remove(one)
+                        others.remove(fit)
+                        self._pair(one, fit)
         for one, two in zip(rest, others, strict=False):
             self._pair(one, two)
+
+    def _below_same(self, one: Node, two: Node) -> bool:
+        return one.above is not None and two.above is not None and self.found.get(one.above) is two.above
+
+    def _above_same(self, one: Node, two: Node) -> bool:
+        """Whether the same stands next to both; of the last ones, whether they are below the same."""
+        following = one.following, two.following
+        if following == (None, None):
+            return (self.found.get(one.up) if one.up else None) is two.up
+        return None not in following and self.found.get(following[0]) is following[1]  # type: ignore[arg-type]
 
     def _renamed(self) -> None:
         """Headings with other words: most of what stood under the one stands under the other."""
