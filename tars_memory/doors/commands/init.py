@@ -50,7 +50,7 @@ def init(
     would = "would make" if call.dry_run else "made"
     call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
     if made.layout:
-        call.out.say(f"layout: {made.layout} ([layout] like, docs/vault-format.md#vaults-of-other-programs)")
+        call.out.say(f"layout: {made.layout} ([layout] like, docs/seeds.md)")
     if report:
         say_git(call, report)
     if not call.dry_run:
