@@ -57,6 +57,24 @@ def test_a_bullet_goes_to_the_end_of_its_section(before: bytes, after: bytes) ->
     assert insert(before) == after
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"", b"- new\n"),
+        (b"text", b"text\n- new\n"),
+        (b"# T\n", b"# T\n- new\n"),
+        (b"<!-- tars:memory x -->", b"<!-- tars:memory x -->\n- new\n"),
+        (b"# T\n\ntext\n\n## A\n- b\n", b"# T\n\ntext\n- new\n\n## A\n- b\n"),
+        (b"- a\n\n# T\n- b\n", b"- a\n- new\n\n# T\n- b\n"),
+        (b"\xef\xbb\xbf## A\r\n- b\r\n", b"\xef\xbb\xbf- new\r\n## A\r\n- b\r\n"),
+        (b"---\na: b\n---\n## A\n", b"---\na: b\n---\n- new\n## A\n"),
+        (b"```\nopen\n", b"- new\n```\nopen\n"),
+    ],
+)
+def test_a_bullet_without_a_heading_comes_before_all_of_them(before: bytes, after: bytes) -> None:
+    assert apply(before, edits.insert_bullet(before, "- new", section="")) == after
+
+
 def test_a_new_line_ends_as_its_neighbour_does() -> None:
     assert insert(b"## Log\r\n- a\r\n\n## Next\n") == b"## Log\r\n- a\r\n- new\r\n\n## Next\n"
     assert insert(b"# T\r## Log\r- a") == b"# T\r## Log\r- a\r- new\r"
