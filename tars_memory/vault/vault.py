@@ -192,7 +192,7 @@ class Vault:
         found = {day for day in near for scope in scopes if self.look(layout.daily_path(day, scope=scope)) is not None}
         if len(found) < count:
             for path in self.paths():
-                day = None if layout.project_of(path) not in scopes or layout.is_archived(path) else layout.day_of(path)
+                day = None if layout.project_of(path) not in scopes else layout.day_of(path)
                 if day is not None and day <= today:
                     found.add(day)
         return sorted(found, reverse=True)[:count]

@@ -150,6 +150,8 @@ timeline Anna
 list
 show "met Anna"
 edit "met Anna" met Anna in Cork
+headings Memory
+headings Memory --add Travel            [with --add or --remove]
 links Tea
 related Tea
 tags
