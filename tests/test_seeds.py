@@ -329,6 +329,22 @@ def test_channels_are_seen_from_everywhere_and_written_each_by_itself(tmp_path: 
     assert tree(root) == notes
 
 
+def test_projects_of_ours_in_such_a_vault_stay_projects(tmp_path: Path) -> None:
+    for seed in ("starpod", "istota"):
+        root = tmp_path / seed
+        planted(root, {**SEEDS[seed], "projects/boat/Memory.md": "- canarykeel\n"})
+        for path in [path for path in SEEDS[seed] if path.startswith("Channels/")]:
+            (root / path).unlink()
+            (root / path).parent.rmdir()
+            (root / "Channels").rmdir()
+        made(root)
+        with opened(root) as outside:
+            assert not outside.search("canarykeel").hits
+        with opened(root, project="boat") as inside:
+            assert inside.search("canarykeel", mode="lexical").hits
+            assert inside.log("sailed").path.startswith("projects/boat/mem")
+
+
 HYBRIDS: dict[str, tuple[str, ...]] = {
     "starpod": ("Memory/2026-11-20.md", "memory.md"),
     "istota": ("Config/user.md", "Notes/a.md"),

@@ -186,7 +186,9 @@ class Layout:
         self._root = root
         self._found: dict[str, str] = {}
         if "projects" in like:
-            self.projects = self._cased(like["projects"])
+            folder = self._cased(like["projects"])
+            ours = root is not None and not (root / folder).is_dir() and (root / PROJECTS).is_dir()
+            self.projects = PROJECTS if ours else folder  # whoever made projects there goes on with them
         usual = like.get("memory", "Memory.md")
         if "/" in usual:
             usual = f"{self._cased(usual.rpartition('/')[0])}/{usual.rpartition('/')[2]}"
@@ -412,7 +414,7 @@ class Layout:
 
     def scope_of(self, path: str) -> str:
         """The project that a note is seen from; empty for one that is seen from everywhere."""
-        return "" if self.like in SHOWN_OUTSIDE else self._inner(path)[0]
+        return "" if self.like in SHOWN_OUTSIDE and self.projects != PROJECTS else self._inner(path)[0]
 
     def project_of(self, path: str) -> str:
         """The project whose folder a note is in; empty for none."""
