@@ -61,6 +61,9 @@ STOPPED = ("[Request interrupted by user", "<turn_aborted")
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
 """The agents whose way of being answered is known, as ``--agent`` takes them."""
 
+UNREAD = ("gemini", "cursor", "copilot")
+"""Those of them whose logs can't be read: there is nothing to examine."""
+
 EXAMPLE = 'it looks like {"hook_event_name": "SessionStart"}'
 
 LONGEST_EVENT = 32_000_000

@@ -338,3 +338,18 @@ def test_status_and_doctor_tell_what_claude_code_forgets(env: dict[str, str]) ->
         said = done.stdout
         assert "is longer than what Claude Code loads of it (300 lines, 2,100 bytes" in said, command
         assert "Claude Code deletes 1 conversation within 5 days (cleanupPeriodDays: 30)" in said, command
+
+
+def test_logs_that_cannot_be_read_are_neither_kept_nor_examined(env: dict[str, str], tmp_path: Path) -> None:
+    log = Path(env["HOME"], "t.json")
+    log.write_text('{"messages": [{"type": "user", "content": "hello"}]}')
+    for name in ("BeforeAgent", "PreCompress"):
+        event = {
+            **within(env["HOME"], name)["gemini"],
+            "transcript_path": str(log),
+            "prompt": "zzyzx",
+            "trigger": "auto",
+        }
+        assert told({**env, "TARS_MEMORY_HOOK_REVIEW_EVERY": "1"}, "gemini", event) is None
+    (desk,) = (tmp_path / "ours").rglob("hooks/hook.log")
+    assert "begun:" not in desk.read_text() and [path.name for path in desk.parent.iterdir()] == ["hook.log"]

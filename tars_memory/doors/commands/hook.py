@@ -27,6 +27,7 @@ from tars_memory.jobs.hooks import (
     PROMPT,
     START,
     TOOL,
+    UNREAD,
     Desk,
     Event,
     answer,
@@ -156,6 +157,8 @@ def hook(
     ctx.meta["desks"].append(desk)
     options = settings.hook
     _set_timer(options.timeout)
+    if agent in UNREAD or event.cursor:
+        event = event._replace(transcript="")
     done = _background(call, event, desk, root, options)
     text = ""
     if event.kind == START:
