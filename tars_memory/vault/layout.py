@@ -186,9 +186,9 @@ class Layout:
         self._root = root
         self._found: dict[str, str] = {}
         if "projects" in like:
-            folder = self._cased(like["projects"])
-            ours = root is not None and not (root / folder).is_dir() and (root / PROJECTS).is_dir()
-            self.projects = PROJECTS if ours else folder  # whoever made projects there goes on with them
+            theirs = self._cased(like["projects"])
+            ours = root is not None and not (root / theirs).is_dir() and (root / PROJECTS).is_dir()
+            self.projects = PROJECTS if ours else theirs  # whoever made projects there goes on with them
         usual = like.get("memory", "Memory.md")
         if "/" in usual:
             usual = f"{self._cased(usual.rpartition('/')[0])}/{usual.rpartition('/')[2]}"
