@@ -152,7 +152,9 @@ def paths(vault: Vault, scopes: Iterable[str]) -> list[str]:
 
 
 def called(books: Iterable[Playbook], name: str) -> list[Playbook]:
-    """Those of the playbooks that are called so: by path, else by the name of the file, else by the title; any case."""
+    """Those of the playbooks that are called so: by path, else by the name of the file, else by the title, else those
+    whose title or name holds these words; any case.
+    """
     books, wanted = list(books), key_of(name.strip())
     for names in (
         lambda book: (book.path, book.path[:-3]),
@@ -161,7 +163,7 @@ def called(books: Iterable[Playbook], name: str) -> list[Playbook]:
     ):
         if found := [book for book in books if wanted in map(key_of, names(book))]:
             return found
-    return []
+    return [book for book in books if wanted and any(wanted in key_of(name) for name in (book.title, book.path))]
 
 
 def _above(folder: str) -> Iterator[str]:

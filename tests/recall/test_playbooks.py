@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.errors import NotFoundError
+from tars_memory.errors import AmbiguousError, NotFoundError
 from tars_memory.memory import Memory
 from tars_memory.testing import FrozenClock, make_vault
 from tars_memory.vault import playbooks
@@ -132,6 +132,18 @@ def test_a_project_has_its_own_and_no_other_ones(vault):
         assert "projects/alpha/playbooks/Ship.md" in [book.path for book in memory.playbooks()]
         with pytest.raises(NotFoundError):
             memory.playbook("projects/beta/playbooks/Ship.md")
+
+
+def test_one_is_named_by_path_name_title_or_words_that_it_alone_has(vault):
+    with vault.memory() as memory:
+        for name in ("playbooks/glaze.md", "GLAZE", "glaze a pot", "a pot"):
+            assert memory.playbook(name)[0].path == "playbooks/glaze.md"
+        with pytest.raises(AmbiguousError) as told:
+            memory.playbook("playbooks/")
+        assert len(told.value.candidates) == 3
+        for name in ("", " ", "Memory", "../Memory.md"):
+            with pytest.raises(NotFoundError):
+                memory.playbook(name)
 
 
 def test_a_dry_run_uses_nothing_and_a_vault_without_playbooks_writes_nothing(vault, tmp_path):

@@ -43,6 +43,7 @@ from tars_memory.vault.markdown.lines import (
     ALSO_REMOVED,
     Steps,
     calendar_day,
+    may_give_steps,
     steps_in,
     unbulleted,
 )
@@ -243,7 +244,8 @@ def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, Ste
     paths = sorted(_sessions(vault), key=lambda path: path.rpartition("/")[2], reverse=True)
     for path in paths[:MOST_SESSIONS]:
         note = _note(vault, path, notices)
-        if b"## Turns" not in note.data:
+        turns = note.data.partition(b"## Turns")[2]
+        if not turns or not may_give_steps(turns.decode("utf-8", "replace")):
             continue
         said = read_session(path, note.data)
         for turn in said.kept if said else ():

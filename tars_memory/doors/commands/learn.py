@@ -59,7 +59,8 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
         return read_stdin() if file == "-" else _read(file)
     if not call.interactive:
         raise UsageError("the steps are missing", "pipe them in with --stdin, or name a file: --file steps.md")
-    return cli.approve.in_editor(call, BLANK, [title, "the steps, as markdown or a line each"])
+    written = cli.approve.in_editor(call, BLANK, [title, "the steps, as markdown or a line each"])
+    return "" if written == BLANK.strip() else written
 
 
 def _read(file: str) -> str:
@@ -167,7 +168,7 @@ tm playbooks
 tm playbooks how I release            # print it
 tm playbooks how I release --pin
 """,
-    exits="1 no playbooks, or none of that name (they are listed)",
+    exits="1 no playbooks, or none of that name, 2 several have it (they are listed)",
     answers="""
 playbooks[].path title when: its note, its heading, when to use it
 playbooks[].created used: days; null if not known

@@ -157,6 +157,11 @@ def steps_in(text: str) -> Steps | None:
     return Steps(before[-1].strip(" \t>:：-–—") if before else "", steps)
 
 
+def may_give_steps(text: str) -> bool:
+    """Whether a text holds the numbers of steps at all: a cheap look before anything is parsed."""
+    return {_number(found) for found in _STEP.finditer(text)} >= set(range(1, LEAST_STEPS + 1))
+
+
 LONGEST_TEXT = 20_000
 """Characters in which steps are looked for."""
 
