@@ -168,7 +168,7 @@ WHOLE = {"sources", "status", "doctor", "reindex", "verify", "watch", "sleep", "
 """Commands that look after the vault as a whole: they may tell of all scopes by path, never by a word of theirs."""
 
 BOTH = {
-    "search", "context", "facts", "timeline", "open", "links", "related", "tags",
+    "search", "context", "facts", "timeline", "open", "links", "related", "tags", "playbooks",
     "eval", "hook", "sql", "export", "mcp",
 }  # fmt: skip
 """Commands that see the vault outside projects from within one, too."""
@@ -217,7 +217,8 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             "topic --agent claude harbour the tea is ready",
             "topic --agent claude harbour",
             *(f"topic --agent claude 'Do {name(each)}'" for each in SCOPES),
-            *(f"topic --agent claude '{at(each)}Memory' ladder --dry-run" for each in SCOPES),
+            *(f"topic --agent claude 'Own {name(each)}'" for each in SCOPES),
+            "topic --agent claude ../Memory ladder --dry-run",
         ],
         "feedback": ["feedback bad harbour was wrong", "feedback good tea --question kettle"],
         "edit": [
