@@ -20,7 +20,7 @@ from tars_memory.curation import extraction
 from tars_memory.curation.commit import refused
 from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated, question_about
 from tars_memory.errors import NotFoundError, TarsError, counted
-from tars_memory.vault import inbox
+from tars_memory.vault import inbox, markdown
 from tars_memory.vault.change import locate, named
 from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import entries as grammar
@@ -47,7 +47,6 @@ from tars_memory.vault.markdown.lines import (
     steps_in,
     unbulleted,
 )
-from tars_memory.vault.markdown.merging import disputed
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import SessionFact, extracted_on, linked
@@ -545,7 +544,7 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
         note = _note(vault, path, notices)
         if not any(mark in note.data for mark in _DISPUTED):
             continue
-        for dispute in disputed(note.entries):
+        for dispute in markdown.merging.disputed(note.entries):
             asked = tuple(there.get((path, entry.line)) or _asked(vault, note, entry) for entry in dispute.lines)
             how = "One machine removed “{}”, another one changed it" if dispute.removed else "Two machines changed “{}”"
             why = how.format(dispute.was)
