@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from dialogue import Dialogue
-from terminal import environment, program, started
+from terminal import environment, program
 
 from tars_memory.doors.cli.app import COMMANDS, EVERY_DAY, HIDDEN, build, load
 from tars_memory.doors.cli.completion import FIXED, SHELLS, SOURCES, script
@@ -38,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(program("reindex", "--no-embed"), env=env, check=True, capture_output=True)
     bin_ = folder / "bin"
     bin_.mkdir()
-    real = " ".join(f"'{word}'" for word in started())
+    real = shlex.join(program())
     for name in ("tm", "tars-memory"):
         # it completes as the program does; run, it shows which words reached it
         (bin_ / name).write_text(

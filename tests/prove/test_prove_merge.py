@@ -18,7 +18,7 @@ from random_documents import scale, seeded
 from tars_memory.errors import TarsError
 from tars_memory.jobs.merge import text_merge
 from tars_memory.memory import Memory
-from tars_memory.testing import make_vault
+from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.merging import disputed, merge
@@ -204,7 +204,7 @@ def test_clones_that_pull_from_each_other_come_to_the_same(tmp_path: Path, monke
 
 @pytest.mark.prove
 def test_a_team_day_loses_nothing_and_keeps_every_author(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty clones, five authors, commands in random order with pulls and pushes in between."""
+    """Twenty clones, five authors, one of them indexing; commands in random order with pulls and pushes in between."""
     for name, value in {"NAME": "Ann", "EMAIL": "ann@example.org"}.items():
         monkeypatch.setenv(f"GIT_AUTHOR_{name}", value)
         monkeypatch.setenv(f"GIT_COMMITTER_{name}", value)
@@ -225,7 +225,7 @@ def test_a_team_day_loses_nothing_and_keeps_every_author(tmp_path: Path, monkeyp
         if not number:
             make_vault(root, START)
         env = {**os.environ, "TARS_AUTHOR": authors[number % 5]}
-        clones.append(Memory(root, actor="person", interactive=True, env=env))
+        clones.append(Memory(root, actor="person", interactive=True, env=env, embedder=HashEmbedder()))
         clones[-1].merge_by_entry([sys.executable, "-m", "tars_memory"])
         if not number:
             git(root, "add", "-A")
@@ -241,22 +241,31 @@ def test_a_team_day_loses_nothing_and_keeps_every_author(tmp_path: Path, monkeyp
         git(root, "commit", "-qm", "more", check=False)
         git(root, "pull", "-q", "--no-rebase", "--no-edit")
         git(root, "push", "-q", "origin", "main")
+        if memory is clones[0]:
+            memory.reindex()
 
     written: dict[str, str] = {}
+    removed: set[str] = set()
     for step in range(scale(2000)):
         number = chance.randrange(20)
         memory, text = clones[number], f"{sentence(chance)} step {step}"
         memory.workspace._now = NOW + timedelta(seconds=20 * step)
         what = chance.random()
-        if what < 0.45:
+        there = [each for each in memory.list() if not each.depth and each.text in written] if what < 0.15 else []
+        if there:
+            one = chance.choice(there)
+            memory.edit(one.ref, text) if what < 0.1 else memory.forget(one.ref)
+            removed.add(one.text)
+        elif what < 0.55:
             memory.log(text)
-        elif what < 0.75:
+        elif what < 0.8:
             memory.remember(text)
-        elif what < 0.85:
+        elif what < 0.9:
             memory.feedback(False, text)
         else:
             memory.add_fact(f"Thing {step % 7}", "likes", text)
-        written[text] = authors[number % 5]
+        if not there or what < 0.1:
+            written[text] = authors[number % 5]
         if chance.random() < 0.1:
             sync(memory)
     for memory in (*clones, *clones):
@@ -266,6 +275,11 @@ def test_a_team_day_loses_nothing_and_keeps_every_author(tmp_path: Path, monkeyp
     lines = [line for text in notes[0].values() for line in text.decode().split("\n")]
     assert not any(line.startswith(("<<<<<<<", ">>>>>>>")) for line in lines)
     for text, author in written.items():
-        (line,) = [line for line in lines if re.search(rf"{re.escape(text)}(?!\d)", line)]
-        assert f"[by:: {author}]" in line
+        found = [line for line in lines if re.search(rf"(?<!:: ){re.escape(text)}(?!\d)", line)]
+        found += [line for line in lines if re.search(rf"likes:: {re.escape(text)}(?!\d)", line)]
+        assert len(found) == (text not in removed), text
+        assert all(f"[by:: {author}]" in line for line in found)
     assert not any(memory.verify() for memory in clones)
+    # The one index knows every line that is left.
+    for text in chance.sample([*written.keys() - removed], min(50, len(written))):
+        assert any(text in hit.text for hit in clones[0].search(f'"{text}"', mode="lexical").hits), text
