@@ -194,7 +194,7 @@ def heading_named(ctx: Caller, path: str, title: str) -> Heading:
         raise NotFoundError(f"{path} has no heading {title!r}", f"it has: {there}" if there else "it has none")
     if len(same) > 1:
         candidates = [f"{path}:{each.line}  {each.title}" for each in same]
-        raise AmbiguousError(f"{path} has the heading {title!r} {len(same)} times", candidates, "rename one of them")
+        raise AmbiguousError(f"{path} has several headings {title!r}", candidates, "rename one of them")
     below = found[found.index(same[0]) + 1 :]
     if below and below[0].level > same[0].level:
         raise UsageError(f"{path}: {below[0].title!r} stands below {same[0].title!r}", "remove that one first")
