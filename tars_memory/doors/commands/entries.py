@@ -228,7 +228,7 @@ def headings(
     if remove is not None:
         path, found = memory.heading(name, remove)
         if found.filled and call.interactive and not (yes or call.dry_run):
-            call.out.say(clean(found.text).rstrip("\n"))
+            call.out.complain(clean(found.text).rstrip("\n"))
             if not confirmed(call, f"remove this from {call.out.path(path)}?"):
                 call.out.say("nothing was removed")
                 return STOPPED
