@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tars_memory.index.embedding.passages import Embedder
-    from tars_memory.settings import LimitsOptions, Settings
+    from tars_memory.settings import Cut, LimitsOptions, Settings
 
 
 class SharedVault:
@@ -33,6 +33,7 @@ class SharedVault:
         cache: the program's cache folder.
         limits: the person's.
         embedder: makes the model.
+        cut: into passages of which size notes are cut.
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class SharedVault:
         cache: Path,
         limits: LimitsOptions,
         embedder: Callable[[], Embedder],
+        cut: Cut,
     ) -> None:
         self.name = name
         self.vault = vault
-        self.index = index.indexer.Index(vault, state, cache, limits, embedder)
+        self.index = index.indexer.Index(vault, state, cache, limits, embedder, cut)
 
     def path(self, path: str) -> str:
         """The whole path of a note."""
@@ -107,7 +109,7 @@ def opened(
             notices.append(f"the shared vault {path} is not searched: {folder} can't be made: {error.strerror}")
             continue
         name = _name(root, {each.name for each in found})
-        found.append(SharedVault(name, vault, folder, settings.places.cache, limits, embedder))
+        found.append(SharedVault(name, vault, folder, settings.places.cache, limits, embedder, settings.index.cut))
     return found, notices
 
 

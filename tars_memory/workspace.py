@@ -301,7 +301,12 @@ class Workspace:
             except UnwritableError:
                 state = self.state  # an index that is there already answers all the same
             self._opened = index.indexer.Index(
-                self.whole, state, self.settings.places.cache, self.limits, self.open_embedder
+                self.whole,
+                state,
+                self.settings.places.cache,
+                self.limits,
+                self.open_embedder,
+                self.settings.index.cut,
             )
             self._opened.progress = self.progress
         return self._opened
@@ -419,7 +424,12 @@ class Workspace:
         """What a reader of the index answers as it stands, not brought up to date; None if there is no index."""
         if self._opened is None:
             found = index.indexer.Index(
-                self.whole, self.state, self.settings.places.cache, self.limits, self.open_embedder
+                self.whole,
+                self.state,
+                self.settings.places.cache,
+                self.limits,
+                self.open_embedder,
+                self.settings.index.cut,
             )
             if found.files.current() is None:
                 return None

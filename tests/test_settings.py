@@ -77,6 +77,10 @@ def test_what_is_wrong_in_the_vaults_own_file_is_said_and_ends_nothing(tmp_path:
         ("recall", "limit", "0"),
         ("recall", "limit", "-3"),
         ("recall", "mode", "bogus"),
+        ("recall", "daily_half_life", "-1"),
+        ("recall", "session_half_life", "nan"),
+        ("index", "chunk_size", "100"),
+        ("index", "chunk_overlap", "a lot"),
         ("limits", "max_note_bytes", "-1"),
     ],
 )
@@ -84,6 +88,13 @@ def test_a_value_out_of_range_is_said(tmp_path: Path, section: str, key: str, va
     said = settings(tmp_path, {f"TARS_MEMORY_{section}_{key}".upper(): value})
     with pytest.raises(UsageError, match=rf"{section}\.{key}") as caught:
         getattr(said, section)
+    assert caught.value.hint
+
+
+def test_an_overlap_of_more_than_half_a_passage_is_said(tmp_path: Path) -> None:
+    said = settings(tmp_path, {"TARS_MEMORY_INDEX_CHUNK_SIZE": "300", "TARS_MEMORY_INDEX_CHUNK_OVERLAP": "151"})
+    with pytest.raises(UsageError, match=r"index\.chunk_overlap \(151\) is more than half") as caught:
+        _ = said.index.cut
     assert caught.value.hint
 
 

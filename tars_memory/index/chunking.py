@@ -1,7 +1,7 @@
 """From a note's bytes to what is searched: title, date, tags, and chunks with exact lines. Pure.
 
 A chunk is the smallest unit worth citing (an entry, a paragraph, a table, a fence), packed with its neighbours under
-the same heading up to :data:`SIZE` characters. Its text is the note's lines from the first to the last, verbatim, so
+the same heading up to 800 characters (settings). Its text is the note's lines from the first to the last, verbatim, so
 that line *i* of the text is line ``start_line + i`` of the note. Only a single line that is too long is cut inside.
 
 A heading with nothing under it goes with the text beside it: alone it would be near to any question. An HTML comment
@@ -24,6 +24,7 @@ from tars_memory.index.fulltext import clean
 from tars_memory.index.properties import of_note
 from tars_memory.index.schema import ALWAYS
 from tars_memory.index.schema import CHUNKER as CHUNKER
+from tars_memory.settings import CUT, Cut
 from tars_memory.vault.links import targets
 from tars_memory.vault.markdown import frontmatter
 from tars_memory.vault.markdown import lines as grammar
@@ -37,11 +38,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Line
 
 
-SIZE = 800
-"""Characters of a chunk: MiniLM sees 256 word pieces, about 1,000 characters with the prefix; 1,600 and 3,200 ranked
-worse on all three sets."""
-OVERLAP = 160
-"""Characters that two pieces of one line share."""
 MAX_ABOUT = 8_000
 """Characters of properties that are searchable."""
 MAX_TITLE = 300
@@ -104,6 +100,7 @@ def parse(
     skeleton: Collection[str] | None = None,
     facts: bool = False,
     session: bool = False,
+    cut: Cut = CUT,
 ) -> Parsed:
     """Read one note.
 
@@ -116,6 +113,7 @@ def parse(
             stands under them, and so are all headings of a note that holds nothing else. None: another note.
         facts: the note holds facts over time.
         session: it is a session note.
+        cut: into passages of which size.
     """
     stem = path.rpartition("/")[2].removesuffix(".md")
     lines, units, properties, body_line, until = read(data, facts=facts, session=session)
@@ -134,7 +132,7 @@ def parse(
     elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # the properties are what can be cited
         units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
     shown = _iso(note.day) if note.day_source in ("name", "property") else ""
-    note.chunks = [_finish(chunk, note, shown) for chunk in _chunks(lines, units)]
+    note.chunks = [_finish(chunk, note, shown) for chunk in _chunks(lines, units, cut)]
     return note
 
 
@@ -205,7 +203,7 @@ def _texts(value: object) -> Iterator[str]:
             yield f"{key}: {', '.join(_texts(item))}"
 
 
-def _chunks(lines: list[str], units: Sequence[Unit]) -> Iterator[tuple[list[Unit], list[str], bool]]:
+def _chunks(lines: list[str], units: Sequence[Unit], cut: Cut) -> Iterator[tuple[list[Unit], list[str], bool]]:
     """Pack units under one heading up to the size; cut what is larger. Yields (units, lines of text, partial)."""
     pack: list[Unit] = []  # what of one heading goes together, with bare headings before and behind it
     used = 0
@@ -216,13 +214,13 @@ def _chunks(lines: list[str], units: Sequence[Unit]) -> Iterator[tuple[list[Unit
         size = sum(len(line) + 1 for line in lines[unit.start - 1 : unit.end])
         other = not bare and path not in (None, unit.path)
         other = other or bool(pack and pack[-1].until != unit.until)
-        if pack and (other or used + size > SIZE or unit.kind == "hidden"):
+        if pack and (other or used + size > cut.size or unit.kind == "hidden"):
             yield pack, lines[pack[0].start - 1 : pack[-1].end], False
             pack, used, path = [], 0, None
         if unit.kind == "hidden":
             continue
-        if size > SIZE:
-            for start, end, text in _cut(lines, unit, size):
+        if size > cut.size:
+            for start, end, text in _cut(lines, unit, size, cut):
                 yield [Unit(unit.kind, start, end, unit.path, unit.until)], text or lines[start - 1 : end], bool(text)
             continue
         pack.append(unit)
@@ -233,19 +231,19 @@ def _chunks(lines: list[str], units: Sequence[Unit]) -> Iterator[tuple[list[Unit
         yield pack, lines[pack[0].start - 1 : pack[-1].end], False
 
 
-def _cut(lines: list[str], unit: Unit, size: int) -> Iterator[tuple[int, int, list[str]]]:
+def _cut(lines: list[str], unit: Unit, size: int, cut: Cut) -> Iterator[tuple[int, int, list[str]]]:
     """An oversized block in parts of about equal length, on lines; a line that is too long, on sentences."""
-    parts = -(-size // SIZE)
+    parts = -(-size // cut.size)
     target = size / parts
     first, used = unit.start, 0
     for number in range(unit.start, unit.end + 1):
         line = lines[number - 1]
         length = len(line) + 1
-        if used and (used + length > SIZE or used >= target - 60):
+        if used and (used + length > cut.size or used >= target - 60):
             yield first, number - 1, []
             first, used = number, 0
-        if length > SIZE + 1:
-            for start, stop in pieces(line):
+        if length > cut.size + 1:
+            for start, stop in pieces(line, cut):
                 yield number, number, [line[start:stop]]
             first, used = number + 1, 0
         else:
@@ -254,36 +252,36 @@ def _cut(lines: list[str], unit: Unit, size: int) -> Iterator[tuple[int, int, li
         yield first, unit.end, []
 
 
-def pieces(line: str) -> Iterator[tuple[int, int]]:
-    """Where to cut a long line into overlapping pieces of at most :data:`SIZE` characters: after sentences, if any."""
+def pieces(line: str, cut: Cut = CUT) -> Iterator[tuple[int, int]]:
+    """Where to cut a long line into overlapping pieces of a passage's size at most: after sentences, if any."""
     ends = [match.end() for match in _SENTENCE.finditer(line)]
     ends.append(len(line))
     start = 0
     at = 0
     while True:
-        while at < len(ends) and ends[at] <= start + OVERLAP:
+        while at < len(ends) and ends[at] <= start + cut.overlap:
             at += 1
         stop = 0
-        while at < len(ends) and ends[at] <= start + SIZE:
+        while at < len(ends) and ends[at] <= start + cut.size:
             stop = ends[at]
             at += 1
         if not stop:
-            stop = min(len(line), start + SIZE)
-            blank = line.rfind(" ", start + SIZE // 2, stop) + 1
+            stop = min(len(line), start + cut.size)
+            blank = line.rfind(" ", start + cut.size // 2, stop) + 1
             stop = blank if blank and stop < len(line) else stop
         yield start, stop
         if stop >= len(line):
             return
-        start = _overlap_start(ends, start, stop, line)
+        start = _overlap_start(ends, start, stop, line, cut.overlap)
 
 
-def _overlap_start(ends: Sequence[int], start: int, stop: int, line: str) -> int:
+def _overlap_start(ends: Sequence[int], start: int, stop: int, line: str, overlap: int) -> int:
     """Where the next piece begins: at a sentence at most an overlap before the cut, else at a word there."""
-    index = bisect_left(ends, max(start + 1, stop - OVERLAP))
+    index = bisect_left(ends, max(start + 1, stop - overlap))
     if index < len(ends) and ends[index] < stop:
         return ends[index]
-    blank = line.find(" ", stop - OVERLAP, stop) + 1
-    return blank or stop - OVERLAP
+    blank = line.find(" ", stop - overlap, stop) + 1
+    return blank or stop - overlap
 
 
 def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: str) -> Chunk:

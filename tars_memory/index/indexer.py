@@ -11,6 +11,7 @@ from tars_memory.index import database, intake, schema
 from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
+from tars_memory.settings import CUT
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.embedding.passages import Embedder
-    from tars_memory.settings import LimitsOptions
+    from tars_memory.settings import Cut, LimitsOptions
     from tars_memory.vault.vault import Vault
 
     Progress = Callable[[str, int, int], None]
@@ -41,6 +42,7 @@ class Index:
         cache: the program's cache folder.
         limits: what is too big to read.
         embedder: makes the model; may raise ModelUnavailableError. None: no vectors are made.
+        cut: into passages of which size notes are cut.
 
     Attributes:
         progress: is told how far each work is that is not told to somebody else.
@@ -53,8 +55,10 @@ class Index:
         cache: Path,
         limits: LimitsOptions,
         embedder: Callable[[], Embedder] | None = None,
+        cut: Cut = CUT,
     ) -> None:
         self.vault = vault
+        self.cut = cut
         self.files = IndexFiles(state)
         self.cache = cache
         self.limits = limits
@@ -400,12 +404,13 @@ class Index:
             VaultError: the root is missing.
         """
         started = time.time_ns()
-        return intake.Look(intake.Sweep(self.vault.sweep()), started, self._recipe())
+        return intake.Look(intake.Sweep(self.vault.sweep()), started, self._recipe(), self.cut)
 
     def _recipe(self) -> str:
         """Everything but the notes that decides what the rows look like."""
         layout = sorted((key, str(value)) for key, value in vars(self.vault.layout).items() if not key.startswith("_"))
-        return f"{schema.VERSION} {schema.CHUNKER} {self.limits.max_note_bytes} {layout}"
+        bounds = f"{self.limits.max_note_bytes} {self.cut.size} {self.cut.overlap}"
+        return f"{schema.VERSION} {schema.CHUNKER} {bounds} {layout}"
 
     def _count_skipped(self, report: RefreshReport) -> None:
         report.skipped = dict(self.vault.skipped)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tars_memory.settings import LimitsOptions
+    from tars_memory.settings import Cut, LimitsOptions
     from tars_memory.vault.vault import Vault
 
 
@@ -254,11 +254,12 @@ READING = "reading notes"
 
 
 class Look:
-    """One look at the vault: the sweep, when it began (ns), and the recipe by which rows are to be made."""
+    """One look at the vault: the sweep, when it began (ns), the recipe by which rows are to be made, and the cut."""
 
-    __slots__ = ("_found", "recipe", "started", "sweep")
+    __slots__ = ("_found", "cut", "recipe", "started", "sweep")
 
-    def __init__(self, sweep: Sweep, started: int, recipe: str) -> None:
+    def __init__(self, sweep: Sweep, started: int, recipe: str, cut: Cut) -> None:
+        self.cut = cut
         self.sweep = sweep
         self.started = started
         self.recipe = recipe
@@ -435,7 +436,7 @@ def _write_batch(
     for path in batch:
         stamp = look.found[path]
         kept = stamp + UNSURE if is_racy(stamp, look.started) else stamp
-        row = writer.read(vault, path, stamp, kept, hashes.get(path), limits.max_note_bytes)
+        row = writer.read(vault, path, stamp, kept, hashes.get(path), limits.max_note_bytes, look.cut)
         if row is None:
             continue  # it went away meanwhile: the next sweep settles it
         if isinstance(row, bytes):

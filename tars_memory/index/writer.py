@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, properties
-from tars_memory.index.chunking import SIZE, Chunk, Parsed, embedded_text, pieces
+from tars_memory.index.chunking import Chunk, Parsed, embedded_text, pieces
 from tars_memory.index.fulltext import clean, signs, worded
 from tars_memory.index.naming import keys_of
 from tars_memory.index.schema import ALWAYS, AUTOMATED, BETWEEN, PART, STAMP, TIERS, log_of
 from tars_memory.language.words import is_latin
+from tars_memory.settings import CUT, Cut
 from tars_memory.vault.layout import is_made_by_us
 from tars_memory.vault.model import Line, Tier
 from tars_memory.vault.secrets import veiled
@@ -81,7 +82,7 @@ class ReadNote:
 
 
 def read(
-    vault: Vault, path: str, stamp: bytes, kept: bytes, known: bytes | None, max_bytes: int
+    vault: Vault, path: str, stamp: bytes, kept: bytes, known: bytes | None, max_bytes: int, cut: Cut = CUT
 ) -> ReadNote | bytes | str | None:
     """Read and take apart one note.
 
@@ -92,6 +93,7 @@ def read(
         kept: the stamp to store.
         known: hash of the bytes that are indexed, if they may be the same.
         max_bytes: more than this is not read.
+        cut: into passages of which size.
 
     Returns:
         The rows' content; :data:`SAME`; the reason why it is not indexed; None if the note is gone.
@@ -127,7 +129,9 @@ def read(
     # Credentials never get into the index; the lines stay where they are, so that hits can be told in the note.
     shown = veiled(data)
     facts_note, session = layout.is_facts(path), tier == Tier.EPISODIC
-    parsed = chunking.parse(path, shown, day=day, modified=weak, skeleton=skeleton, facts=facts_note, session=session)
+    parsed = chunking.parse(
+        path, shown, day=day, modified=weak, skeleton=skeleton, facts=facts_note, session=session, cut=cut
+    )
     if parsed.day_source == "mtime":
         digest += _weak_day(weak)
     return ReadNote(path, kept, digest, str(tier), scope, parsed, properties.rows_of(layout, path, shown))
@@ -482,7 +486,7 @@ def _chunks(talk: Talk, said: Iterable[OwnTurn], after: int) -> Iterator[Chunk]:
     for one in said:
         texts = [part for text in one.texts[:MOST_LINES] for part in _fitting(text)]
         for place, text in enumerate(texts):
-            if rows and (size + len(text) + 1 > SIZE or rows[-1][0].day != one.day):
+            if rows and (size + len(text) + 1 > CUT.size or rows[-1][0].day != one.day):
                 yield _chunk(talk, rows, after)
                 after += len(rows)
                 rows, size = [], 0
@@ -494,7 +498,7 @@ def _chunks(talk: Talk, said: Iterable[OwnTurn], after: int) -> Iterator[Chunk]:
 
 def _fitting(text: str) -> Iterator[str]:
     """A line, in pieces if it is longer than a chunk may be."""
-    if len(text) <= SIZE:
+    if len(text) <= CUT.size:
         yield text
     else:
         yield from (text[start:stop] for start, stop in pieces(text))

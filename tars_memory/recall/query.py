@@ -26,9 +26,10 @@ from tars_memory.language.words import (
     unspaced_runs,
 )
 from tars_memory.recall.request import SearchRequest
+from tars_memory.settings import RecallOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import date
 
     from tars_memory.recall.selecting import Selection
@@ -66,6 +67,7 @@ class Query:
         is_sentence: it was asked in whole words: some of them only carry its grammar.
         notices: sentences for the person about how the query was read.
         today: the day it is asked, None if unknown.
+        half_lives: in days, by tier, how fast what was said in it fades.
         unfinished: its last word may be the beginning of one.
         begun: that word, folded, if it may be a whole one as well; else ''.
         on: the day on which what is found has to count still; None: what has ended may answer too.
@@ -74,14 +76,15 @@ class Query:
     """
 
     __slots__ = (
-        "begun", "date_words", "dates", "held", "is_sentence", "literals", "meaning", "negations", "not_paths",
-        "not_tags", "not_tiers", "notes", "notices", "on", "paths", "phrases", "prefixes", "quoted", "selection",
-        "since", "tags", "text", "tiers", "today", "unfinished", "until", "words",
+        "begun", "date_words", "dates", "half_lives", "held", "is_sentence", "literals", "meaning", "negations",
+        "not_paths", "not_tags", "not_tiers", "notes", "notices", "on", "paths", "phrases", "prefixes", "quoted",
+        "selection", "since", "tags", "text", "tiers", "today", "unfinished", "until", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.today: date | None = None
+        self.half_lives: Mapping[str, float] = RecallOptions().half_lives
         self.unfinished = False
         self.begun = ""
         self.on: date | None = None

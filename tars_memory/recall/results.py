@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import vault
-from tars_memory.errors import TarsError
+from tars_memory.errors import TarsError, counted
 from tars_memory.vault.suspicion import MARK
 
 if TYPE_CHECKING:
@@ -18,6 +18,26 @@ _UNLINKABLE = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
 """Characters that Obsidian leaves out of a link to a heading."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Bytes that a URL holds as they are (RFC 3986)."""
+
+
+class Fading(NamedTuple):
+    """How much a note has faded.
+
+    Attributes:
+        age: days since it was said; None where nothing tells, or where it doesn't matter.
+        half_life: days in which half of its recency is lost; 0 for what never fades.
+        factor: what is left of it, 0 to 1.
+    """
+
+    age: int | None
+    half_life: float
+    factor: float
+
+    def __str__(self) -> str:
+        if not self.half_life:
+            return "never fades"
+        age = "of unknown age" if self.age is None else f"{counted(self.age, 'day')} old"
+        return f"{age}, half-life {self.half_life:g} days: {self.factor:.4f} of its recency left"
 
 
 class Hit:
@@ -46,12 +66,13 @@ class Hit:
         vault: the name of the shared vault that it is in; empty for the person's own.
         more: how many further passages of its note answer; counted on demand, on the first hit of each note.
         explain: each part of the score, weighted, and what it was made from; filled on demand.
+        fading: how much its note has faded by its age; told with ``explain``.
     """
 
     __slots__ = (
-        "answer", "best", "block_id", "date", "day", "end_line", "explain", "headings", "more", "obsidian_url",
-        "partial", "path", "places", "rank", "score", "speaker", "start_line", "statement", "text", "tier", "title",
-        "vault",
+        "answer", "best", "block_id", "date", "day", "end_line", "explain", "fading", "headings", "more",
+        "obsidian_url", "partial", "path", "places", "rank", "score", "speaker", "start_line", "statement", "text",
+        "tier", "title", "vault",
     )  # fmt: skip
 
     def __init__(
@@ -79,12 +100,19 @@ class Hit:
         self.answer = ""
         self.places: tuple[int, ...] = ()
         self.explain: dict[str, float] = {}
+        self.fading = Fading(None, 0, 1.0)
 
     @property
     def best_line(self) -> tuple[int, str]:
         """The line that answers best: its 1-based number in the note, and its text, trimmed."""
         number = self.places[self.best] if self.places else self.start_line + self.best
         return number, self.text.split("\n")[self.best].strip()
+
+    @property
+    def account(self) -> str:
+        """The score as the sum of its parts, and how much the note has faded."""
+        parts = ", ".join(f"{name} {value:.4f}" for name, value in self.explain.items())
+        return f"{self.score:.4f} = {parts}; {self.fading}"
 
     def to_json(self) -> dict[str, Any]:
         """The documented object of ``search --json``."""
@@ -108,6 +136,7 @@ class Hit:
             record["vault"] = self.vault
         if self.explain:
             record["explain"] = {name: round(value, 4) for name, value in self.explain.items()}
+            record["fading"] = {**self.fading._asdict(), "factor": round(self.fading.factor, 4)}
         return record
 
 

@@ -69,7 +69,7 @@ def search(
         found = _newest(reader, query, narrowed, limit) if query.filters else iter(())
     else:
         lines, blank = scored(reader, query, narrowed, vector, mode, limit)
-        found = _with(_blank(blank, read), passages(once(reader, lines)))
+        found = _with(_blank(blank, read), passages(once(reader, lines), query))
     if request.per_note:
         result.hits, result.more = _few_a_note(found, read, limit, request.per_note, own=own)
     else:

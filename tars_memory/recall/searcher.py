@@ -347,6 +347,7 @@ class Search:
         """
         workspace, request = self.workspace, self.request
         query = queries.parse(request, workspace.now().date())
+        query.half_lives = workspace.settings.recall.half_lives
         query.on, query.held = (None, None) if request.expired else (request.as_of or query.on, request.as_of)
         talks = self._talks(query)
 
@@ -412,6 +413,7 @@ class Search:
     def answers(self, query: Query) -> list[Answer]:
         """The lines that answer a question, best first."""
         query.not_paths += self._other_agents()
+        query.half_lives = self.workspace.settings.recall.half_lives
         request = self.request
         talks = self._talks(query)
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from random_documents import examples
 
 from tars_memory.index import chunking
-from tars_memory.index.chunking import OVERLAP, SIZE, parse, pieces
+from tars_memory.index.chunking import parse, pieces
+from tars_memory.settings import CUT
 from tars_memory.vault.markdown.lines import plain
 
 
@@ -56,10 +57,10 @@ def test_every_chunk_is_the_notes_own_lines_and_no_word_is_lost(parts: list[str]
         if chunk.partial:
             assert chunk.start_line == chunk.end_line
             assert chunk.text in own[0]
-            assert len(chunk.text) <= SIZE
+            assert len(chunk.text) <= CUT.size
         else:
             assert chunk.text == "\n".join(own)
-            assert len(chunk.text) <= SIZE or len(own) > 1
+            assert len(chunk.text) <= CUT.size or len(own) > 1
         covered.update(range(chunk.start_line, chunk.end_line + 1))
     headings = " ".join(name for chunk in note.chunks for name in chunk.headings)
     body = 1
@@ -71,13 +72,13 @@ def test_every_chunk_is_the_notes_own_lines_and_no_word_is_lost(parts: list[str]
             assert any(word in headings for word in words), (number, line)
 
 
-@given(st.text(alphabet="ab .!?。\"'", min_size=SIZE + 1, max_size=5000))
+@given(st.text(alphabet="ab .!?。\"'", min_size=CUT.size + 1, max_size=5000))
 def test_the_pieces_of_a_line_overlap_and_lose_nothing(line: str) -> None:
     end = 0
     for start, stop in pieces(line):
-        assert 0 < stop - start <= SIZE
+        assert 0 < stop - start <= CUT.size
         assert start <= end  # no gap
-        assert start == 0 or start >= end - OVERLAP
+        assert start == 0 or start >= end - CUT.overlap
         assert stop > end
         end = stop
     assert end == len(line)
@@ -115,7 +116,7 @@ def test_a_bare_heading_goes_with_the_text_beside_it(text: str, expected: list[s
 
 def test_many_bare_headings_are_cut_too() -> None:
     note = parse("n.md", "".join(f"# Heading {number}\n" for number in range(1000)).encode())
-    assert max(len(chunk.text) for chunk in note.chunks) <= SIZE
+    assert max(len(chunk.text) for chunk in note.chunks) <= CUT.size
     assert [c.start_line for c in note.chunks[1:]] == [c.end_line + 1 for c in note.chunks[:-1]]
 
 
@@ -166,8 +167,8 @@ def test_headings_that_wait_for_lines_are_no_hits(text: str, expected: list[str]
 def test_a_long_list_is_cut_on_lines_of_about_equal_length() -> None:
     data = "\n".join(f"- item {number} " + "x" * 80 for number in range(30)).encode()
     sizes = [len(chunk.text) for chunk in parse("n.md", data).chunks]
-    assert max(sizes) <= SIZE
-    assert min(sizes) > SIZE / 2
+    assert max(sizes) <= CUT.size
+    assert min(sizes) > CUT.size / 2
 
 
 @pytest.mark.parametrize(

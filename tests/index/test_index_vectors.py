@@ -18,6 +18,7 @@ from tars_memory.index import database, vectors
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index
 from tars_memory.index.reader import Filter
+from tars_memory.settings import Cut
 from tars_memory.testing import HashEmbedder, hashed
 
 WORDS = ["tea", "copper", "river", "museum", "garden", "train", "letter", "winter", "bridge", "forest", "music"]
@@ -176,6 +177,27 @@ def test_text_is_embedded_once(make_index) -> None:
     index.reindex()
     assert len(embedder.texts) == 2
     assert index.pending() == 0
+
+
+def test_notes_are_cut_anew_by_another_size_and_what_reads_the_same_keeps_its_vector(make_index) -> None:
+    embedder = HashEmbedder()
+    long = "\n".join(f"- line {number} about the boats and the tide of that morning" for number in range(12))
+    index = make_index({"short.md": "tea\n", "long.md": f"{long}\n\n{'A word. ' * 60}\n"})
+    index.embedder = lambda: embedder
+    index.reindex()
+    before, made = index.read(lambda reader: reader.chunk_count()), len(embedder.texts)
+    smaller = Index(index.vault, index.files.folder, index.cache, index.limits, lambda: embedder, Cut(300, 40))
+    smaller.reindex()
+    assert smaller.read(lambda reader: reader.chunk_count()) > before
+    assert all(len(row.text) <= 300 for row in smaller.read(lambda reader: reader.chunks(range(100))).values())
+    assert smaller.verify() == []
+    assert smaller.pending() == 0
+    again = len(embedder.texts)
+    assert not any("tea" in text for text in embedder.texts[made:])
+    index.reindex()
+    assert (index.read(lambda reader: reader.chunk_count()), len(embedder.texts)) == (before, again)
+    assert index.verify() == []
+    smaller.close()
 
 
 def test_a_limit_is_kept_and_what_is_pending_is_found_by_words(make_index) -> None:

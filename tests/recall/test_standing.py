@@ -9,25 +9,28 @@ from recalled import TODAY, Recalled
 
 from tars_memory.language import named_dates
 from tars_memory.recall.ranking import fusion
+from tars_memory.settings import RecallOptions
 from tars_memory.vault.markdown import lines
 
 
 @pytest.mark.parametrize(
-    ("tier", "day", "worth"),
+    ("tier", "day", "factor"),
     [
         ("daily", "2026-11-21", 1.0),
         ("daily", "2026-10-22", 0.5),
         ("daily", "2026-12-24", 1.0),
         ("episodic", "2026-05-25", 0.5),
-        ("semantic", "2026-11-21", 0.0),
-        ("note", "2026-11-21", 0.0),
-        ("daily", None, 0.0),
+        ("semantic", "2020-11-21", 1.0),
+        ("note", "2020-11-21", 1.0),
+        ("daily", "", 0.0),
         ("daily", "2026-02-31", 0.0),
     ],
 )
-def test_recency_halves_with_the_tiers_own_speed(tier, day, worth):
-    assert fusion.recency(tier, day, TODAY) == pytest.approx(worth * fusion.RECENCY_WORTH)
-    assert fusion.recency(tier, day, None) == 0.0
+def test_what_was_said_fades_with_the_half_life_of_its_tier_and_the_rest_never(tier, day, factor):
+    half_lives = RecallOptions().half_lives
+    assert fusion.fading(tier, day, TODAY, half_lives).factor == pytest.approx(factor)
+    assert fusion.fading(tier, day, None, half_lives).factor == 1.0
+    assert fusion.fading(tier, day, TODAY, {"daily": 0, "episodic": 0}).factor == 1.0
 
 
 @pytest.mark.parametrize(
@@ -84,6 +87,52 @@ def test_of_equal_lines_the_newer_comes_first(recalled):
     worth = [hit.explain["note: recency"] for hit in vault.search("oolong kettle", explain=True).hits]
     assert len(set(worth)) == 4
     assert max(worth) < fusion.RECENCY_WORTH
+
+
+LONG = [f"- talked about matter {i} of the garden and the fence\n" for i in range(14)]
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize(
+    ("asked", "older", "newer"),
+    [
+        ("oolong kettle", "the oolong kettle is on the upper shelf", "the oolong kettle is on the upper shelf"),
+        ("rent of the workshop", "the rent of the workshop is 840 euros", "the rent of the workshop is 910 euros"),
+        ("Zahnarzttermin Levin", "Levins Zahnarzttermin ist am 12. März", "Levins Zahnarzttermin ist am 4. Mai"),
+        ("船屋的备用钥匙", "船屋的备用钥匙挂在蓝色木桶后面", "船屋的备用钥匙放在丽华的办公室"),
+    ],
+)
+def test_of_the_same_words_the_newer_come_first_whatever_stands_around_them(recalled, mode, asked, older, newer):
+    old, new = f"- {older}\n", f"- 08:15 {newer}\n"
+    session = "---\ndate: 2026-05-03\n---\n# A talk\n\n"
+    dated = {f"2026-11-{day}.md": old + "".join(LONG[: 14 - day % 13]) for day in (13, 14, 15, 16)}
+    for notes in (
+        {"sessions/2026-05-03 1015 A talk.md": session + old, "2026-11-20.md": "".join([*LONG[:9], new, *LONG[9:]])},
+        {"2026-11-18.md": old, "2026-11-19.md": "".join([*LONG, new]), "2026-11-17.md": "".join(LONG)},
+        dated | {"2026-11-20.md": new},
+    ):
+        vault = recalled(notes | {f"Note {i}.md": f"words {i} about something else\n" for i in range(4)})
+        hits = vault.search(asked, mode, explain=True).hits
+        assert newer in hits[0].text
+        for hit in hits:
+            assert sum(hit.explain.values()) == pytest.approx(hit.score)
+
+
+def test_a_tier_without_half_life_never_gives_way_to_a_newer_line(recalled):
+    line = "- the oolong kettle is on the upper shelf\n"
+    older, newer = "2026-03-04.md", "sessions/2026-11-19 1200 A talk.md"
+    vault = recalled({older: line, newer: f"---\ndate: 2026-11-19\n---\n# Kettle\n\n{line}"})
+    assert paths(vault, "oolong kettle", "lexical")[0] == newer
+    assert vault.search("oolong kettle", "lexical", half_lives={"daily": 0, "episodic": 180}).hits[0].path == older
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_what_never_fades_does_not_sink_below_a_newer_line_of_the_same_words(recalled, mode):
+    line = "- the oolong kettle is on the upper shelf\n"
+    vault = recalled({"Memory.md": "".join(LONG) + line, "House.md": "".join(LONG) + line, f"{TODAY}.md": line})
+    assert list(dict.fromkeys(paths(vault, "oolong kettle", mode)))[-1] == f"{TODAY}.md"
+    for hit in vault.search("oolong kettle", mode, explain=True).hits:
+        assert hit.explain["note: recency"] == pytest.approx(fusion.RECENCY_WORTH)
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])

@@ -239,8 +239,7 @@ def hit_lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, 
         answer.truncate(room, overflow="ellipsis" if sign(out, "…", "...") == "…" else "crop")
         lines.append(Text(" " * indent).append(answer))
     if hit.explain:
-        parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
-        lines += wrapped(screen, Text(f"{hit.score:.4f} = {parts}", style="dim"), indent)
+        lines += wrapped(screen, Text(hit.account, style="dim"), indent)
     return lines
 
 

@@ -211,8 +211,7 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
         whose = f"[{line(hit.vault)}] " if hit.vault else ""
         call.out.data(f"{call.out.place(hit.path, number)}:{whose}{line(words)}")
         if hit.explain:
-            parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
-            call.out.complain(f"{call.out.place(hit.path, number)}: {hit.score:.4f} = {parts}")
+            call.out.complain(f"{call.out.place(hit.path, number)}: {hit.account}")
 
 
 def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: bool) -> None:
@@ -275,6 +274,7 @@ stale: how many files the index is behind
 hits[].speaker answer: of a hit in a conversation: who, and how the model's answer begins
 hits[].vault: of a hit in a shared vault: its name; `path` is absolute then
 hits[].explain: with `--explain`: each part of the score
+hits[].fading: with `--explain`: `age` in days, `half_life` in days (0: never fades), `factor` that is left
 did_you_mean: if nothing was found, or a word of the query in no note: names that it may be misspelt for
 """,
 )

@@ -10,6 +10,7 @@ import math
 from datetime import date
 from typing import TYPE_CHECKING
 
+from tars_memory.recall.results import Fading
 from tars_memory.settings import Options
 
 if TYPE_CHECKING:
@@ -266,17 +267,23 @@ def mean(values: Sequence[float]) -> float:
 
 # --- what a line is worth beside its words: its tier, its age, whether it still holds
 #
-# Sizes of a tie-break: of two equal lines the better one comes first, and no answer gives way to a worse one for being
-# older. The questions of the measured sets ask about years long past and have one tier each, so these can't be fitted;
-# they are kept below what one word of a query makes.
+# Sizes of a tie-break: of two lines that answer equally well the better one comes first, and no answer gives way to a
+# worse one for being older. Of lines that say the same in the same words the newest comes first whatever else parts
+# them (:func:`tars_memory.recall.ranking.scores.rank`).
 
 
 TIER_WORTH = {"semantic": 0.02, "procedural": 0.02}
 """What the person approved stands before the day on which it was said. Other tiers: nothing."""
-RECENCY_WORTH = 0.015
-"""Of a daily or episodic note of today; less than a tier."""
-HALF_LIFE = {"daily": 30.0, "episodic": 180.0}
-"""Days in which that halves. The permanent tiers and other notes don't age."""
+RECENCY_WORTH = 0.02
+"""Of what is said today, and of all that never fades. Measured on conversations as if it were the day after the last
+of them: .015 to .03 change no figure by more than .4, .05 costs .4 and .08 costs .9 (docs/development/ranking.md)."""
+LINES_COMPARED = 20
+"""Of so many of the best lines it is looked whether a newer one says the same."""
+SAME_WORDS = 0.6
+"""The share of the words of two lines together that both hold, from which on they say the same."""
+SAME_WORDS_ASKED, MUCH_ASKED = 0.3, 0.5
+"""The same for a line that holds so much of the question's idf: what else differs is what has changed since. On
+conversations no figure changes by more than .2, by words and hybrid; .2 of the words costs an MRR of .4."""
 OVER = -0.10
 """Of a candidate that nobody took up in time, and of a fact that has ended: below its like, still found."""
 BOILERPLATE = -0.15
@@ -290,16 +297,23 @@ def tier_worth(tier: str) -> float:
     return TIER_WORTH.get(tier, 0.0)
 
 
-def recency(tier: str, day: str | None, today: date | None) -> float:
-    """Of the day of a note in a tier that ages; nothing if it has none, or if today is unknown."""
-    half_life = HALF_LIFE.get(tier)
-    if half_life is None or day is None or today is None:
-        return 0.0
+def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, float]) -> Fading:
+    """How much of its worth a line of that tier has left.
+
+    Args:
+        tier: of its note.
+        day: ISO, on which it was said; '' if nothing tells: then a tier that fades has faded.
+        today: None if it is unknown; then nothing has faded.
+        half_lives: in days, by tier; 0 or none for a tier that doesn't fade.
+    """
+    half_life = half_lives.get(tier, 0)
+    if not half_life or today is None:
+        return Fading(None, 0, 1.0)
     try:
-        age = (today - date.fromisoformat(day)).days
+        age = max((today - date.fromisoformat(day)).days, 0)
     except ValueError:
-        return 0.0
-    return float(RECENCY_WORTH * 0.5 ** (max(age, 0) / half_life))
+        return Fading(None, half_life, 0.0)
+    return Fading(age, half_life, float(0.5 ** (age / half_life)))
 
 
 def validity(line: Line, today: date | None, named: Iterable[NamedDate] = ()) -> float:

@@ -7,6 +7,7 @@ notes before those of others.
 
 from __future__ import annotations
 
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from tars_memory.language.words import tokens, unspaced_runs
@@ -15,7 +16,7 @@ from tars_memory.recall.ranking import fusion
 from tars_memory.recall.ranking.candidates import NAMESAKES, Candidate, CandidateLine, Pool
 from tars_memory.recall.ranking.fusion import REFUSED, mean
 from tars_memory.recall.ranking.words import phrase_key
-from tars_memory.recall.results import Hit
+from tars_memory.recall.results import Fading, Hit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,9 +31,14 @@ PARTS = (
     "note: name", "note: tier", "note: recency",
     "line: words", "line: chunk's words", "line: chunk's meaning",
     "line: nearest words", "line: speaker", "line: held as written", "line: chunks beside", "line: best of the note",
-    "line: validity", "line: its note is named", "line: meaning, as far as known",
+    "line: validity", "line: its note is named", "line: meaning, as far as known", "line: newest of its words",
 )  # fmt: skip
 """What ``--explain`` calls the parts of a score; their sum is the score."""
+
+
+HEADING = "heading"
+NEVER_FADES = "9999-12-31"
+"""The day of what is as new as can be, whenever it was written."""
 
 
 class _Note:
@@ -68,8 +74,9 @@ def rank(pool: Pool, query: Query) -> None:
         _score(pool.chunks, pool, query, by_meaning=bool(compared))
     else:
         _score_in_part(pool, compared, query)
+    _newest_first(lines, pool, query)
     for line in first_lines(pool):
-        line.parts = (*line.parts[:-2], fusion.LINE_NAMED, line.parts[-1])
+        line.parts = (*line.parts[:-3], fusion.LINE_NAMED, *line.parts[-2:])
         line.score += fusion.LINE_NAMED
 
 
@@ -86,7 +93,7 @@ def _score_in_part(pool: Pool, known: list[Candidate], query: Query) -> None:
     usual = mean(list(gains.values()))
     for line, (score, parts) in by_words.items():
         gain = pool.coverage * gains.get(line, usual)
-        line.score, line.parts = score + gain, (*parts[:-1], gain)
+        line.score, line.parts = score + gain, (*parts[:-2], gain, 0.0)
 
 
 def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: bool) -> None:
@@ -170,13 +177,101 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
             by_name * chunk.name_meaning,
             fusion.NOTE_NAME * chunk.name,
             fusion.tier_worth(chunk.row.tier),
-            0.0 if chunk.row.date_is_weak else fusion.recency(chunk.row.tier, chunk.row.date, query.today),
+            fusion.RECENCY_WORTH * fading_of(chunk.row, query).factor,
         )
         top = max(note.top, 0.0)  # below that if all that was read of it was refused
         base = sum(parts) - top
         for line in chunk.lines:
-            line.parts = (*parts, *line.parts, -top, line.validity, 0.0, 0.0)
+            line.parts = (*parts, *line.parts, -top, line.validity, 0.0, 0.0, 0.0)
             line.score += base + line.validity
+
+
+def fading_of(row: ChunkRow, query: Query, day: str = "") -> Fading:
+    """How much what a chunk says has faded: by the day given, else by its note's."""
+    known = day or ("" if row.date_is_weak else row.date or "")
+    return fusion.fading(row.tier, known, query.today, query.half_lives)
+
+
+# --- of lines that say the same in notes of different days the newest comes first
+
+
+def _newest_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) -> None:
+    """Let lines that say the same exchange their scores, so that the newest of them has the best.
+
+    What is the same is decided by the words alone (:func:`_is_alike`), for titles, neighbours and lengths of notes part
+    the scores of equal lines by any amount. What never fades counts as the newest.
+    """
+    able = [(line, _newness(line, query)) for line in lines if line.chunk.row.lines[line.index].kind != HEADING]
+    able = [(line, day) for line, day in able if day and line.validity > REFUSED]
+    words: dict[int, frozenset[str]] = {}
+    gone: set[int] = set()
+    total = sum(pool.idfs.values())
+    for best, day in nlargest(fusion.LINES_COMPARED, able, key=lambda pair: pair[0].score):
+        if day == NEVER_FADES or id(best) in gone:
+            continue
+        asked = sum(pool.idfs.get(term, 0.0) for term in best.counts)
+        least = fusion.SAME_WORDS if asked < fusion.MUCH_ASKED * total or not total else fusion.SAME_WORDS_ASKED
+        newer = [
+            (line, other)
+            for line, other in able
+            if other > day and line.score < best.score and id(line) not in gone and _is_alike(best, line, least, words)
+        ]
+        newest: list[CandidateLine] = []
+        for line, _ in sorted(newer, key=lambda pair: (pair[1], pair[0].score), reverse=True):
+            if all(_is_alike(line, other, least, words) for other in newest):
+                newest.append(line)
+        if newest:
+            newest.append(best)
+            gone.update(map(id, newest))
+            scores = sorted((line.score for line in newest), reverse=True)
+            for line, score in zip(newest, scores, strict=True):
+                line.parts = (*line.parts[:-1], score - line.score)
+                line.score = score
+
+
+def _newness(line: CandidateLine, query: Query) -> str:
+    """What lines are compared by: the ISO day on which one was said, or :data:`NEVER_FADES`; '' if nothing tells."""
+    row = line.chunk.row
+    fades = row.tier == "talk" or query.half_lives.get(row.tier)
+    return told_day(row, line.index) if fades else NEVER_FADES
+
+
+def _is_alike(older: CandidateLine, newer: CandidateLine, least: float, words: dict[int, frozenset[str]]) -> bool:
+    """Whether a newer line of another note says the same: all that was asked for and the older holds, as much of a day
+    or speaker that was named, and of the words of both together the share that is the ``least``.
+
+    Args:
+        older: a line.
+        newer: another one.
+        least: 0 to 1.
+        words: of the lines that were asked about before; filled.
+    """
+    if newer.chunk.row.note_id == older.chunk.row.note_id or newer.validity < older.validity:
+        return False
+    if newer.chunk.date < older.chunk.date or newer.speaker < older.speaker:
+        return False
+    if not older.counts.keys() <= newer.counts.keys():
+        return False
+    if min(older.length, newer.length) < least * least * max(older.length, newer.length):
+        return False  # spares most of them the reading
+    for line in (older, newer):
+        if id(line) not in words:
+            words[id(line)] = _words_of(line.chunk.texts[line.index])
+    ours, theirs = words[id(older)], words[id(newer)]
+    return bool(ours) and len(ours & theirs) >= least * len(ours | theirs)
+
+
+def _words_of(text: str) -> frozenset[str]:
+    """The words of a line; of what is written without blanks the signs."""
+    from tars_memory.vault.markdown import entries, lines  # a search of what doesn't fade does without that grammar
+
+    said: set[str] = set()
+    for word in tokens(entries.parse(lines.unmarked(text), timed=True).text):
+        if word.isascii() or not unspaced_runs(word):
+            said.add(word)
+        else:
+            said.update(word)
+    return frozenset(said)
 
 
 def first_lines(pool: Pool) -> list[CandidateLine]:
@@ -286,7 +381,7 @@ A lone "Yes, I did!" gets the question that it answers; 100 to 300 differ by les
 """
 
 
-def passages(lines: Sequence[CandidateLine]) -> Iterator[Hit]:
+def passages(lines: Sequence[CandidateLine], query: Query) -> Iterator[Hit]:
     """Disjoint passages, the one with the best anchor first; made only as far as they are asked for."""
     taken: set[tuple[int, int]] = set()
     for anchor in sorted(lines, key=lambda line: -line.score):
@@ -302,6 +397,7 @@ def passages(lines: Sequence[CandidateLine]) -> Iterator[Hit]:
         hit.day = told_day(row, anchor.index)
         hit.statement = statement_of(row, anchor.index)
         hit.explain = dict(zip(PARTS, anchor.parts, strict=True))
+        hit.fading = fading_of(row, query)
         yield hit
 
 
