@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory import vault
 from tars_memory.capture.notes import file_name
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, UsageError, counted
 from tars_memory.vault import playbooks
 from tars_memory.vault.change import Change
 from tars_memory.vault.links import key_of
@@ -47,7 +47,7 @@ def learn(ctx: Caller, title: str, steps: str, *, when: str = "") -> Receipt:
         raise UsageError("a playbook without steps", "give them with --stdin or --file, or write them with --edit")
     if len(text) > MAX_CHARACTERS:
         raise UsageError(
-            f"{len(text):,} characters are too many for a playbook (at most {MAX_CHARACTERS:,})",
+            f"{counted(len(text), 'character')}: too many for a playbook (at most {MAX_CHARACTERS:,})",
             "split it, or keep the details in a note that it links to",
         )
     change = Change("create", "", text, target=path, time=ctx.now.date().isoformat())

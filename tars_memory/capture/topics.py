@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.notes import file_name
-from tars_memory.errors import NotFoundError, TarsError, UsageError
+from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
 from tars_memory.vault.change import Change, apply
 from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown import entries as grammar
@@ -146,7 +146,7 @@ def _check_count(ctx: Caller, agent: str, count: int) -> None:
     most = ctx.vault.limits.topics
     if count >= most:
         raise UsageError(
-            f"{agent} keeps {count} topic notes already (at most {most})",
+            f"{agent} keeps {counted(count, 'topic note')} already (at most {most})",
             "add to one of them, or remove one; topics of [limits] is the limit",
         )
 
@@ -164,7 +164,7 @@ def _check_size(ctx: Caller, note: Note, change: Change) -> None:
         return  # the write says so
     if size > most:
         raise UsageError(
-            f"{note.path} would have {size:,} characters (at most {most:,})",
+            f"{note.path} would have {counted(size, 'character')} (at most {most:,})",
             "start another topic, or shorten it: tars-memory edit, tars-memory forget; "
             "topic_characters of [limits] is the limit",
         )
