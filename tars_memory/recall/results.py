@@ -37,7 +37,7 @@ class Fading(NamedTuple):
         if not self.half_life:
             return "never fades"
         age = "of unknown age" if self.age is None else f"{counted(self.age, 'day')} old"
-        return f"{age}, half-life {self.half_life:g} days: {self.factor:.4f} of its recency left"
+        return f"{age}: {self.factor:.4f} of its recency left (half-life in days: {self.half_life:g})"
 
 
 class Hit:

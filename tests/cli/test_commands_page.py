@@ -201,7 +201,7 @@ merge ../base ../ours ../theirs
 """
 EVENT = '{"hook_event_name": "SessionStart", "session_id": "x"}'
 APART = {
-    "tidy --model": "what a model proposes is shown by test_contradictions",
+    "tidy --model, --curate": "what a model proposes is shown by test_contradictions",
     "review --offer": "test_extract_command offers one",
     "models use": "it downloads",
     "models check": "it asks a model",
