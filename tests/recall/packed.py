@@ -16,6 +16,7 @@ from tars_memory.recall.packing.loaded import key
 from tars_memory.recall.ranking.relevance import Answer
 from tars_memory.recall.results import note_lines
 from tars_memory.vault.layout import Layout
+from tars_memory.vault.vault import Vault
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 LOADED = ("Memory.md", "Procedural.md", "User.md", "2026-11-21.md", "2026-11-20.md", "Facts.md")
@@ -93,6 +94,11 @@ class Notes:
 
     def daily_path(self, day: date, *, scope: str | None = None) -> str:
         return self.layout.daily_path(day, scope=scope)
+
+    def paths(self) -> list[str]:
+        return [*self.notes]
+
+    last_days = Vault.last_days
 
 
 def pack(case: dict[str, Any]) -> Context:
