@@ -264,3 +264,23 @@ def test_a_note_is_named_by_title_alias_or_path_and_by_nothing_else(tmp_path):
         with pytest.raises(NotFoundError) as error:
             memory.note_called("Zettelkasen")
         assert error.value.hint == "did you mean Zettelkasten?"
+
+
+PEOPLE = [
+    ("Großvater Heinrich", "Opa", "mag am liebsten Linsensuppe", "Was isst Opa gern?"),
+    ("Grandfather Henry", "Gramps", "likes lentil soup best", "What does Gramps want to eat?"),
+    ("Grand-père Henri", "Papi", "préfère la soupe de lentilles", "Que mange Papi volontiers ?"),
+    ("Дедушка Генрих", "Деда", "больше всего любит чечевичный суп", "Что ест Деда?"),
+    ("祖父ヘンリー", "じいじ", "レンズ豆のスープが一番好き", "じいじは何を食べる？"),
+]
+
+
+def test_a_question_that_names_a_note_is_answered_by_it_however_far_a_model_finds_it(tmp_path):
+    notes = {f"Page {number}.md": f"a word about matter {number}\n" for number in range(8)}
+    notes |= {f"{name}.md": f"---\naliases: [{alias}]\n---\n\n- {line}\n" for name, alias, line, _ in PEOPLE}
+    vault = Recalled(tmp_path, notes)
+    for mode in ("lexical", "hybrid"):
+        for _, _, line, asked in PEOPLE:
+            assert [hit.best_line[1] for hit in vault.search(asked, mode).hits][:1] == [f"- {line}"], (mode, asked)
+        assert vault.search("Was xqz gern zfrt?", mode).abstained
+    vault.close()

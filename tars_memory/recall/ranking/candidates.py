@@ -90,13 +90,14 @@ class Candidate:
         date: how well its day fits the dates that the query names, 0 to 1.
         name: how much of the query names its note, 0 to 1.
         is_named: the query is a name of its note.
+        is_called: a name of its note stands within the query.
         counts: how often each term occurs in it, its headings and its note's names included.
         decided: by index, what became of the candidates that its lines repeat (:mod:`tars_memory.recall.decided`).
     """
 
     __slots__ = (
-        "counts", "date", "decided", "is_named", "lines", "meaning", "name", "name_meaning", "note_words", "row",
-        "texts", "words",
+        "counts", "date", "decided", "is_called", "is_named", "lines", "meaning", "name", "name_meaning",
+        "note_words", "row", "texts", "words",
     )  # fmt: skip
 
     def __init__(self, row: ChunkRow) -> None:
@@ -109,6 +110,7 @@ class Candidate:
         self.name_meaning = 0.0
         self.date = 0.0
         self.name = 0.0
+        self.is_called = False
         self.is_named = False
         self.counts: dict[str, int] = {}
         self.decided: Mapping[int, str] = {}
@@ -205,6 +207,7 @@ def gather(
         chunk.meaning = named.near.get(row.id)
         chunk.date = date_fit(query, row)
         chunk.decided = told.get(row.id, {})
+        chunk.is_called = row.note_id in names.inside and row.note_id not in hidden
         chunk.is_named = row.note_id in names.whole and row.note_id not in hidden
         _open(chunk, excluded, unasked(reader, query, row, chunk.texts))
         found.append(chunk)

@@ -70,6 +70,8 @@ SIGNS_OF_A_WORD = 4
 """In scripts without blanks; a longer query is several words, and two signs of it stand side by side by chance."""
 WORDS_OF_A_NAME = 3
 """Fewer words than a sentence has: the name of something, in whatever language."""
+NAME_ASKED = 0.15
+"""How much of the query a note's name within it has to be."""
 DAY_MET = 0.9
 """How well a day has to fit a named date for the words of that date to count as held."""
 DAY_SHARE = 0.4
@@ -207,6 +209,11 @@ def nearness(chunk: Candidate, share: float = 0.0) -> float:
     return (max(chunk.meaning, 0.0) + HELD_WORTH * share) * DEFAULT.floor / FLOOR_WITHOUT_WORDS
 
 
+def _is_asked(chunk: Candidate) -> bool:
+    """Whether the query asks about the note by its name: then it answers, however far a model finds it."""
+    return chunk.is_called and chunk.name >= NAME_ASKED
+
+
 def shows(chunk: Candidate, pool: Pool) -> bool:
     """Whether lines of the chunk may be hits: named, holding a word of the query, of the day named, or near enough."""
     if chunk.is_named:
@@ -323,11 +330,13 @@ def scored(
     pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
     mode = mode if pool.coverage else "lexical"
     relevant = answers(query, pool, mode)
-    if not relevant and not any(chunk.is_named for chunk in pool.chunks):
+    named = any(chunk.is_named for chunk in pool.chunks)
+    called = [] if relevant or named else [chunk for chunk in pool.chunks if _is_asked(chunk)]
+    if not relevant and not named and not called:
         return [], pool.blank
     ranking.rank(pool, query)
     if not relevant:
-        return ranking.first_lines(pool), pool.blank
+        return [line for chunk in called for line in chunk.lines] or ranking.first_lines(pool), pool.blank
     if query.exact and mode != "semantic":
         return _quoting(pool, terms), pool.blank
     return [line for chunk in pool.chunks if shows(chunk, pool) for line in chunk.lines], pool.blank
