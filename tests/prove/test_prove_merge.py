@@ -277,7 +277,9 @@ def test_a_team_day_loses_nothing_and_keeps_every_author(tmp_path: Path, monkeyp
     for text, author in written.items():
         found = [line for line in lines if re.search(rf"(?<!:: ){re.escape(text)}(?!\d)", line)]
         found += [line for line in lines if re.search(rf"likes:: {re.escape(text)}(?!\d)", line)]
-        assert len(found) == (text not in removed), text
+        # What one removed and another changed, or put a question below, stays as a question.
+        asked = text in removed and any(f"also removed:: {text}" in line for line in lines)
+        assert len(found) == 1 if text not in removed else not found or asked, text
         assert all(f"[by:: {author}]" in line for line in found)
     assert not any(memory.verify() for memory in clones)
     # The one index knows every line that is left.

@@ -189,6 +189,17 @@ def test_a_question_stands_below_its_line_however_that_is_written() -> None:
     assert "\n  - also changed:: Anna prefers trains\n  - since March\n" in said
 
 
+def test_the_same_question_is_asked_once() -> None:
+    base = "- Anna prefers slow trains\n  - also removed:: Anna prefers trains\n"
+    removed, changed = "- Bob likes tea\n", base.replace("slow", "night").replace("trains\n  -", "trains today\n  -")
+    said = merged(base, removed, changed)
+    again = merged(said, removed, said.replace("today", "now"))
+    assert again.count("also removed:: Anna prefers slow trains") <= 1
+    twice = "- Anna prefers slow trains\n"
+    one = merged(twice, "", twice.replace("slow", "night"))
+    assert merged(twice, "", one).count("also removed:: Anna prefers slow trains\n") == 1
+
+
 def test_neither_side_is_preferred() -> None:
     """Where nothing else decides: mixed line endings, a line with and without a heading, sections of one name."""
     merged("---\r\n---\r\n", "---\r\nmood: fine\r\n---\r\n", "---\nmood: fine\n---\n")

@@ -755,7 +755,7 @@ def _written(top: Sequence[MergePiece], old: Version, first: Version, second: Ve
                 [each.eol for each in (item.one, item.two) if each], item.base.eol if item.base else None
             )
             eol = newline if eol == ours else eol
-            if item.disputed:
+            if item.disputed and not (number + 1 == len(item.versions) and _is_asked(item)):
                 parts += [eol or newline, _below(item, raw), item.disputed.encode("utf-8", "surrogateescape")]
         previous = item
     closed = max(_three(old.closed, first.closed, second.closed))
@@ -802,6 +802,12 @@ def _follows(previous: MergePiece | None, item: MergePiece) -> bool:
     """Whether a side has the two right after each other."""
     sides = ((item.one, previous.one), (item.two, previous.two)) if previous else ()
     return any(mine.above is other for mine, other in sides if mine and other)
+
+
+def _is_asked(item: MergePiece) -> bool:
+    """Whether an earlier merge has put the same question below it."""
+    said = item.disputed.encode("utf-8", "surrogateescape")
+    return any(raw.lstrip(b" \t")[2:] == said for child in item.down for raw in child.versions)
 
 
 def _below(item: MergePiece, raw: bytes) -> bytes:
