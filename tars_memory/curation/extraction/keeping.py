@@ -24,7 +24,7 @@ from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import claim_line
-from tars_memory.vault.markdown.lines import steps_in
+from tars_memory.vault.markdown.lines import BY_RULES, steps_in
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
@@ -282,9 +282,6 @@ def _note(
         kept=tuple(_turns(new, when, keeps, {fact.turn for fact in facts}, start)),
     )
 
-
-BY_RULES = "By rules, in the words of the conversation:"
-"""The first paragraph of a summary: who made it."""
 
 MOST_ASKED, MOST_DECIDED = 5, 3
 """Quotes of a kind in a summary; more is the conversation over again."""

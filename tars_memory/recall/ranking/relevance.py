@@ -10,6 +10,7 @@ import unicodedata
 from math import exp, log
 from typing import TYPE_CHECKING
 
+from tars_memory import vault
 from tars_memory.index.filters import Filter
 from tars_memory.language.words import is_inflected, stem, unspaced_runs
 from tars_memory.recall.ranking import scores as ranking
@@ -279,8 +280,6 @@ def is_code(term: str) -> bool:
 # --- the lines that answer, best first: what packing takes, where search makes passages of them
 
 
-SUMMARY = "Summary"
-"""The heading under which a session note says again what was said: for whoever reads the note, told to no prompt."""
 POOL = 50
 """Hits that the candidates are gathered for: on locomo-dev the lines of 75 chunks hold 97 % of the gold ones."""
 
@@ -391,11 +390,10 @@ def ranked(
     lines, _ = scored(reader, query, narrowed, vector, mode, POOL)
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
-        row = line.chunk.row
-        if row.tier == "episodic" and row.headings[-1:] == (SUMMARY,):
-            continue
+        row, text = line.chunk.row, line.chunk.texts[line.index]
+        if row.tier == "episodic" and vault.markdown.lines.is_summed(text):
+            continue  # for whoever reads the note; a prompt is told what was said
         day = told_day(row, line.index)
-        text = line.chunk.texts[line.index]
         found.append(Answer(row.path, line.number, text, row.partial, day=day))
     return found
 

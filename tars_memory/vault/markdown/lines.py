@@ -100,6 +100,9 @@ _UNSEEN = re.compile(
     r"|<!--.*?-->|%%.*?%%"
     r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
 )
+BY_RULES = "By rules, in the words of the conversation:"
+"""The first paragraph of a summary that no model made."""
+_SUMMED = re.compile(rf"{BY_RULES}$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
 _CODE = re.compile(r"`[^`]*`")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
@@ -436,6 +439,11 @@ def _plain(line: str) -> str:
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
         line = entries.unsigned(entries.plain(line))
     return line.replace("**", "")
+
+
+def is_summed(line: str) -> bool:
+    """Whether a line of a session note is of a summary that rules made: it says again what a turn says."""
+    return _SUMMED.match(line) is not None
 
 
 def shown(line: str) -> str:
