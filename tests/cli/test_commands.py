@@ -17,6 +17,7 @@ from fake_memory import hit, receipt, result
 from tars_memory import errors
 from tars_memory.recall.links import NamedPlace
 from tars_memory.recall.query import parse
+from tars_memory.recall.request import SearchRequest
 
 Run = Callable[..., Any]
 
@@ -218,7 +219,7 @@ def test_a_query_that_can_not_be_read_is_told_of_and_the_next_one_answered(
     tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def search(text: str, **options: Any) -> Any:
-        parse(text, date(2026, 11, 21), since=options.get("since"))
+        parse(SearchRequest(text, since=options.get("since")), date(2026, 11, 21))
         return result(hit(), query=text) if "tea" in text else result(query=text)
 
     memory.answers["search"] = search

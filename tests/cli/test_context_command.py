@@ -26,7 +26,7 @@ def test_text_is_the_prompt_and_nothing_else(tm: Run, memory: Any) -> None:
 @pytest.mark.parametrize("arguments", [("--format", "json"), ("--json",)])
 def test_json_lists_what_was_left_out(tm: Run, arguments: tuple[str, ...]) -> None:
     told = tm("context", *arguments)
-    assert list(told.json) == ["budget", "used", "text", "blocks", "dropped", "notices"]
+    assert list(told.json) == ["budget", "used", "text", "blocks", "dropped", "playbooks", "notices"]
     assert told.json["dropped"] == [{"path": "Memory.md", "start_line": 1, "end_line": 3, "why": "over the budget"}]
     assert told.err == ""
 

@@ -212,7 +212,7 @@ def nearness(chunk: Candidate, share: float = 0.0) -> float:
 
 def _is_asked(chunk: Candidate) -> bool:
     """Whether the query asks about the note by its name: then it answers, however far a model finds it."""
-    return chunk.is_called and chunk.name >= NAME_ASKED
+    return chunk.is_called and chunk.name >= NAME_ASKED and not all(map(says_nothing, chunk.counts))
 
 
 def shows(chunk: Candidate, pool: Pool) -> bool:
