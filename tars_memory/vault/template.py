@@ -105,9 +105,9 @@ def fill_vault(vault: Vault, store: Store) -> InitReport:
     with store.session("init", vault) as session:
         if like and session.write(CONFIG, lambda data: _saying(data or b"", like)).created:
             created.append(CONFIG)
-        tiers = () if vault.layout.like else (vault.layout.memory, vault.layout.procedural)
-        for path in FRESH if fresh else tiers:
-            written = session.write(path, lambda _: (), create=shipped(vault.layout.inner(path)), restore=True)
+        for path in FRESH if fresh else _tiers(vault.layout):  # a fresh one's layout is what is written here
+            text = shipped(path if fresh else vault.layout.inner(path))
+            written = session.write(path, lambda _: (), create=text, restore=True)
             if written.created:
                 created.append(path)
     if not had_id and (store.dry_run or vault.ensure_id() is not None):
@@ -124,6 +124,11 @@ def fill_vault(vault: Vault, store: Store) -> InitReport:
             f"tars-memory init {shlex.quote(str(above))}, then --project {shlex.quote(vault.root.name)}"
         )
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like)
+
+
+def _tiers(layout: Layout) -> tuple[str, ...]:
+    """The tier notes that a vault gets: none where another program makes them."""
+    return () if layout.like else (layout.memory, layout.procedural)
 
 
 def _saying(data: bytes, like: str) -> Sequence[Splice]:
