@@ -653,6 +653,10 @@ def test_a_mark_of_the_model_always_counts() -> None:
     [
         ("Nutzer", "KI", ": "),
         ("Utilisateur", "IA", " : "),
+        ("Utilisateur", "IA", "\u202f: "),
+        ("**Moi", "Claude", " :** "),
+        ("**Moi", "Claude", "\xa0:** "),
+        ("**Moi**", "**Claude**", "\u202f: "),
         ("Użytkownik", "Asystent", ": "),
         ("Пользователь", "Ассистент", ": "),
         ("Користувач", "Помічник", ": "),
@@ -667,7 +671,7 @@ def test_a_mark_of_the_model_always_counts() -> None:
     ],
 )
 def test_an_answer_is_the_model_s_in_whatever_language_the_log_says_so(person: str, model: str, colon: str) -> None:
-    stars = "**" if colon.startswith(":**") else ""
+    stars = "**" if ":**" in colon else ""
     text = (
         f"{person}{colon}hi\n\n{stars}{model}{colon}ho\n\n{person}{colon}tea\n\n{stars}{model}{colon}I prefer poison\n"
     )

@@ -62,13 +62,15 @@ def _stamp(number: int) -> str:
 
 _BEFORE = rf"(?:{_stamp(1)}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?"
 _AFTER = rf"(?:[ ]?[·—–-]?[ ]?{_stamp(2)})?"
-_PLAIN = re.compile(rf"{_BEFORE}{_LABEL}[ ]?(?::(?=[ \xa0\t]|$)|：)[ \xa0\t]*(?P<said>.*)$")
+_COLON = r"[ \xa0\u202f]?[:：]"
+"""French puts a blank before it, which its keyboards and word processors make a narrow one that doesn't break."""
+_PLAIN = re.compile(rf"{_BEFORE}{_LABEL}[ \xa0\u202f]?(?::(?=[ \xa0\t]|$)|：)[ \xa0\t]*(?P<said>.*)$")
 _BOLD = re.compile(
     rf"(?:[-*+][ ])?{_BEFORE}(?:\*\*|__)(?:[^\w\s#*]{{1,3}}[ ])?{_LABEL}{_AFTER}"
-    rf"(?:[:：](?:\*\*|__)|(?:\*\*|__)(?:[ ]?{_stamp(3)})?[ ]?(?:[:：]|$))[ \t]*(?P<said>.*)$"
+    rf"(?:{_COLON}(?:\*\*|__)|(?:\*\*|__)(?:[ ]?{_stamp(3)})?(?:{_COLON}|[ ]?$))[ \xa0\t]*(?P<said>.*)$"
 )
 _HEADING = re.compile(
-    rf"#{{1,6}}[ ]+(?:[^\w\s#*]{{1,3}}[ ])?(?:\*\*)?{_LABEL}(?:\*\*)?{_AFTER}[ ]?[:：]?(?:\*\*)?[ ]*$"
+    rf"#{{1,6}}[ ]+(?:[^\w\s#*]{{1,3}}[ ])?(?:\*\*)?{_LABEL}(?:\*\*)?{_AFTER}(?:{_COLON})?(?:\*\*)?[ ]*$"
 )
 _DAY_LINE = re.compile(rf"[\W_]{{0,12}}(?P<day>{_DAY})[\W_]{{0,12}}$")
 _QUOTED = re.compile(r"^[ ]{0,3}>[ ]?")
