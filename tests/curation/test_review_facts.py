@@ -193,6 +193,12 @@ class TestOffered:
         desk.person().undo()
         assert "- I work as an engineer\n" in desk.note("Memory.md")
 
+    def test_a_fact_beside_a_line_says_whom_it_is_about(self, desk: Desk) -> None:
+        desk.write("## Noémie\n- habite à:: Brest\n\n## me\n- habite à:: Nantes\n")
+        desk.say("Retiens que j'habite à Quimper.")
+        (found,) = desk.offered()
+        assert {line.text for line in found.conflicts} == {"Noémie habite à Brest", "habite à Nantes"}
+
     def test_a_line_that_was_reworded_by_hand_is_read_anew(self, desk: Desk) -> None:
         desk.say("I live in Cork now.", "We use Postgres.")
         day = desk.daily().replace("I live in Cork now", "I live in Cobh now").replace("We use Postgres", "We love it")

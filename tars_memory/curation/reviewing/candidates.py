@@ -331,6 +331,10 @@ class StatedFacts:
         self._titles: dict[str, str] = {}
         self._known: dict[tuple[str, str], list[Fact]] = {}
 
+    def is_of(self, fact: Fact, subject: str) -> bool:
+        """Whether a fact is about the person, or about the subject."""
+        return facts.folded(fact.subject) in {facts.folded(each) for each in (*self._me, subject)}
+
     def grouped(self, found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
         """Candidates with the same claim together, oldest first; what was said or so otherwise in between parts them.
 

@@ -325,7 +325,7 @@ class _Standing:
             numbers = [n for n, entry in enumerate(self.entries) if self._is_fact(entry) and entry.line in same]
             found = list(proposal.conflicts)
             direct = [n for n in dict.fromkeys((*numbers, *index.about(said))) if self._stands(n, ends)]
-            found += map(self._dated_line, direct)
+            found += (self._dated_line(number, proposal.section) for number in direct)
             own = set(proposal.marks)
             claim = next((each.claim for each in waiting if each.claim and each.mark in own), None)
             rivals = [n for n, c in enumerate(waiting) if claim and c.claim and c.claim.key[:2] == claim.key[:2]]
@@ -335,7 +335,7 @@ class _Standing:
             ]
             if len(found) < CONFLICTS:
                 further = (n for n in self._further(direct, index) if self._stands(n, ends))
-                found += map(self._dated_line, islice(further, CONFLICTS))
+                found += (self._dated_line(number, proposal.section) for number in islice(further, CONFLICTS))
             once = {(line.path, line.line): line for line in reversed(found)}
             proposal = proposal._replace(conflicts=tuple(reversed(once.values()))[:CONFLICTS])
         elif proposal.op == "choose":
@@ -364,10 +364,14 @@ class _Standing:
         fact = self._about.get(entry.line) if self._is_fact(entry) else None
         return (entry.path, entry.line) not in ends and not (fact and fact.until)
 
-    def _dated_line(self, number: int) -> Related:
+    def _dated_line(self, number: int, section: str) -> Related:
+        """An entry with its day; a fact says whom it is about, unless that is the person or the proposal's heading."""
         entry = self.entries[number]
         fact = self._about.get(entry.line) if self._is_fact(entry) else None
-        return self._related[number]._replace(date=self._day(entry, fact))
+        told = self._related[number]
+        if fact and not self.facts.is_of(fact, section):
+            told = told._replace(text=f"{fact.subject} {told.text}")
+        return told._replace(date=self._day(entry, fact))
 
     def _is_fact(self, entry: Entry) -> bool:
         return entry.path == self._facts_note and entry.line in self._about
