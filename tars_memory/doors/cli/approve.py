@@ -501,13 +501,16 @@ def _related(each: Related, proposal: Proposal) -> str:
     return f"{line(each.text)} ({each.date or 'undated'}{line(place)})"
 
 
-def in_editor(call: Call, text: str, told: Iterable[str]) -> str:
+def in_editor(
+    call: Call, text: str, told: Iterable[str], *, instead: str = "write the words here, or Enter for nothing"
+) -> str:
     """A text as the person leaves it in $VISUAL or $EDITOR.
 
     Args:
         call: whose environment names the editor.
         text: to begin with.
         told: shown below a line under which nothing is kept.
+        instead: what helps where there is no editor.
 
     Raises:
         UsageError: there is no editor, or it failed.
@@ -518,7 +521,7 @@ def in_editor(call: Call, text: str, told: Iterable[str]) -> str:
     except ValueError:
         words = []
     if not words:
-        raise UsageError("no editor is set", "set VISUAL or EDITOR, or write the words here")
+        raise UsageError("no editor is set", f"set VISUAL or EDITOR, or {instead}")
     folder = tempfile.mkdtemp(prefix="tars-memory-")
     try:
         path = os.path.join(folder, "line.md")
@@ -529,7 +532,7 @@ def in_editor(call: Call, text: str, told: Iterable[str]) -> str:
         except OSError as error:
             raise UsageError(f"{words[0]} can't be started: {error.strerror}", "set VISUAL or EDITOR") from None
         if code:
-            raise UsageError(f"{words[0]} ended with {code}", "write the words here, or Enter for nothing")
+            raise UsageError(f"{words[0]} ended with {code}", instead)
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 return file.read().partition(SCISSORS)[0].strip()

@@ -59,7 +59,8 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
         return read_stdin() if file == "-" else _read(file)
     if not call.interactive:
         raise UsageError("the steps are missing", "pipe them in with --stdin, or name a file: --file steps.md")
-    written = cli.approve.in_editor(call, BLANK, [title, "the steps, as markdown or a line each"])
+    told = [title, "the steps, as markdown or a line each"]
+    written = cli.approve.in_editor(call, BLANK, told, instead="give the steps with --stdin or --file")
     return "" if written == BLANK.strip() else written
 
 
