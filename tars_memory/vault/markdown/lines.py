@@ -94,12 +94,6 @@ _SAID = (
 _UNTIL = re.compile(_SAID.format("until"), re.IGNORECASE)
 _SINCE = re.compile(_SAID.format("since"), re.IGNORECASE)
 _TYPED = re.compile(r"(?<!\\)[\[(][ \t]*until[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE)
-_TARGET = r"\((?:[^()\\]|\\.|\([^()]*\))*\)"
-_UNSEEN = re.compile(
-    rf"!\[[^\[\]]*\]{_TARGET}|(?<=\]){_TARGET}"  # a picture, or where a link leads
-    r"|<!--.*?-->|%%.*?%%"
-    r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
-)
 BY_RULES = "By rules, in the words of the conversation:"
 """The first paragraph of a summary that no model made."""
 _SUMMED = re.compile(rf"{BY_RULES}$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
@@ -444,13 +438,6 @@ def _plain(line: str) -> str:
 def is_summed(line: str) -> bool:
     """Whether a line of a session note is of a summary that rules made: it says again what a turn says."""
     return _SUMMED.match(line) is not None
-
-
-def shown(line: str) -> str:
-    """A line as a reader sees it: of a link its words, nothing of a picture, a tag of HTML or a comment."""
-    if "](" in line or "%%" in line or "<" in line:
-        return _UNSEEN.sub("", line)
-    return line
 
 
 # -- until when lines and notes count

@@ -72,6 +72,13 @@ def hidden(text: str) -> int:
     return len(ignorable.findall(text)) - len(ignorable.findall(visible(text)))
 
 
+def shown(line: str) -> str:
+    """A line as a reader sees it: of a link its words, nothing of a picture, a tag of HTML or a comment."""
+    if "](" in line or "%%" in line or "<" in line:
+        return _unread().sub("", line)
+    return line
+
+
 @cache
 def unseen() -> re.Pattern[str]:
     """One character that is never seen by itself."""
@@ -81,3 +88,13 @@ def unseen() -> re.Pattern[str]:
 @cache
 def _shown() -> re.Pattern[str]:
     return re.compile(f"(?P<kept>{_KEPT})|[{CONTROL}{IGNORABLE}]+")
+
+
+@cache
+def _unread() -> re.Pattern[str]:
+    target = r"\((?:[^()\\]|\\.|\([^()]*\))*\)"
+    return re.compile(
+        rf"!\[[^\[\]]*\]{target}|(?<=\]){target}"  # a picture, or where a link leads
+        r"|<!--.*?-->|%%.*?%%"
+        r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
+    )
