@@ -132,7 +132,7 @@ def parse(
     elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # the properties are what can be cited
         units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
     shown = _iso(note.day) if note.day_source in ("name", "property") else ""
-    note.chunks = [_finish(chunk, note, shown) for chunk in _chunks(lines, units, cut)]
+    note.chunks = [_finish(chunk, note, shown, session=session) for chunk in _chunks(lines, units, cut)]
     return note
 
 
@@ -284,7 +284,7 @@ def _overlap_start(ends: Sequence[int], start: int, stop: int, line: str, overla
     return blank or stop - overlap
 
 
-def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: str) -> Chunk:
+def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: str, *, session: bool) -> Chunk:
     units, text, partial = made
     chunk = Chunk()
     chunk.start_line, chunk.end_line = units[0].start, units[-1].end
@@ -296,6 +296,11 @@ def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: 
     heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]
     chunk.head = SEPARATOR.join([*heads, shown_date] if shown_date else heads)
     chunk.lines = grammar.read(text)
+    if session:  # what rules made of quotes is for whoever reads the note: the words themselves stand below it
+        chunk.lines = [
+            line._replace(kind=grammar.MACHINERY) if grammar.is_summed(said) else line
+            for line, said in zip(chunk.lines, text, strict=True)
+        ]
     chunk.numbers, chunk.answers = range(len(text)), ()
     chunk.block_id = (chunk.lines[-1].block_id or None) if len(units) == 1 and not partial else None
     inline = [name for name in chunk.headings if "#" in name]

@@ -10,7 +10,6 @@ import unicodedata
 from math import exp, log
 from typing import TYPE_CHECKING
 
-from tars_memory import vault
 from tars_memory.index.filters import Filter
 from tars_memory.language.words import is_inflected, stem, unspaced_runs
 from tars_memory.recall.ranking import scores as ranking
@@ -391,8 +390,6 @@ def ranked(
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row, text = line.chunk.row, line.chunk.texts[line.index]
-        if row.tier == "episodic" and vault.markdown.lines.is_summed(text):
-            continue  # for whoever reads the note; a prompt is told what was said
         day = told_day(row, line.index)
         found.append(Answer(row.path, line.number, text, row.partial, day=day))
     return found
