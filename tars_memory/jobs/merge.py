@@ -225,7 +225,8 @@ def attributes(layout: Layout) -> Iterator[str]:
 def _pattern(layout: Layout) -> str:
     """What all daily notes' paths match: their digits as digits, and where names have several lengths, anything."""
     first = date(2026, 1, 1)
-    names = [moment.render(layout.daily_format, first + timedelta(days=each)) for each in range(366)]
+    days = (first + timedelta(days=each) for each in range(366))
+    names = [moment.render(layout.daily_format, day, layout.daily_language) for day in days]
     steps = []
     for same in zip(*(name.split("/") for name in names), strict=False):
         if len(set(map(len, same))) > 1:

@@ -86,6 +86,9 @@ STARPOD_OWN = frozenset({"SOUL", "USER", "MEMORY", "HEARTBEAT", "BOOT", "BOOTSTR
 """Notes that starpod loads or runs: none of them is a topic note, though they stand beside these."""
 
 _SOME_DAY = date(2026, 11, 21)
+_NAMES = 20
+"""Daily notes of which the names tell the vault's language."""
+
 _UNNAMEABLE = "[\x00-\x1f\x7f\ud800-\udc7f\udd00-\udfff]"
 """Control characters, and surrogates that stand for no byte of a file's name."""
 
@@ -152,6 +155,7 @@ class Layout:
         notes_section: heading under which ``remember`` writes if told none; empty for none.
         daily_folder: folder of the daily notes; empty for the vault's root.
         daily_format: their name in a Moment format, without ``.md``; may hold folders.
+        daily_language: of the names in it that are words, and in templates; that of the daily notes there are.
         daily_template_path: the note that a new daily note starts from, or None.
         note_template_path: the note that a note made by ``new`` starts from, or None.
         new_folder: where Obsidian puts new notes; empty for the vault's root.
@@ -169,6 +173,7 @@ class Layout:
     review = "Review.md"
     agents = "agents"
     projects = PROJECTS
+    daily_language = "en"
 
     def __init__(
         self,
@@ -260,6 +265,8 @@ class Layout:
             if options is not None and None not in (options.daily_folder, options.daily_format):
                 with contextlib.suppress(UsageError):  # then it is known, whatever Obsidian says
                     layout = cls(options, scope=scope, root=root)
+        if (language := _language(root, layout)) != Layout.daily_language:
+            layout.daily_language = language
         layout.template_folders = _template_folders(said, layout)
         layout.excluded = _excluded(said)
         layout.new_folder, layout.new_beside = _new_notes(said)
@@ -369,7 +376,7 @@ class Layout:
         if self.problem:
             raise self.problem
         scope = self.scope if scope is None else scope
-        name = markdown.moment.render(self.daily_format, day) + ".md"
+        name = markdown.moment.render(self.daily_format, day, self.daily_language) + ".md"
         parts = [self.projects, scope] if scope else []
         return "/".join([*parts, *([self.daily_folder] if self.daily_folder else []), name])
 
@@ -577,6 +584,16 @@ def _new_notes(files: _Files) -> tuple[str, bool]:
         said = {}
     where, folder = said.get("newFileLocation"), said.get("newFileFolderPath")
     return (folder.strip().strip("/") if where == "folder" and isinstance(folder, str) else ""), where == "current"
+
+
+def _language(root: Path, layout: Layout) -> str:
+    """In which language the daily notes that there are name months and weekdays."""
+    form = layout.daily_format
+    if "MMMM" not in form and "dddd" not in form:
+        return Layout.daily_language
+    top = root / layout.daily_folder
+    there = sorted(top.glob("*/" * form.count("/") + "*.md"))[-_NAMES:]
+    return markdown.moment.language_of(form, (path.relative_to(top).as_posix()[:-3] for path in there))
 
 
 def _template_folders(files: _Files, layout: Layout) -> tuple[str, ...]:

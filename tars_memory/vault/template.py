@@ -241,7 +241,7 @@ def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
             return found[0] if form else title
         try:
             usual = layout.date_format if kind == "date" else layout.time_format
-            return moment.render((form or "").strip() or usual, when)
+            return moment.render((form or "").strip() or usual, when, layout.daily_language)
         except ValueError:
             return found[0]
 

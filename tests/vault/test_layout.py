@@ -13,6 +13,7 @@ from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.model import Tier
+from tars_memory.vault.template import fill
 
 DAY = date(2026, 11, 21)
 
@@ -170,6 +171,29 @@ def test_every_day_is_read_back_from_its_name(form: str) -> None:
     for number in range(0, 800, 7):
         day = date(2025, 12, 25) + timedelta(number)
         assert moment.day(form, matcher, moment.render(form, day)) == day
+
+
+@pytest.mark.parametrize("language", moment.LANGUAGES)
+def test_names_in_the_language_of_the_vault(tmp_path: Path, language: str) -> None:
+    form = "YYYY/dddd D MMMM YYYY"
+    obsidian(tmp_path, ".obsidian/daily-notes.json", {"folder": "Journal", "format": form})
+    days = [date(2026, 1, 1) + timedelta(number) for number in range(0, 365, 13)]
+    names = [moment.render(form, day, language) for day in days]
+    assert [moment.day(form, moment.pattern(form), name) for name in names] == days
+    (tmp_path / "Journal/2026").mkdir(parents=True)
+    for name in [*names, "2026/Monday 23 November 2026"]:
+        (tmp_path / f"Journal/{name}.md").write_text("- seen\n")
+    layout = Layout.of(tmp_path)
+    assert layout.daily_path(DAY) == f"Journal/{moment.render(form, DAY, language)}.md"
+    assert {layout.tier_of(path.relative_to(tmp_path).as_posix()) for path in tmp_path.rglob("*.md")} == {Tier.DAILY}
+    filled = fill(b"{{date:dddd}} {{date:MMM}}", "", datetime(2026, 11, 23, tzinfo=UTC), layout)
+    assert filled.decode() == f"{moment.LANGUAGES[language][1][0]} Nov"
+
+
+def test_names_of_no_known_day_leave_the_language_english(tmp_path: Path) -> None:
+    obsidian(tmp_path, ".obsidian/daily-notes.json", {"format": "dddd D MMMM YYYY"})
+    (tmp_path / "dimanche 23 novembre 2026.md").write_text("that was a Monday\n")
+    assert Layout.of(tmp_path).daily_path(DAY) == "Saturday 21 November 2026.md"
 
 
 def test_a_format_that_parts_a_name_in_countless_ways_is_no_format() -> None:

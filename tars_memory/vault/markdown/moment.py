@@ -1,20 +1,59 @@
 """Moment.js formats, in which Obsidian names daily notes and fills templates: instant to text, and name to day.
 
-English names of months and weekdays, and weeks as Moment counts them in English; a vault whose Obsidian speaks
-another language should name its daily notes by numbers.
+Whole names of months and weekdays (``MMMM``, ``dddd``) are known in the languages of :data:`LANGUAGES`; all else that
+depends on a language, shortened names and the count of weeks too, is as Moment has it in English.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_NAMES = {
+    "de": (
+        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember "
+        "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag"
+    ),
+    "es": (
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre "
+        "lunes martes miércoles jueves viernes sábado domingo"
+    ),
+    "fr": (
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre "
+        "lundi mardi mercredi jeudi vendredi samedi dimanche"
+    ),
+    "it": (
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre "
+        "lunedì martedì mercoledì giovedì venerdì sabato domenica"
+    ),
+    "nl": (
+        "januari februari maart april mei juni juli augustus september oktober november december "
+        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"
+    ),
+    "pt": (
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro "
+        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo"
+    ),
+}
+LANGUAGES = {
+    "en": (MONTHS, WEEKDAYS),
+    **{language: (tuple(names.split()[:12]), tuple(names.split()[12:])) for language, names in _NAMES.items()},
+}
+"""Names of months, and of weekdays from Monday on, as Moment's locales have them (pt as in Brazil)."""
+
+_NUMBERS = {name: number for months, _ in LANGUAGES.values() for number, name in enumerate(months, 1)}
 
 _TOKENS = (
     r"\[([^\[\]]*)\]|"
@@ -24,7 +63,7 @@ _TOKENS = (
 _DAY = {
     "YYYY": r"(?P<year>\d{4})",
     "YY": r"(?P<short>\d\d)",
-    "MMMM": "(?P<month>" + "|".join(MONTHS) + ")",
+    "MMMM": "(?P<month>" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")",
     "MMM": "(?P<month>" + "|".join(name[:3] for name in MONTHS) + ")",
     "MM": r"(?P<month>\d\d)",
     "Mo": r"(?P<month>\d\d?)(?:st|nd|rd|th)",
@@ -37,14 +76,17 @@ _DAY = {
 }
 """Tokens that a day can be read from; of those the others repeat, the text itself is compared."""
 
+_WORDS = {"dddd": f"(?:{'|'.join(sorted({name for _, weekdays in LANGUAGES.values() for name in weekdays}))})"}
+"""Of these the text is not of letters alone."""
+
 _WIDTHS = {
     **dict.fromkeys(("M", "D", "w", "W"), (1, 2)),
     **dict.fromkeys(("Mo", "Do", "wo", "Wo"), (3, 4)),
     "DDD": (1, 3),
     "DDDo": (3, 5),
     "Y": (1, 4),
-    "MMMM": (3, 9),
-    "dddd": (6, 9),
+    "MMMM": (3, 10),
+    "dddd": (5, 13),
 }
 """Fewest and most letters of the tokens whose text has not always as many."""
 
@@ -57,13 +99,27 @@ _WAYS = 10_000
 _CLOCK = frozenset(["HH", "H", "hh", "h", "kk", "k", "mm", "m", "ss", "s", "SSS", "A", "a", "X", "x", "ZZ", "Z"])
 
 
-def render(form: str, when: date | datetime) -> str:
+def render(form: str, when: date | datetime, language: str = "en") -> str:
     """The instant in a Moment format; what is no token stands for itself.
+
+    Args:
+        form: the format.
+        when: the instant.
+        language: of :data:`LANGUAGES`, for whole names.
 
     Raises:
         ValueError: the format holds a token that depends on a language, or a time although ``when`` has none.
     """
-    return re.sub(_TOKENS, lambda found: found[1] if found[1] is not None else _part(found[2], when), form)
+    return re.sub(_TOKENS, lambda found: found[1] if found[1] is not None else _part(found[2], when, language), form)
+
+
+def language_of(form: str, names: Iterable[str]) -> str:
+    """The language in which most of these names are in the format; English where that is not told."""
+    matcher, counts = pattern(form), Counter[str]()
+    for name in names:
+        if when := day(form, matcher, name):
+            counts.update(each for each in LANGUAGES if render(form, when, each) == name)
+    return max(LANGUAGES, key=lambda each: counts[each])
 
 
 @lru_cache(maxsize=64)
@@ -97,7 +153,7 @@ def pattern(form: str) -> re.Pattern[str]:
             groups.add(group[1])
             parts.append(_DAY[token])
         else:
-            parts.append(rf"\w{{{least},{most}}}")
+            parts.append(_WORDS.get(token) or rf"\w{{{least},{most}}}")
     parts.append(re.escape(form[at:]))
     if not groups & {"year", "short"} or not ({"month", "day"} <= groups or "ordinal" in groups):
         raise ValueError("it does not name year, month and day")
@@ -116,13 +172,13 @@ def day(form: str, matcher: re.Pattern[str], name: str) -> date | None:
     try:
         if "month" in said and "day" in said:
             month = said["month"]
-            number = int(month) if month.isdigit() else [m[:3] for m in MONTHS].index(month[:3]) + 1
+            number = int(month) if month.isdigit() else _NUMBERS.get(month) or [m[:3] for m in MONTHS].index(month) + 1
             result = date(year, number, int(said["day"]))
         else:
             result = date(year, 1, 1) + timedelta(int(said["ordinal"]) - 1)
     except (ValueError, OverflowError):
         return None
-    return result if render(form, result) == name else None
+    return result if any(render(form, result, each) == name for each in LANGUAGES) else None
 
 
 def _century(short: int) -> int:
@@ -130,7 +186,7 @@ def _century(short: int) -> int:
     return short + (2000 if short <= 68 else 1900)
 
 
-def _part(token: str, when: date | datetime) -> str:
+def _part(token: str, when: date | datetime, language: str = "en") -> str:
     if token in _CLOCK:
         if not isinstance(when, datetime):
             raise ValueError(f"{token} needs a time of day")
@@ -147,11 +203,12 @@ def _part(token: str, when: date | datetime) -> str:
         return values[token]
     year, week, weekday = when.isocalendar()
     ordinal = when.timetuple().tm_yday
+    months, weekdays = LANGUAGES[language]
     values = {
         "YYYY": f"{when.year:04}",
         "YY": f"{when.year % 100:02}",
         "Y": str(when.year),
-        "MMMM": MONTHS[when.month - 1],
+        "MMMM": months[when.month - 1],
         "MMM": MONTHS[when.month - 1][:3],
         "MM": f"{when.month:02}",
         "Mo": _ordinal(when.month),
@@ -162,7 +219,7 @@ def _part(token: str, when: date | datetime) -> str:
         "DD": f"{when.day:02}",
         "Do": _ordinal(when.day),
         "D": str(when.day),
-        "dddd": WEEKDAYS[weekday - 1],
+        "dddd": weekdays[weekday - 1],
         "ddd": WEEKDAYS[weekday - 1][:3],
         "dd": WEEKDAYS[weekday - 1][:2],
         "do": _ordinal(weekday % 7),
