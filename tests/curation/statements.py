@@ -22,6 +22,8 @@ WORTH = [
     ("es", "A partir de ahora responde siempre en español.", "Responde siempre en español"),
     ("fr", "N'oublie pas que nous fermons le lundi.", "Nous fermons le lundi"),
     ("fr", "À partir de maintenant, tutoie-moi.", "Tutoie-moi"),
+    ("fr", "Ne me propose plus jamais de restaurants chinois.", "Ne me propose plus jamais de restaurants chinois"),
+    ("fr", "S'il te plaît, n'utilise jamais de points d'exclamation.", "S'il te plaît, n'utilise jamais de points d'exclamation"),
     ("it", "Ricordati che il mercoledì lavoro da casa.", "Il mercoledì lavoro da casa"),
     ("it", "D'ora in poi rispondi sempre in italiano.", "Rispondi sempre in italiano"),
     ("nl", "Onthoud dat mijn zus geen gluten eet.", "Mijn zus geen gluten eet"),
@@ -286,6 +288,8 @@ LEFT_ALONE = [
     ("fr", "J'aime bien cette idée."),
     ("fr", "n'oublie pas que le texte doit être court"),
     ("fr", "Mon patron dit que je travaille trop."),
+    ("fr", "ne mets jamais de puces dans cette réponse"),
+    ("fr", "Ne serait-il jamais possible de partir ?"),
     # --- Italian, Dutch, Portuguese
     ("it", "Traduci in inglese: Abito a Roma e lavoro come cuoco."),
     ("it", "Se abito a Roma, devo pagare questa tassa?"),

@@ -199,7 +199,7 @@ def fact(said: str) -> FeedbackRule:
     plain = _said(*_POLITE).sub("", words)
     told = _said("always", r"{}\s+").match(plain)
     asks = told is not None and _imperative(plain[told.end() :])
-    return FeedbackRule(_begun(words) if asks else words, factual=not (asks or _said("answers", r"{}\s").match(words)))
+    return FeedbackRule(_begun(words) if asks else words, factual=not (asks or _said("answers", r"{}\s").match(plain)))
 
 
 def rule(said: str, *, good: bool) -> FeedbackRule:
