@@ -296,9 +296,9 @@ def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: 
     heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]
     chunk.head = SEPARATOR.join([*heads, shown_date] if shown_date else heads)
     chunk.lines = grammar.read(text)
-    if session:  # what rules made of quotes is for whoever reads the note: the words themselves stand below it
+    if session:  # what rules made of quotes comes after the words themselves
         chunk.lines = [
-            line._replace(kind=grammar.MACHINERY) if grammar.is_summed(said) else line
+            line._replace(kind=grammar.REPEATED) if grammar.is_summed(said) else line
             for line, said in zip(chunk.lines, text, strict=True)
         ]
     chunk.numbers, chunk.answers = range(len(text)), ()

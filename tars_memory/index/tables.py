@@ -47,7 +47,7 @@ TABLES: dict[str, dict[str, str]] = {
         "line": "its number, from 1",
         "piece": "0, or which part of a very long line this is",
         "heading": "the headings above it, parted by ›",
-        "kind": "item, heading, text, machinery or replaced",
+        "kind": "item, heading, text, machinery, replaced or repeated",
         "indent": "columns before its mark or its words",
         "text": "as it stands in the note",
         "state": "extracted, promoted, rejected or expired",

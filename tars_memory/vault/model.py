@@ -38,8 +38,8 @@ class Line(NamedTuple):
 
     Attributes:
         indent: columns before its mark or its words.
-        kind: item, heading, text, machinery (says who or which session said the line above, or again what a turn
-            says) or replaced (keeps words that the line above it had).
+        kind: item, heading, text, machinery (says who or which session said the line above), replaced (keeps words
+            that the line above it had) or repeated (in a session's summary by rules: what a turn says).
         state: of the candidate that it belongs to: extracted, promoted, rejected, expired, or ''.
         block_id: that stands on it, or ''.
         speaker: whose words it is, by the name that it begins with, or ''.

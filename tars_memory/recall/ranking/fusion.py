@@ -317,12 +317,14 @@ def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, flo
 
 
 def validity(line: Line, today: date | None, named: Iterable[NamedDate] = ()) -> float:
-    """Of a line that was rejected, has expired, or states a fact that has ended; else nothing.
+    """Of a line that was rejected, has expired, states a fact that has ended or says again what was said; else nothing.
 
     A fact that held on a day which the question names is as good as any.
     """
     if line.state in ("rejected", "expired"):
         return REFUSED if line.state == "rejected" else OVER
+    if line.kind == "repeated":
+        return OVER
     if not line.until or today is None or line.until > today.isoformat():
         return 0.0
     return 0.0 if any(stretch.start.isoformat() < line.until for stretch in named) else OVER

@@ -390,6 +390,8 @@ def ranked(
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row, text = line.chunk.row, line.chunk.texts[line.index]
+        if row.lines[line.index].kind == "repeated":  # a prompt is told what was said
+            continue
         day = told_day(row, line.index)
         found.append(Answer(row.path, line.number, text, row.partial, day=day))
     return found

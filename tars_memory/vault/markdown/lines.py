@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 ITEM, HEADING, TEXT, MACHINERY, REPLACED = "item", "heading", "text", "machinery", "replaced"
+REPEATED = "repeated"
 """Kinds of lines. Machinery says who or which session said the line above; replaced keeps words that a line had."""
 REJECTED, EXPIRED = "rejected", "expired"
 
