@@ -203,7 +203,8 @@ def _beside(written: Written, subject: str, predicate: str, value: str, today: d
         return []
     other = others[0]
     said = f"{other.subject} {other.predicate}:: {other.object} is still true"
-    return [f"{said}; `tars-memory facts end {other.ref}` ends it, {predicate!r} under single of [facts] always does"]
+    always = f"with {predicate!r} in the list single of [facts] a new value always does"
+    return [f"{said}; `tars-memory facts end {other.ref}` ends it, {always}"]
 
 
 def _dated(
