@@ -19,7 +19,7 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.model import DrawnFact, Extraction
+from tars_memory.curation.model import RULE, DrawnFact, Extraction
 from tars_memory.language.dates import absolute, names_day, names_relative
 from tars_memory.language.sentences import Sentence, sentences
 from tars_memory.language.tables import LANGUAGES, Language, common_words, filled, joined, language, shared, spoken
@@ -204,7 +204,9 @@ class _Talk:
                 match = form.fullmatch(plain)
                 if match and not sentence.asks and self._rules(plain):
                     span = match.span("text") if "text" in form.groupindex else match.span()
-                    yield self._kept(text[slice(*span)], sentence, day, table["kind"])
+                    kept = self._kept(text[slice(*span)], sentence, day, table["kind"])
+                    about_me = {word.casefold() for word in _WORD.findall(kept.text)} & lang.words("me")
+                    yield kept if about_me else kept._replace(seen=RULE)  # "from now on I use Helix" is a fact
                     return
         if talk and end > start and not lang.pattern("doubt").search(plain):
             words = {word.casefold() for word in _WORD.findall(plain)}
