@@ -169,6 +169,7 @@ WHOLE = {"sources", "status", "doctor", "reindex", "verify", "watch", "sleep", "
 
 BOTH = {
     "search", "context", "facts", "timeline", "open", "links", "related", "tags", "playbooks",
+    "headings",
     "eval", "hook", "sql", "export", "mcp",
 }  # fmt: skip
 """Commands that see the vault outside projects from within one, too."""

@@ -374,7 +374,10 @@ def test_ten_nights_of_failures(place: Path) -> None:
     assert kept(place) == expected(talks)
     for talk in talks:
         (note,) = [
-            path for path in (place / "vault" / "sessions").glob("*.md") if f"{talk.said[0]}." in path.read_text()
+            path
+            for path in (place / "vault" / "sessions").glob("*.md")
+            if f"{talk.said[0]}."
+            in path.read_text().partition("\n## Facts\n")[2]  # its summary quotes what it opens with
         ]
         assert f"\nturns: {len(talk.talk)}\n" in note.read_text()
     before = {path: path.stat().st_mtime_ns for path in (place / "vault").rglob("*")}
