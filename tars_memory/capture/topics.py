@@ -54,9 +54,9 @@ def topic(ctx: Caller, agent: str, name: str, text: str) -> Receipt:
         UsageError: no such name can be, no text, or the note or the notes would be more than the limits allow.
         UnwritableError: the text is in the spool.
     """
-    text, agent = ctx.masked(text), agent_name(agent)
+    text, name, agent = ctx.masked(text), ctx.masked(name), agent_name(agent)
     words = grammar.neutralise(text)
-    path = _place(ctx, agent, ctx.masked(name))
+    path = _place(ctx, agent, name)
     author = ctx.author if ctx.attended else agent
     change = Change("append", ctx.layout.notes_section, words, author=author, target=path, typed=True)
     with ctx.writing("topic", {"agent": agent, "name": name, "text": text}) as session:

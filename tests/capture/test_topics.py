@@ -11,6 +11,8 @@ from tars_memory.settings import LayoutOptions, LimitsOptions
 
 MADE = "---\nauthor: claude\ncreated: 2026-11-21\n---\n# Build\n\n## Notes\n- make test [by:: claude]\n"
 
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+
 
 def agent(bench, **more):
     ctx = bench.ctx("agent", interactive=False)
@@ -30,6 +32,12 @@ def test_a_line_is_added_marked_as_the_agents_and_an_undo_takes_it_back(bench):
     for _ in range(3):
         bench.ctx().store.undo()
     assert made.path not in bench.files()
+
+
+def test_a_credential_in_its_name_stands_neither_in_the_file_nor_in_its_title(bench):
+    made = topic(agent(bench), "claude", f"login {TOKEN}", "x")
+    assert TOKEN not in made.path + bench.get(made.path)
+    assert bench.get(made.path).split("\n")[4] == "# login (masked github token)"
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,7 @@ def topic(
     call = call_of(ctx)
     whose = agent or _caller(call)
     if name and (text or stdin):
+        name = about_secrets(call, name)
         call.hold("topic", agent=whose, name=name)
         words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
         return report(call, call.memory().topic(name, words, agent=whose))
