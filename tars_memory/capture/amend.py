@@ -120,8 +120,8 @@ def ambiguous(target: str, found: Sequence[Entry]) -> AmbiguousError:
 def fitting(ctx: Caller, target: str) -> list[Entry]:
     """The entry with this REF or at this place (``path:line``), else those with these words, else those that hold them.
 
-    Looked for in Memory.md, Procedural.md, Facts.md, the feedback notes, the daily notes, newest first, and if there is
-    none, in the notes of sessions; by REF or place also in those that agents keep.
+    Looked for in Memory.md, Procedural.md, Facts.md, the feedback notes, the daily notes, newest first, if there is
+    none, in the notes of sessions, and then in playbooks and what agents keep.
 
     Raises:
         NotFoundError: there is none.
@@ -137,13 +137,17 @@ def fitting(ctx: Caller, target: str) -> list[Entry]:
     ]
     sessions = _paths(ctx, Tier.EPISODIC)
     layout = ctx.layout
-    kept = (path for path in _paths(ctx, Tier.NOTE) if layout.agent_of(path) or layout.is_topic(path, ""))
+    kept = [
+        path
+        for path in _paths(ctx, Tier.NOTE)
+        if layout.agent_of(path) or layout.is_topic(path, "") or layout.is_playbook(path)
+    ]
     every = [*paths, *sessions, *kept]
     if re.fullmatch(r"[a-z2-7]{8}", said.lower()) and (named := _named(ctx, every, said.lower())):
         return [named]
     if placed := _placed(ctx, every, said):
         return [placed]
-    if found := _worded(ctx, paths, said) or _worded(ctx, sessions, said):
+    if found := _worded(ctx, paths, said) or _worded(ctx, sessions, said) or _worded(ctx, kept, said):
         return found
     raise NotFoundError(f"no entry {said!r}", "tars-memory list shows entries with their REF")
 

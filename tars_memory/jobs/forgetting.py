@@ -341,6 +341,7 @@ def _notes(ctx: Caller) -> Iterator[tuple[str, bytes]]:
             or path in (layout.facts, layout.corrections, layout.rewards)
             or layout.is_review(path)
             or bool(layout.agent_of(path))
+            or layout.is_playbook(path)
         )
         if ours and not layout.is_template(path):
             try:

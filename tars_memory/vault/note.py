@@ -54,6 +54,10 @@ class Note:
         """Whether its entries begin with a time (:meth:`tars_memory.vault.layout.Layout.timed`)."""
         return self._layout.timed(self.path) if self._layout else self._timed
 
+    @property
+    def _numbered(self) -> bool:
+        return self._layout is not None and self._layout.is_playbook(self.path)
+
     @cached_property
     def tier(self) -> Tier | None:
         """The tier that it belongs to; None if there is no layout to ask."""
@@ -66,8 +70,8 @@ class Note:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Its bullets with words, nested ones too, in order of their lines."""
-        return tuple(entries.read(self.path, self.document, timed=self.timed))
+        """Its bullets with words, nested ones too, in order of their lines; of a playbook its steps as well."""
+        return tuple(entries.read(self.path, self.document, timed=self.timed, numbered=self._numbered))
 
     @cached_property
     def facts(self) -> tuple[tuple[Entry, Fact], ...]:
@@ -92,7 +96,7 @@ class Note:
     @cached_property
     def bullets(self) -> dict[int, Bullet]:
         """Its bullets by their lines, and the lines that are entries without being bullets."""
-        found = entries.with_loose(self.document) if self.timed else self.document.bullets
+        found = entries.listed(self.document, timed=self.timed, numbered=self._numbered)
         return {bullet.line: bullet for bullet in found}
 
     @cached_property

@@ -10,6 +10,7 @@ from tars_memory.curation.model import Decision
 from tars_memory.curation.reviewing import note as review_note
 from tars_memory.curation.reviewing.gather import gather
 from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, UsageError
+from tars_memory.jobs.forgetting import forget
 from tars_memory.settings import LayoutOptions, PermissionOptions
 from tars_memory.vault import playbooks
 from tars_memory.vault.layout import Layout
@@ -34,6 +35,15 @@ def test_a_person_writes_it_at_once_and_an_undo_takes_it_back(bench):
     assert (again.path, again.written) == (made.path, False)
     bench.ctx().store.undo()
     assert made.path not in bench.files()
+
+
+def test_a_step_is_forgotten_by_its_words_and_by_its_place(bench):
+    learn(bench.ctx(), "how I release", STEPS, when="it is ready")
+    path = "playbooks/how I release.md"
+    assert forget(bench.ctx(), "raise the version").gone == b"2. raise the version\n"
+    assert bench.get(path) == MADE.replace("2. raise the version\n", "")
+    forget(bench.ctx(), f"{path}:9")
+    assert bench.get(path) == MADE.replace("2. raise the version\n3. tag it\n", "")
 
 
 def test_what_nobody_types_waits_and_is_written_when_a_person_approves(bench):

@@ -143,6 +143,11 @@ class Document:
         """List items in order of their lines."""
         return tuple(self._bullets(self._tokens)) if self._quick else self._shape.bullets
 
+    @cached_property
+    def items(self) -> tuple[Bullet, ...]:
+        """The list items and the numbered ones, in order of their lines."""
+        return tuple(self._bullets(Document(self.data)._tokens, numbered=True))
+
     @property
     def sections(self) -> tuple[Section, ...]:  # noqa: D102
         return self._shape.sections
@@ -270,7 +275,8 @@ class Document:
             block = Block(_KINDS[token.type], start, self._end(token.map, first))
             yield block, _is_open(token, self.text(token.map[1] + first - 1))
 
-    def _bullets(self, tokens: Sequence[Token]) -> Iterator[Bullet]:
+    def _bullets(self, tokens: Sequence[Token], *, numbered: bool = False) -> Iterator[Bullet]:
+        marks, begins = ("-*+.)", _ITEM) if numbered else ("-*+", _BULLET)
         first = self.body_line
         quotes = lists = last = 0
         for index, token in enumerate(tokens):
@@ -283,10 +289,10 @@ class Document:
                 lists += 1
             elif kind in ("bullet_list_close", "ordered_list_close"):
                 lists -= 1
-            elif kind == "list_item_open" and token.markup in "-*+" and not quotes and token.map:
+            elif kind == "list_item_open" and token.markup in marks and not quotes and token.map:
                 line = token.map[0] + first
                 start, end, _ = self.lines[line - 1]
-                mark = re.match(rb"[ \t]*[-*+]([ \t]+|$)", self.data[start:end])
+                mark = begins.match(self.data[start:end])
                 if line == last or not mark:
                     continue  # a bullet inside another item's first line has no line of its own
                 last = line
@@ -318,6 +324,9 @@ class Document:
             end = headings[index + 1][1] - 1 if index + 1 < len(headings) else last
             yield Section(tuple(name for _, name in path), level, start, end, body)
 
+
+_BULLET = re.compile(rb"[ \t]*[-*+]([ \t]+|$)")
+_ITEM = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])([ \t]+|$)")
 
 _KINDS = {
     "paragraph_open": "paragraph",

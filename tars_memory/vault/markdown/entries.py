@@ -387,17 +387,23 @@ def holds(text: str, words: str) -> bool:
     return any(entry.text == words for timed in (False, True) for entry in read("", document, timed=timed))
 
 
-def read(path: str, document: Document, *, timed: bool = False) -> list[Entry]:
+def listed(document: Document, *, timed: bool, numbered: bool) -> Sequence[Bullet]:
+    """The list items that are entries: numbered ones too where they are steps, in a note of a day its loose lines."""
+    return document.items if numbered else with_loose(document) if timed else document.bullets
+
+
+def read(path: str, document: Document, *, timed: bool = False, numbered: bool = False) -> list[Entry]:
     """The entries of a note, nested ones too, in order of their lines. Bullets without words are none.
 
     Args:
         path: of the note, relative to the vault, with ``/``.
         document: its structure.
         timed: see :func:`parse`.
+        numbered: whether numbered items are entries, too.
     """
     seen: dict[str, int] = {}
     found: list[Entry] = []
-    bullets = with_loose(document) if timed else document.bullets
+    bullets = listed(document, timed=timed, numbered=numbered)
     for bullet in sorted(bullets, key=lambda bullet: bullet.line):
         if not bullet.worded:
             continue
