@@ -49,6 +49,7 @@ _BEFORE = rf"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key)[ \t]+|{_OTHER
 _LABEL = (
     _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
     r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:\r?\n[ \t>*+-]{0,8})?"
+    r"(?:\[[ \t]{0,3}(?=[\"']))?"  # the first of a list
     "|(?P<between>"
     + _BETWEEN
     + ")[ \t]{1,3}(?:(?P<is>"

@@ -375,3 +375,10 @@ def test_chance_passes_one_row_of_sixteen_and_no_row_of_another_length() -> None
     found = sum("masked" in mask(" ".join(dice.sample(known, 12))) for _ in range(800))
     assert found < 80  # of 800: 50 by BIP-0039, 4 by Electrum
     assert mask(" ".join(seed_words(Random(1))[:11])).count("masked") == 0
+
+
+def test_the_first_of_a_list_is_masked_as_a_value_alone() -> None:
+    assert mask('{"password": ["hunter2xyz"]}') == '{"password": ["(masked password)"]}'
+    assert mask("api_key = ['abcd1234efgh']") == "api_key = ['(masked key)']"
+    for text in ('keys: ["main", "dev"]', 'tags: ["secret garden"]', '{"password": []}'):
+        assert mask(text) == text
