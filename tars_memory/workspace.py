@@ -20,6 +20,7 @@ from tars_memory.errors import (
     SettingsError,
     TarsError,
     UnwritableError,
+    UsageError,
     VaultError,
     counted,
     duration,
@@ -232,6 +233,17 @@ class Workspace:
     def projects(self) -> Path:
         """The vault's folder of projects, whether or not it is there."""
         return self.root / self.whole.layout.projects
+
+    def project_names(self) -> list[str]:
+        """The projects of the vault, if none is chosen; empty within one."""
+        if self.project:
+            return []
+        try:
+            with os.scandir(self.projects) as found:
+                names = [each.name for each in found if each.is_dir(follow_symlinks=False)]
+        except OSError:
+            return []
+        return sorted(name for name in names if _is_name(name))
 
     def sees(self, path: str) -> bool:
         """Whether what is asked here may tell of a note: one of the chosen project, or outside projects."""
@@ -726,3 +738,11 @@ class Workspace:
                 f"the state folder {self.settings.places.state} can't be made: {error.strerror}",
                 "name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
             ) from error
+
+
+def _is_name(name: str) -> bool:
+    """Whether a folder's name is one that a project can be chosen by."""
+    try:
+        return project_name(name, "") == name
+    except UsageError:
+        return False

@@ -21,7 +21,7 @@ from tars_memory.curation.extraction.keeping import Record
 from tars_memory.curation.models.llm import required, share_of
 from tars_memory.curation.reviewing.ticks import settle
 from tars_memory.curation.tidying import curate
-from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, counted
 from tars_memory.jobs.growth import DAYS
 from tars_memory.jobs.hooks import Desk
 from tars_memory.settings import (
@@ -29,7 +29,6 @@ from tars_memory.settings import (
     SleepOptions,
     chosen_project,
     may_run_by_itself,
-    project_name,
 )
 from tars_memory.talks import source_paths
 from tars_memory.vault.layout import OURS
@@ -134,7 +133,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
             steps.append(_step("keep", lambda: _keep(memory, record)))
         tend = partial(_tended, options=options, record=record, asked=asked)
         steps += tend(memory)
-        for project in _projects(memory):
+        for project in memory.workspace.project_names():
             steps += _elsewhere(memory, project, tend)
         steps.append(_step("index", lambda: _index(memory)))
         txns = [] if memory.workspace.dry_run else [*_written(memory, memory.workspace.night, before)]
@@ -196,25 +195,6 @@ def _elsewhere(memory: Memory, project: str, tend: Callable[[Memory], list[Step]
                 f"{project}: {len(inside.workspace.notices)} notices; {call} doctor tells more"
             )
     return found
-
-
-def _projects(memory: Memory) -> list[str]:
-    """The projects of the vault, if none is chosen."""
-    if memory.workspace.project:
-        return []
-    try:
-        with os.scandir(memory.workspace.root / memory.workspace.vault.layout.projects) as found:
-            names = [each.name for each in found if each.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
-    return sorted(name for name in names if _is_name(name))
-
-
-def _is_name(name: str) -> bool:
-    try:
-        return project_name(name, "") == name
-    except UsageError:
-        return False
 
 
 def _step(name: str, work: Callable[[], tuple[str, dict[str, int], str]]) -> Step:

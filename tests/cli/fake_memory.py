@@ -114,12 +114,15 @@ class FakeMemory:
     notices: ClassVar[list[str]] = []
     root = Path("/vault")
     state = Path(os.devnull) / "state"
-    vault = SimpleNamespace(paths=list)
+    vault = whole = SimpleNamespace(paths=list, layout=None)
     settings = SimpleNamespace(unknown_variables=list, unknown_keys=list)
     closed = 0
 
     def __init__(self, vault: str | None = None, **options: Any) -> None:
         type(self).opened = {"vault": vault, **options}
+
+    def project_names(self) -> list[str]:
+        return []
 
     @property
     def workspace(self) -> FakeMemory:

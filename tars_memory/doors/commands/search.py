@@ -224,7 +224,15 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
     elif result.stale:
         call.out.say(f"nothing found so far{about}")
     else:
-        call.out.say(f"nothing relevant{about}")
+        call.out.say(f"nothing relevant{about or _elsewhere(call)}")
+
+
+def _elsewhere(call: Call) -> str:
+    """That there are projects, which a search outside them does not see; their names are their own."""
+    workspace = call.memory().workspace
+    layout = workspace.whole.layout
+    hidden = [name for name in workspace.project_names() if not workspace.sees(layout.within(name, layout.facts))]
+    return f"; {counted(len(hidden), 'project')} not searched: --project NAME" if hidden else ""
 
 
 def meant(result: "SearchResult") -> str:
