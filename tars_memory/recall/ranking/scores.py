@@ -256,22 +256,25 @@ def _is_alike(older: CandidateLine, newer: CandidateLine, least: float, words: d
         return False  # spares most of them the reading
     for line in (older, newer):
         if id(line) not in words:
-            words[id(line)] = _words_of(line.chunk.texts[line.index])
+            words[id(line)] = _words_of(line)
     ours, theirs = words[id(older)], words[id(newer)]
     return bool(ours) and len(ours & theirs) >= least * len(ours | theirs)
 
 
-def _words_of(text: str) -> frozenset[str]:
-    """The words of a line; of what is written without blanks the signs."""
-    from tars_memory.vault.markdown import entries, lines  # a search of what doesn't fade does without that grammar
-
+def _words_of(line: CandidateLine) -> frozenset[str]:
+    """The words of a line; of what is written without blanks the signs. A time, a state and where it came from are no
+    words: they are known from the index, so that a search loads no grammar for them.
+    """
+    known = line.chunk.row.lines[line.index]
     said: set[str] = set()
-    for word in tokens(entries.parse(lines.unmarked(text), timed=True).text):
+    for word in tokens(line.chunk.texts[line.index]):
+        if len(word) <= 2 and word.isdigit():
+            continue
         if word.isascii() or not unspaced_runs(word):
             said.add(word)
         else:
             said.update(word)
-    return frozenset(said)
+    return frozenset(said.difference([known.state], tokens(known.block_id), tokens(known.source)))
 
 
 def first_lines(pool: Pool) -> list[CandidateLine]:
