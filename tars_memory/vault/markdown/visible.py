@@ -2,6 +2,8 @@
 
 Text that nobody sees is still read by a model, and can hide a sentence in a note or a key from whoever looks for keys.
 What works on what one sees stays: emoji of several characters, and the joiners that some scripts need between letters.
+:func:`shown` is the same for markdown: what a reader doesn't see of a line. It stands here because a keyword search
+needs it and loads no grammar.
 """
 
 from __future__ import annotations
