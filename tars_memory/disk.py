@@ -86,7 +86,7 @@ def read(path: Path, within: Path | None = None, *, most: int = LARGEST, links: 
     try:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
-            raise _refused(path, "is no regular file")
+            raise _refused(path, "is not a regular file")
         data = bytearray()
         while max(found.st_size, len(data)) <= most and (part := os.read(fd, min(most + 1 - len(data), 1 << 20))):
             data += part
@@ -113,7 +113,7 @@ def json_of(data: bytes, path: object, *, text: bool = True) -> Any:
     try:
         return _sound(json.loads(data, parse_constant=_no_number), text=text)
     except (ValueError, RecursionError, MemoryError) as error:
-        raise SettingsError(f"{path} is no valid JSON: {_said(error)}", "mend it or move it away") from error
+        raise SettingsError(f"{path} is not valid JSON: {_said(error)}", "mend it or move it away") from error
 
 
 def json_object(path: Path, within: Path | None = None) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def toml_table(path: Path, within: Path | None = None) -> dict[str, Any]:
     """The table in a TOML file; empty if nothing is there. Without ``within`` it is the person's own: links count.
 
     Raises:
-        SettingsError: see :func:`read`; or it is no valid TOML, too deep, or with huge numbers.
+        SettingsError: see :func:`read`; or it is not valid TOML, too deep, or with huge numbers.
     """
     data = read(path, within, links=within is None)
     if data is None:
@@ -166,7 +166,7 @@ def toml_table(path: Path, within: Path | None = None) -> dict[str, Any]:
             raise ValueError(_TOO_DEEP)  # noqa: TRY301
         table: dict[str, Any] = _sound(tomllib.loads(text))
     except Exception as error:
-        raise SettingsError(f"{path} is no valid TOML: {_said(error)}", "mend it or move it away") from error
+        raise SettingsError(f"{path} is not valid TOML: {_said(error)}", "mend it or move it away") from error
     return table
 
 
@@ -215,7 +215,7 @@ def _said(error: Exception) -> str:
 
 
 def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def _sound(value: Any, *, text: bool = True) -> Any:
@@ -238,7 +238,7 @@ def _sound(value: Any, *, text: bool = True) -> Any:
             elif isinstance(each, str) and text:
                 each.encode("utf-8")  # half a character is a ValueError
             elif isinstance(each, float) and not math.isfinite(each):
-                raise ValueError(f"{each} is no number of a setting")
+                raise ValueError(f"{each} is not a number of a setting")
             elif isinstance(each, int) and abs(each) >= 1 << 64:  # inodes have 64 bits
                 raise ValueError("a number is too large")
         level, depth = below, depth + 1

@@ -116,7 +116,7 @@ class Memory:
         """Make a vault, or take an existing folder as one: only what is missing is made, nothing is changed.
 
         Raises:
-            VaultError: the path is no folder.
+            VaultError: the path is not a folder.
             UnwritableError: it can't be written.
         """
         root = Path(path).expanduser()
@@ -373,7 +373,7 @@ class Memory:
         """
         named = Path(path)
         if self.workspace.root in (real := named.resolve()).parents or real == self.workspace.root:
-            raise UsageError(f"{named} lies in the vault", "an export is no note: name a file outside of it")
+            raise UsageError(f"{named} lies in the vault", "an export is not a note: name a file outside of it")
         today, scope, wanted = self.workspace.now().date(), self.workspace.project, tuple(tables)
         return self.workspace.ask(
             lambda reader: index.tables.export(
@@ -442,7 +442,7 @@ class Memory:
             limit: most hits of an answer (50).
 
         Raises:
-            UsageError: the file can't be read, or a line of it is no question.
+            UsageError: the file can't be read, or a line of it is not a question.
             ModelUnavailableError: ``semantic`` is among the modes, and the model can't be used.
         """
         try:

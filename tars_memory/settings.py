@@ -178,7 +178,7 @@ class ContextOptions(Options):
     Attributes:
         days: daily notes: today's, or of several the last that there are. Unset: as ``[layout] like`` has it, else 1.
         file_cap: characters of one note that is always loaded, at most.
-        facts: in one prompt, at most; those about the user that are no events count, and are never left out.
+        facts: in one prompt, at most; those about the user that are not events count, and are never left out.
         memory_chars, user_chars: a memory's note, and another one that is always loaded, are large beyond; 0: never.
     """
 
@@ -712,7 +712,7 @@ def _typed(value: object, default: object, where: str) -> object:
         try:
             return kind(value)
         except (ValueError, OverflowError) as error:
-            raise SettingsError(f"{where}: {_shown(value)} is no {_KINDS[kind]}", _SETTINGS_HINT) from error
+            raise SettingsError(f"{where}: {_shown(value)} is not a {_KINDS[kind]}", _SETTINGS_HINT) from error
     if type(value) is not kind:
         raise SettingsError(f"{where} must be a {_KINDS[kind]}, not {_shown(value)}", _SETTINGS_HINT)
     return value
@@ -805,7 +805,9 @@ def project_name(text: str, where: str) -> str:
         return ""
     odd = not name or name[0] == "." or name[-1] in ". " or len(name.encode("utf-8", "replace")) > _LONGEST_NAME
     if odd or not name.isprintable() or any(sign in name for sign in '/\\:*?"<>|#^[]%'):
-        raise UsageError(f"{_shown(name)} ({where}) is no project", f"name a folder below {PROJECTS}/, or {NO_PROJECT}")
+        raise UsageError(
+            f"{_shown(name)} ({where}) is not a project", f"name a folder below {PROJECTS}/, or {NO_PROJECT}"
+        )
     return name
 
 
@@ -879,7 +881,7 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
     Raises:
         UsageError: the flag is empty, as an unset variable makes it.
         StrangeVaultError: there is only one here that he never used.
-        VaultError: none is named or found, or the named one is no folder.
+        VaultError: none is named or found, or the named one is not a folder.
     """
     if flag == "":
         raise UsageError("--vault is empty", "name the vault's folder, or leave --vault out")
@@ -907,7 +909,7 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
     try:
         real = root.resolve(strict=True)
         if not real.is_dir():
-            raise VaultError(f"{root} is no folder", "name the vault's folder with --vault")
+            raise VaultError(f"{root} is not a folder", "name the vault's folder with --vault")
     except (OSError, RuntimeError, ValueError) as error:
         raise VaultError(
             f"no vault at {named!r}: {getattr(error, 'strerror', None) or error}",

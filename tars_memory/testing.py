@@ -54,7 +54,7 @@ class HashEmbedder:
 
 
 def hashed_words(text: str, dimension: int = HashEmbedder.dimension) -> list[bytes]:
-    """Bits for each word that is no stop word: the same for the same word, half of them differ between any two."""
+    """Bits for each word that is not a stop word: the same for the same word, half of them differ between any two."""
     words = (fold(word) for word in WORD.findall(text))
     return [
         hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=dimension // 8).digest()

@@ -297,7 +297,7 @@ class Workspace:
                 "is it mounted? tars-memory init makes a new one",
             )
         raise VaultError(
-            f"{self.root} is no vault: it holds no note, no .obsidian and no {VAULT_FOLDER}",
+            f"{self.root} is not a vault: it holds no note, no .obsidian and no {VAULT_FOLDER}",
             f"tars-memory init {quoted(str(self.root))} makes it one",
         )
 

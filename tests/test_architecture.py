@@ -132,8 +132,8 @@ def test_the_grammar_rule_sees_grammar() -> None:
 OTHER_GRAMMARS = {
     "capture/transcripts/text.py", "capture/memories.py", "index/properties.py", "language/statements.py",
 }  # fmt: skip
-"""Logs of chats and other programs' memories are no notes, Dataview's inline fields stand wherever they like in a line,
-and what a statement says is what its links show."""
+"""Logs of chats and other programs' memories are not notes, Dataview's inline fields may be anywhere in a line, and
+what a statement says is what its links show."""
 
 
 def test_only_the_vault_knows_how_markdown_is_written() -> None:

@@ -58,7 +58,7 @@ def test_outside_text_names_nobody() -> None:
 
 @pytest.mark.parametrize("name", ["a]b", "[x", "a%%b", "<!--", "x" * 81, "^a", "a|b", "#a", "a\u202eb", "$$"])
 def test_what_is_no_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="no author"):
+    with pytest.raises(UsageError, match="not an author"):
         entries.author(name)
     with named(make_vault(tmp_path / "v", {}), "", name) as memory, pytest.raises(UsageError):
         memory.remember("tea")

@@ -188,7 +188,7 @@ def test_a_file_that_can_not_be_read_names_no_project_and_is_said(tmp_path: Path
     os.mkfifo(inner / ".tars-project")
     notices: list[str] = []
     assert chosen_project(None, {}, inner, notices=notices) == "boat"
-    assert len(notices) == 1 and "no regular file" in notices[0]
+    assert len(notices) == 1 and "not a regular file" in notices[0]
 
 
 def test_the_persons_own_file_may_be_a_link(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_trying_an_init_makes_not_even_the_folder(tmp_path: Path) -> None:
     tried = Memory.init(tmp_path / "new/deep", dry_run=True, env=env)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("", "utf-8")
-    with pytest.raises(VaultError, match="no folder"):
+    with pytest.raises(VaultError, match="not a folder"):
         Memory.init(tmp_path / "file/deep", dry_run=True, env=env)
     made = Memory.init(tmp_path / "new/deep", env=env)
     assert (made.root, {*made.created, ".tars/vault-id"}) == (tried.root, set(tried.created))

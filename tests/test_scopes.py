@@ -235,7 +235,7 @@ def test_which_project_is_meant(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"project"):
             chosen_project(bad, {}, tmp_path)
     (inner / ".tars-project").write_text("../../etc")
-    with pytest.raises(UsageError, match="no project"):
+    with pytest.raises(UsageError, match="not a project"):
         chosen_project(None, {}, inner)
 
 

@@ -226,7 +226,7 @@ def test_places_are_notes_inside_the_vault(tmp_path: Path) -> None:
     assert layout.tier_of("Memory.md") is Tier.NOTE
     for bad in ("../x.md", ".hidden/x.md", "x.txt", "a//b.md"):
         layout = Layout.of(tmp_path, LayoutOptions(memory=bad))
-        assert "is no note inside the vault" in str(layout.problem)
+        assert "is not a note inside the vault" in str(layout.problem)
         assert layout.memory == "Memory.md"
     for both in ({"memory": "Procedural.md"}, {"procedural": "memory.md"}, {"memory": "Review.md"}):
         layout = Layout.of(tmp_path, LayoutOptions(**both))

@@ -213,7 +213,7 @@ def _dated(
     """The object without the dates that were typed in it, and the dates of the fact.
 
     Raises:
-        UsageError: a field in one of the parts is no date of a fact, or says something else than is given beside it.
+        UsageError: a field in one of the parts is not a date of a fact, or says something else than is given beside it.
     """
     said = facts.said(f"x:: {object_}")
     if said is None and facts.stray(object_):
@@ -221,7 +221,7 @@ def _dated(
     value = said.object if said else object_
     for part in (subject, predicate, value):
         if field := facts.stray(part):
-            raise UsageError(f"{field} in {part!r} is no date of a fact", facts.HOW)
+            raise UsageError(f"{field} in {part!r} is not a date of a fact", facts.HOW)
     days = [since, until]
     for at, typed in enumerate((said.since, said.until) if said else ()):
         if typed and days[at] not in (None, typed):
@@ -239,5 +239,5 @@ def predicate_of(text: str) -> str:
     """
     words = entries.neutralise(text).removesuffix("::").strip()
     if not words or re.search(r"::|[\[\]():]", words) or len(words) > 80:
-        raise UsageError(f"{text!r} is no predicate", 'name it in a few words without : [ ] ( ), as "lives in"')
+        raise UsageError(f"{text!r} is not a predicate", 'name it in a few words without : [ ] ( ), as "lives in"')
     return words

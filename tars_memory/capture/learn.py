@@ -71,7 +71,7 @@ def place(layout: Layout, title: str) -> str:
     """
     name = file_name(title.strip().removesuffix(".md").replace("/", " ")).lstrip(".").strip()
     if not name or is_conflict_copy(f"{name}.md"):
-        raise UsageError(f"{title[:200]!r} is no name for a playbook", "give it a title with letters or digits")
+        raise UsageError(f"{title[:200]!r} is not a name for a playbook", "give it a title with letters or digits")
     return f"{layout.playbooks}/{name}.md"
 
 

@@ -93,7 +93,7 @@ class Collection(NamedTuple):
     Attributes:
         transcript: its statements as turns, in order.
         statements: the same.
-        passed: passages that are no statements (code, tables, quotes), counted.
+        passed: passages that are not statements (code, tables, quotes), counted.
     """
 
     transcript: Transcript
@@ -177,7 +177,7 @@ class _File(NamedTuple):
             with open(os.open(path, os.O_RDONLY | (0 if piped else getattr(os, "O_NONBLOCK", 0))), "rb") as stream:
                 found = os.fstat(stream.fileno())
                 if not stat.S_ISREG(found.st_mode) and not (piped and stat.S_ISFIFO(found.st_mode)):
-                    raise _UnreadableError(path, "it is no regular file")
+                    raise _UnreadableError(path, "it is not a regular file")
                 data = stream.read(LARGEST_EXPORT + 1)
         except OSError as error:
             raise _UnreadableError(path, f"it can't be read: {error.strerror}") from error
@@ -187,22 +187,22 @@ class _File(NamedTuple):
         """What it says.
 
         Raises:
-            _UnreadableError: it is no text.
+            _UnreadableError: it is not text.
         """
         if self.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return self.data.decode("utf-16", "replace")
         if b"\0" in self.data:
-            raise _UnreadableError(self.path, "it is no text")
+            raise _UnreadableError(self.path, "it is not text")
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise _UnreadableError(self.path, f"it is no UTF-8: byte {error.start:,} can't be read") from error
+            raise _UnreadableError(self.path, f"it is not UTF-8: byte {error.start:,} can't be read") from error
 
     def note(self) -> Document:
         """It as markdown.
 
         Raises:
-            _UnreadableError: it is no text, or too large for a note.
+            _UnreadableError: it is not text, or too large for a note.
         """
         if len(self.data) > LARGEST_NOTE:
             raise _UnreadableError(
@@ -225,7 +225,7 @@ def _of_file(file: _File, form: str) -> Collection | Unknown:
         found = found or (CLAUDE if _is_index(file.path) else "")
         if not found:
             return Unknown(
-                file.path, "it is no memory of a known format; --format instructions reads its lines as rules"
+                file.path, "it is not memory of a known format; --format instructions reads its lines as rules"
             )
         return _collection(file.path, found, *_of_note(file, note, found))
     except _UnreadableError as error:
@@ -456,12 +456,14 @@ def _of_export(file: _File) -> list[Imported]:
     """The memories of an export of Mem0, the oldest first, and the relations of its graph.
 
     Raises:
-        _UnreadableError: it is no JSON, or holds none.
+        _UnreadableError: it is not JSON, or holds none.
     """
     try:
         said = json.loads(file.text())
     except (ValueError, RecursionError) as error:
-        raise _UnreadableError(file.path, f"it is no whole JSON: {str(error) or 'it is nested too deeply'}") from error
+        raise _UnreadableError(
+            file.path, f"it is not a whole JSON: {str(error) or 'it is nested too deeply'}"
+        ) from error
     held = said if isinstance(said, list) else first(said, ("results", "memories")) if isinstance(said, dict) else None
     memories = [each for each in held or () if isinstance(each, dict) and isinstance(each.get("memory"), str)]
     related = said.get("relations") if isinstance(said, dict) else None

@@ -59,7 +59,7 @@ def new(ctx: Caller, title: str, text: str = "", *, beside: str = "") -> Receipt
         beside: the folder that counts as the current one, relative to the vault.
 
     Raises:
-        UsageError: the title is no name, there is such a note, or the place belongs to somebody else.
+        UsageError: the title is not a name, there is such a note, or the place belongs to somebody else.
         UnwritableError: title and text are in the spool.
     """
     title, text = ctx.masked(title), ctx.masked(text)
@@ -93,13 +93,13 @@ def _place(ctx: Caller, title: str, beside: str) -> str:
     *folders, name = title.strip().removesuffix(".md").split("/")
     names = [file_name(each) for each in (*folders, name)]
     if not all(names):
-        raise UsageError(f"{title!r} is no name for a note", "give it a name with letters or digits")
+        raise UsageError(f"{title!r} is not a name for a note", "give it a name with letters or digits")
     if names != [*folders, name]:
         ctx.notices.append(f"the note is called {'/'.join(names)!r}: file names and links can't hold the rest")
     folder = "" if folders else (beside if layout.new_beside else layout.new_folder)
     if any(part in (".", "..") or part.startswith(".") for part in folder.split("/")):
         raise UsageError(
-            f"{folder!r} ({OBSIDIAN_APP}) is no folder for notes", "set it anew in Obsidian: Files and links"
+            f"{folder!r} ({OBSIDIAN_APP}) is not a folder for notes", "set it anew in Obsidian: Files and links"
         )
     path = "/".join([*([folder] if folder else []), *names]) + ".md"
     if not layout.is_ours(path):

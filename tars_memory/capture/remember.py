@@ -75,9 +75,7 @@ def _stand_by(ctx: Caller, session: WriteSession, entry: Entry) -> None:
 
 
 def doubts(words: str, day: date) -> list[str]:
-    """What a person should know of an end that he typed in an entry: it is no date, has passed by a day, or comes too
-    early.
-    """
+    """What is wrong with an end that a person typed in an entry: not a date, passed by a day, or too early."""
     if "::" not in words:
         return []
     lines = vault.markdown.lines
@@ -87,7 +85,7 @@ def doubts(words: str, day: date) -> list[str]:
     if end is not None and end <= day:
         return [f"it has ended already, on {end}: search and context leave it out without --expired"]
     if end is None and typed:
-        return [f"{typed} is no date, so the line has no end: write it like [until:: 2026-12-31]"]
+        return [f"{typed} is not a date, so the line has no end: write it like [until:: 2026-12-31]"]
     return []
 
 

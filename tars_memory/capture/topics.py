@@ -115,11 +115,11 @@ def _place(ctx: Caller, agent: str, name: str) -> str:
     """
     stem = file_name(name.strip().removesuffix(".md").replace("/", " ")).lstrip(".").strip()
     if not stem or is_conflict_copy(f"{stem}.md"):
-        raise UsageError(f"{name[:200]!r} is no name for a topic", "give it a name with letters or digits")
+        raise UsageError(f"{name[:200]!r} is not a name for a topic", "give it a name with letters or digits")
     folder = ctx.layout.topics_of(agent)
     path = f"{folder}/{stem}.md" if folder else f"{stem}.md"
     if not ctx.layout.is_topic(path, agent):
-        raise UsageError(f"{path} is no topic note: it has a meaning of its own", "choose another name")
+        raise UsageError(f"{path} is not a topic note: it has a meaning of its own", "choose another name")
     return path
 
 

@@ -387,10 +387,10 @@ def _fact(text: str) -> str:
     """
     said = facts.said(grammar.neutralise(text))
     if said is None or (said.since and said.until and said.until <= said.since):
-        raise UsageError(f"{text[:200]!r} is no fact", 'write it so: "lives in:: Cork [since:: 2026-11-14]"')
+        raise UsageError(f"{text[:200]!r} is not a fact", 'write it so: "lives in:: Cork [since:: 2026-11-14]"')
     typed = facts.said(text) or said  # neutralised, a field is none any more
     if field := facts.stray(f"{typed.predicate} {typed.object}"):
-        raise UsageError(f"{field} in {text[:200]!r} is no date of a fact", facts.HOW)
+        raise UsageError(f"{field} in {text[:200]!r} is not a date of a fact", facts.HOW)
     return facts.words(said.predicate, said.object, said.since, said.until)
 
 

@@ -185,7 +185,7 @@ class Related(NamedTuple):
 
     Attributes:
         path, line: where it stands.
-        ref: the name of its entry; empty for a line that is no entry.
+        ref: the name of its entry; empty for a line that is not an entry.
         text: its words; of a fact without its dates.
         date: the day that it is of, ``YYYY-MM-DD``; empty if that is not known.
         raw: its own lines as they stand (:attr:`Entry.raw`); empty for one that can't be replaced: a paragraph.

@@ -1,7 +1,7 @@
 """The tools over the Model Context Protocol, on stdin and stdout, by the official SDK, which is imported here alone.
 
 The SDK serves both eras: clients that begin with ``initialize`` (2024-11-05 to 2025-11-25), and those of 2026-07-28,
-whose every request bears its version. The frames are read here: the SDK's own reader passes over what is no message,
+whose every request bears its version. The frames are read here: the SDK's own reader passes over what is not a message,
 so that its sender would wait for an answer for ever, and reads lines of any length.
 """
 
@@ -159,7 +159,7 @@ def _lines(source: BinaryIO) -> Iterator[bytes | None]:
 
 
 def _message(line: bytes | None) -> JSONRPCMessage:
-    """What a line says; an error to be sent back if that is no message."""
+    """What a line says; an error to be sent back if that is not a message."""
     if line is None:
         return _error(INVALID_REQUEST, f"the message is longer than {LONGEST_MESSAGE:,} bytes: send a shorter one")
     try:
@@ -167,7 +167,7 @@ def _message(line: bytes | None) -> JSONRPCMessage:
     except ValueError as error:
         return _error(PARSE_ERROR, f"this line is not JSON ({str(error)[:80]}): send one message a line, in UTF-8")
     if not isinstance(said, dict):
-        return _error(INVALID_REQUEST, "the message is no object: send each message in a line of its own")
+        return _error(INVALID_REQUEST, "the message is not an object: send each message in a line of its own")
     if "id" in said and type(said["id"]) not in (int, str) and "method" in said:
         return _error(INVALID_REQUEST, "the request's id is neither a text nor a whole number")
     name = said.get("id") if type(said.get("id")) in (int, str) else None

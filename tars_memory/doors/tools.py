@@ -231,7 +231,7 @@ def _dated(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
         return said
     day = parse_day(said["as_of"], memory.workspace.now().date())
     if day is None:
-        raise UsageError(f"as_of: {said['as_of']!r} is no date", f"it takes {ACCEPTED}")
+        raise UsageError(f"as_of: {said['as_of']!r} is not a date", f"it takes {ACCEPTED}")
     return {**said, "as_of": day.end}
 
 

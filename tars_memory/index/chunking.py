@@ -106,7 +106,7 @@ def parse(
 
     Args:
         path: relative to the vault, with ``/``.
-        data: its bytes; what is no UTF-8 is read as replacement characters.
+        data: its bytes; what is not UTF-8 is read as replacement characters.
         day: the day that the note's path stands for (a daily note), if any.
         modified: the day of the last write; a weak date, used where nothing else says one.
         skeleton: headings of a note that is begun from a template and filled by and by: they are left out while nothing

@@ -173,7 +173,7 @@ def connect(path: Path, way: str = "mode=rw", *, alone: bool = False) -> sqlite3
 
     Raises:
         FileNotFoundError: there is no such file.
-        IndexDamagedError: it is no database.
+        IndexDamagedError: it is not a database.
     """
     module = driver().module
     uri = f"{path.absolute().as_uri()}?{way}"

@@ -186,7 +186,7 @@ class OpenIndex:
         It can be read; whether it can be written shows when somebody tries.
 
         Raises:
-            IndexDamagedError: it is no index of this version.
+            IndexDamagedError: it is not an index of this version.
             UnwritableError: there is none and none can be made, or it may not even be read.
         """
         with spoken(f"the index in {self.files.folder} can't be opened"):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PAGE = 256
 """Vectors that are kept in one transaction: some seconds of work that a kill can lose."""
 STEP = 16
-"""Vectors after which progress is told: half a second of work, so that the time left is no guess after a moment."""
+"""Vectors after which progress is told: half a second of work, so that the time left is not a guess after a moment."""
 FILL_PAGE = 2_000
 """The same where they come from the cache."""
 LOCK_WAIT = 30.0

@@ -94,7 +94,7 @@ class NameTable:
     def near(self, text: str, *, parts: bool = True) -> list[str]:
         """Names that the text may be misspelt for, the nearest first; what it is itself is not offered.
 
-        Names of sessions are no names that anybody types, and may repeat what was rejected.
+        Names of sessions are not names that anybody types, and may repeat what was rejected.
 
         Args:
             text: as it was typed.

@@ -79,9 +79,9 @@ def address(url: str) -> Address:
         asked = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
         hosts = parts.netloc.rpartition("@")[2]
     except ValueError as error:
-        raise SettingsError(f"{_SETTING} is no address of PostgreSQL", hint) from error
+        raise SettingsError(f"{_SETTING} is not an address of PostgreSQL", hint) from error
     if parts.scheme not in ("postgresql", "postgres"):
-        raise SettingsError(f"{_SETTING} is no address of PostgreSQL", hint)
+        raise SettingsError(f"{_SETTING} is not an address of PostgreSQL", hint)
     if parts.password or asked.keys() & {"password", "sslpassword"}:
         raise SettingsError(f"{_SETTING} holds a password", f"take it out; {HOW_PASSWORDS}")
     if "service" in asked or "PGSERVICE" in os.environ:
@@ -101,7 +101,7 @@ def address(url: str) -> Address:
     try:
         patience = float(asked.get("connect_timeout", PATIENCE))
     except ValueError as error:
-        raise SettingsError(f"{_SETTING}: connect_timeout is no number of seconds", hint) from error
+        raise SettingsError(f"{_SETTING}: connect_timeout is not a number of seconds", hint) from error
     return Address(url, shown, options, patience)
 
 

@@ -55,7 +55,7 @@ def notes_where(connection: sqlite3.Connection, conditions: Sequence[str]) -> se
     """The notes that fulfil all conditions.
 
     Raises:
-        UsageError: one of them is no condition.
+        UsageError: one of them is not a condition.
     """
     found: set[int] | None = None
     for text in conditions:
@@ -76,7 +76,9 @@ def parsed(text: str) -> tuple[str, str, str]:
     """
     match = _CONDITION.fullmatch(text.strip())
     if match is None or not match["key"].strip() or (match["sign"] and not match["value"].strip()):
-        raise UsageError(f"--where {text!r} is no condition", "write it like status=done, priority>=2, due<2026-12-01")
+        raise UsageError(
+            f"--where {text!r} is not a condition", "write it like status=done, priority>=2, due<2026-12-01"
+        )
     return _folded(match["key"]), match["sign"] or "", _folded(match["value"] or "")
 
 
@@ -191,7 +193,7 @@ class LinkTable:
     Args:
         connection: of the index.
         scope: a project whose notes count beside those outside projects.
-        attachments: paths of files that are no notes, which links lead to as well.
+        attachments: paths of files that are not notes, which links lead to as well.
     """
 
     def __init__(self, connection: sqlite3.Connection, scope: str = "", attachments: tuple[str, ...] = ()) -> None:

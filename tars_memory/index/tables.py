@@ -244,7 +244,7 @@ class TableQuery:
         columns: their names, each once.
 
     Raises:
-        UsageError: it is no query, or would do more than read these tables.
+        UsageError: it is not a query, or would do more than read these tables.
         PartialError: its time is up.
     """
 

@@ -138,7 +138,7 @@ def read(
 
 
 def _day(nanoseconds: int) -> date | None:
-    """The local day of a time stamp; None where a file system made one up that is no date."""
+    """The local day of a time stamp; None where a file system made one up that is not a date."""
     try:
         return date(*time.localtime(nanoseconds / 1e9)[:3])
     except (OverflowError, OSError, ValueError):

@@ -141,7 +141,7 @@ def _writes(workspace: Workspace) -> Iterator[Trouble]:
     for path, count in store.journal.damaged().items():
         yield Trouble(
             "journal",
-            f"{path}: lines that are no record: {count}; the writes that they tell of are missing from history and undo"
+            f"{path}: damaged lines: {count}; the writes that they recorded are missing from history and undo"
             "; the notes are as they were written",
             f"tars-memory doctor --fix sets them aside, in {path.with_suffix('.damaged').name} beside it",
             mend=partial(store.set_aside, path),

@@ -1,7 +1,7 @@
 """Forgetting: a statement with all that tells it, first in the notes, then, if it is to be for good, beyond them.
 
 What tells it belongs together by what it says or by a link: an approved line and a fact of a session link to the
-candidate's block id. A line of the person's own that merely holds the words is no copy: it is told, never touched.
+candidate's block id. A line of the person's own that merely holds the words is not a copy: it is told, never touched.
 Beyond the notes the words stand in journal, spool, index, caches and what hooks keep: :func:`forget_everywhere` takes
 them out there, and looks whether they are gone.
 """

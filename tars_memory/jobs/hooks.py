@@ -118,12 +118,12 @@ def event_of(data: bytes) -> Event:
     """The event that stands in these bytes.
 
     Raises:
-        UsageError: it is no JSON object with the event's name.
+        UsageError: it is not JSON object with the event's name.
     """
     try:
         said = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the event is no JSON: {error}", EXAMPLE) from None
+        raise UsageError(f"the event is not JSON: {error}", EXAMPLE) from None
     if not isinstance(said, dict) or not isinstance(said.get("hook_event_name"), str):
         raise UsageError("the event has no hook_event_name", EXAMPLE)
     name = said["hook_event_name"]

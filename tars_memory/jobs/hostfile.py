@@ -233,7 +233,7 @@ def _plain(text: str, found: re.Match[str]) -> Any:
     try:
         return json.loads(found[0])
     except ValueError:
-        raise _wrong(text, found.start(), "it is no value") from None
+        raise _wrong(text, found.start(), "it is not a value") from None
 
 
 def _wrong(text: str, at: int, what: str) -> UnfitError:

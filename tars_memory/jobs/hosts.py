@@ -439,7 +439,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def _words(value: Any) -> list[str]:
-    """The words of the command that an entry calls; none if it is no entry."""
+    """The words of the command that an entry calls; none if it is not an entry."""
     if not isinstance(value, dict):
         return []
     command = next((value[key] for key in ("command", "bash", "powershell") if isinstance(value.get(key), str)), "")

@@ -74,7 +74,7 @@ def drive(base: str, ours: str, theirs: str) -> Driven:
     try:
         if merged is None:
             done = _git("merge-file", "-p", ours, base, theirs)
-            if done.returncode > 127:  # of what is no text, ours stays as a conflict: FAILED ends all of git's merge
+            if done.returncode > 127:  # of what is not text, ours stays as a conflict: FAILED ends all of git's merge
                 binary = any(b"\0" in version for version in versions)
                 return Driven(1 if binary else FAILED, by_lines=True)
             _put(ours, done.stdout)
@@ -86,7 +86,7 @@ def drive(base: str, ours: str, theirs: str) -> Driven:
 
 
 def text_merge(base: bytes, one: bytes, two: bytes) -> bytes | None:
-    """Lines that are no bullets, merged by git; rows and quoted lines that both sides added all stay.
+    """Lines that are not bullets, merged by git; rows and quoted lines that both sides added all stay.
 
     Returns:
         None if the sides changed the same lines.

@@ -323,7 +323,7 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
     """Name a file or folder of logs in the person's own settings, and read it.
 
     Raises:
-        UsageError: it is no file or folder, or a vault, or its name holds what the settings can't.
+        UsageError: it is not a file or folder, or a vault, or its name holds what the settings can't.
         UnwritableError: the settings or the index can't be written.
     """
     whole = os.path.abspath(os.path.expanduser(path))
@@ -369,7 +369,7 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
     before = workspace.talks()
     known = source_paths(workspace.settings)
     if whole not in known:
-        raise UsageError(f"{path} is no source", "tars-memory sources lists them")
+        raise UsageError(f"{path} is not a source", "tars-memory sources lists them")
     workspace.settings.write("sources", "paths", ", ".join(each for each in known if each != whole))
     if before is not None:
         before.sources = [each for each in before.sources if each != whole]

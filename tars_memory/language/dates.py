@@ -118,7 +118,7 @@ def _pattern(code: str) -> re.Pattern[str]:
 
 
 def _said(found: re.Match[str], text: str, day: date, code: str) -> str | None:
-    """What stands there instead; None if it is no date here."""
+    """What stands there instead; None if it is not a date here."""
     before = text[: found.start()]
     try:
         if found["day"]:

@@ -85,7 +85,7 @@ def dated(text: str, today: date) -> list[tuple[NamedDate, list[str]]]:
 
 
 def parse_day(value: str, today: date) -> NamedDate | None:
-    """The value of ``since:`` or ``until:`` as a stretch of days; None when it is no date (:data:`ACCEPTED`)."""
+    """The value of ``since:`` or ``until:`` as a stretch of days; None when it is not a date (:data:`ACCEPTED`)."""
     value = value.strip().replace("_", " ")
     if value[:-1].isdecimal() and value[-1:].lower() in _DURATIONS and len(value) <= 6:
         day = _ago(int(value[:-1]), _DURATIONS[value[-1].lower()], today)

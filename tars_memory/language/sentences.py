@@ -70,7 +70,7 @@ def own_words(text: str, *, pasted: bool = False) -> list[tuple[int, int]]:
 
     Args:
         text: of the turn.
-        pasted: only fences, tags and quotes are no talk: whether the rest is, somebody else has judged.
+        pasted: only fences, tags and quotes are not a talk: whether the rest is, somebody else has judged.
     """
     kept: list[tuple[int, int]] = []
     for start, end in _paragraphs(text, _QUOTED if pasted else _NO_TALK):

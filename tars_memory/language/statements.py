@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 2000
-"""Characters; what is longer is no one statement, and is only compared as a whole."""
+"""Characters; what is longer is not one statement, and is only compared as a whole."""
 
 # --- small words that decide how two statements stand to each other, in English, German, French, Spanish, Italian,
 # Portuguese and Dutch, with the negations of a few more languages.
@@ -147,7 +147,7 @@ _TOKEN = re.compile(
     r"|[%€$£¥°?]|[^\w\s\x00-\x7f…“”„‚‘’«»–—·•]"  # what changes the meaning; emoji
 )
 _TAG = re.compile(r"(?:^|(?<=\s))#(?!\d+(?![\w/-]))[^\s#]+")
-"""A number behind a ``#`` is no tag, but as telling as any number."""
+"""A number behind a ``#`` is not a tag, but as telling as any number."""
 _APOSTROPHE = re.compile(r"(?<=\w)['’]s?$")
 _ELIDED = re.compile(r"^(?:l|d|j|m|t|s|c|qu|un|all|dell|nell|sull)['’](?=\w)", re.IGNORECASE)
 

@@ -106,7 +106,7 @@ def tokens(text: str) -> list[str]:
 
 
 def content_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The character spans [start, end) of the words of a part of a text that are no stop words."""
+    """The character spans [start, end) of the words of a part of a text that are not stop words."""
     return [match.span() for match in WORD.finditer(text, start, end) if fold(match[0]) not in STOP_WORDS]
 
 
@@ -123,7 +123,7 @@ _UNSPACED = (
     (0x4E00, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x20000, 0x3FFFF),
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF),
 )  # fmt: skip
-"""Scripts written without spaces (Han, kana, hangul, bopomofo; Thai, Lao, Burmese, Khmer): a run is no word."""
+"""Scripts written without spaces (Han, kana, hangul, bopomofo; Thai, Lao, Burmese, Khmer): a run is not a word."""
 
 
 def unspaced_runs(text: str) -> list[str]:

@@ -80,7 +80,7 @@ def questions(data: bytes, name: str) -> list[Question]:
     """The questions of a file, one JSON object a line; empty lines are passed over.
 
     Raises:
-        UsageError: a line is no question, or there is none; the message names file and line.
+        UsageError: a line is not a question, or there is none; the message names file and line.
     """
     found = [_question(text, name, number) for number, text in enumerate(note_lines(data), start=1) if text.strip()]
     if not found:
@@ -98,9 +98,9 @@ def _question(text: str, name: str, number: int) -> Question:
     try:
         told = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise wrong(f"this is no JSON ({error})") from None
+        raise wrong(f"this is not JSON ({error})") from None
     if not isinstance(told, dict):
-        raise wrong("this is no JSON object")
+        raise wrong("this is not JSON object")
     query, gold, category = told.get("query"), told.get("gold"), told.get("category", UNNAMED)
     if not isinstance(query, str) or not query.strip():
         raise wrong("query has to be a text")

@@ -185,7 +185,7 @@ def _found(table: LinkTable, name: str) -> str:
 
 
 def _attachments(vault: Vault) -> Iterator[str]:
-    """Files that are no notes, as links name them; hidden ones are left out."""
+    """Files that are not notes, as links name them; hidden ones are left out."""
     for folder, folders, names in os.walk(vault.root):
         folders[:] = [name for name in folders if not name.startswith(".")]
         inside = os.path.relpath(folder, vault.root).replace(os.sep, "/")

@@ -251,7 +251,7 @@ class _Reading:
         if name in ("since", "until"):
             named = named_dates.parse_day(value, self.today)
             if named is None:
-                raise UsageError(f"{name}: {value!r} is no date", f"give {named_dates.ACCEPTED}")
+                raise UsageError(f"{name}: {value!r} is not a date", f"give {named_dates.ACCEPTED}")
             if (name == "since") != negated:
                 query.since = _beside(named.end, 1) if negated else named.start
             else:
@@ -260,7 +260,7 @@ class _Reading:
         if name == "tier":
             value = value.strip().lower()
             if value not in TIERS:
-                raise UsageError(f"tier: {value!r} is no tier", f"give one of {', '.join(TIERS)}")
+                raise UsageError(f"tier: {value!r} is not a tier", f"give one of {', '.join(TIERS)}")
         if name == "tag":
             value = value.strip().lstrip("#").rstrip("/")
         slot = f"not_{name}s" if negated else f"{name}s"

@@ -239,7 +239,7 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
         return f"{path} holds {said!r} {counted(len(same), 'time')}"
     was = next(iter(note.saying(_encoded(target.lstrip(" \t"))).entries), None)
     if was is None:
-        return f"{said!r} is no entry"
+        return f"{said!r} is not an entry"
     same = [entry for entry in now if was.block_id and entry.block_id == was.block_id]
     same = same or [entry for entry in now if entry.text == was.text]
     same = same or [entry for entry in now if was.provenance and entry.provenance == was.provenance]
@@ -371,7 +371,7 @@ def _remove_section(note: Note, change: Change) -> _Done:
 def _fact(note: Note, change: Change) -> _Done:
     said = markdown.facts.said(change.text)
     if said is None:
-        raise _RejectedError(f"{change.text[:200]!r} is no fact")
+        raise _RejectedError(f"{change.text[:200]!r} is not a fact")
     link = _provenance(change)
     made = edits.add_fact(
         note,
@@ -438,7 +438,7 @@ def _decided(note: Note, entry: Entry, change: Change) -> Exception | None:
     if entry.state == change.state:
         return _NothingError(f"{where} is {entry.state} already")
     if entry.state is None and note.tier is Tier.DAILY:
-        return _NothingError(f"{where} is no candidate")  # but a line of the person's own log
+        return _NothingError(f"{where} is not a candidate")  # but a line of the person's own log
     if change.block_id and not entry.block_id and change.block_id in note.block_ids:
         return _RejectedError(f"{note.path}: another line has the block id ^{change.block_id} already")
     return None
@@ -668,7 +668,7 @@ class _Plan:
         return (
             titles == [(each.path, each.level) for each in has.sections]
             and [*kinds[0], *("heading" for _ in self._fresh)] == kinds[1]
-            and sum(block.kind == "item" for block in has.blocks) == stay + come  # numbered ones are no entries
+            and sum(block.kind == "item" for block in has.blocks) == stay + come  # numbered ones are not entries
         )
 
     def _take(self, change: Change, said: Wanted) -> bool:

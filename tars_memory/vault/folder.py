@@ -61,7 +61,7 @@ _AS_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _SAFE
 
 
 class NotPlainError(UnwritableError):
-    """A step of the path is a link, or the note is no regular file."""
+    """A step of the path is a link, or the note is not a regular file."""
 
 
 class Folder:
@@ -244,7 +244,9 @@ def steps(path: str) -> list[str]:
     parts = path.split("/")
     bad = not path or "\0" in path or any(part in ("", ".", "..") for part in parts)
     if bad or (sys.platform == "win32" and any(sign in path for sign in '\\:<>"|?*')):
-        raise UsageError(f"{path!r} is no path inside the vault", "name the note as the vault shows it: folder/note.md")
+        raise UsageError(
+            f"{path!r} is not a path inside the vault", "name the note as the vault shows it: folder/note.md"
+        )
     return parts
 
 
@@ -261,7 +263,7 @@ def read_note(
         trusted: SHA-256 of a text that we wrote ourselves and that need not settle.
 
     Raises:
-        UnwritableError: it is no regular file, or another program did not end saving it within :data:`SAVE_WAIT`.
+        UnwritableError: it is not a regular file, or another program did not end saving it within :data:`SAVE_WAIT`.
         OSError: reading failed.
     """
     deadline = time.monotonic() + SAVE_WAIT
@@ -300,7 +302,7 @@ def _try_read(folder: Folder, name: str, leases: bool, trusted: str | None) -> O
     try:
         first = os.fstat(fd)
         if not stat.S_ISREG(first.st_mode):
-            raise _refused(folder.at(name), "is no regular file")
+            raise _refused(folder.at(name), "is not a regular file")
         answer = take_lease(fd) if leases else UNKNOWN
         if answer == TAKEN:
             return "open"

@@ -70,7 +70,7 @@ def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, An
 
     Args:
         vault: to read from.
-        notices: takes a sentence for each file that is no proposal.
+        notices: takes a sentence for each file that is not a proposal.
 
     Returns:
         for each :data:`FIELDS`, :data:`BOUND` and ``files`` (paths of the files that hold it).
@@ -83,7 +83,7 @@ def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, An
             continue
         except (TarsError, ValueError, RecursionError, KeyError, TypeError) as error:
             if notices is not None:
-                reason = error.message if isinstance(error, TarsError) else f"{path} is no proposal"
+                reason = error.message if isinstance(error, TarsError) else f"{path} is not a proposal"
                 notices.append(f"passed over: {reason}")
             continue
         if not vault.layout.is_ours(proposal["target"]):
@@ -235,7 +235,7 @@ def _proposal(said: Any) -> dict[str, Any]:
     that a file that was changed meanwhile is another proposal.
 
     Raises:
-        ValueError, KeyError, TypeError: it is no proposal.
+        ValueError, KeyError, TypeError: it is not a proposal.
     """
     texts = {name: said[name] for name in FIELDS if name != "conflicts"}
     if not all(isinstance(value, str) for value in texts.values()):

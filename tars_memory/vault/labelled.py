@@ -316,7 +316,7 @@ _ITEM = r"[ \t>]{0,16}(?:[-*+](?: \[.\])?|\d{1,3}[.)])[ \t]{1,4}([^\n]{0,300})[^
 
 
 _NAMED = r"[A-Z]{2,}[-.]?\d[\w.]*"
-"""Names of standards and models, as ``RFC2898``: beside no word of their own they are no passwords."""
+"""Names of standards and models, as ``RFC2898``: beside no word of their own they are not passwords."""
 
 
 def _columns(text: str) -> Iterator[Found]:
@@ -338,7 +338,7 @@ def _columns(text: str) -> Iterator[Found]:
 
 
 def _head(row: str) -> tuple[int, int, str]:
-    """Which cell of a row says "password", how many it has, what parts them; no sign if it is no head of a table."""
+    """Which cell of a row says "password", how many it has, what parts them; no sign if it is not a head of a table."""
     low = row.lower()
     sign = next((one for one in _CELLS if one in low), "")
     if not sign or len(row) > 1000 or not _pattern(_HEAD).search(low):

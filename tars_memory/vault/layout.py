@@ -219,7 +219,7 @@ class Layout:
         first = self._playbooks.partition("/")[0]
         if first in ("", self.projects, ARCHIVE, Layout.agents) or "/." in f"/{self._playbooks}":
             raise UsageError(
-                f"{options.playbooks_folder!r} (layout.playbooks_folder) is no folder for playbooks",
+                f"{options.playbooks_folder!r} (layout.playbooks_folder) is not a folder for playbooks",
                 "name one of its own, that nothing else is kept in: playbooks",
             )
         if scope:
@@ -564,7 +564,7 @@ def _obsidian(files: _Files) -> dict[str, Any]:
     values |= {"date_format": templates.get("dateFormat"), "time_format": templates.get("timeFormat")}
     for key, value in values.items():
         if value is not None and not isinstance(value, str):
-            raise UsageError(f"{key} in {source} is no text", "set it anew in Obsidian: Settings, Daily notes")
+            raise UsageError(f"{key} in {source} is not text", "set it anew in Obsidian: Settings, Daily notes")
     return {**values, "source": source}
 
 
@@ -644,7 +644,9 @@ def _note(path: str, source: str) -> str:
     """
     path = path.strip().strip("/")
     if path[-3:] != ".md" or any(part in ("", "..") or part.startswith(".") for part in path.split("/")):
-        raise UsageError(f"{path!r} ({source}) is no note inside the vault", "name it as the vault shows it: Memory.md")
+        raise UsageError(
+            f"{path!r} ({source}) is not a note inside the vault", "name it as the vault shows it: Memory.md"
+        )
     return path
 
 
@@ -657,7 +659,7 @@ def _folder(path: str, source: str) -> str:
     path = path.strip().strip("/")
     if any(part in ("", ".", "..") for part in path.split("/")) and path:
         raise UsageError(
-            f"{path!r} ({source}) is no folder inside the vault", "name it as the vault shows it: notes/daily"
+            f"{path!r} ({source}) is not a folder inside the vault", "name it as the vault shows it: notes/daily"
         )
     return path
 

@@ -53,7 +53,7 @@ def find(text: str) -> list[Secret]:
     Invisible characters within one don't hide it.
 
     Args:
-        text: of any length; what was no UTF-8 may be in it as lone surrogates.
+        text: of any length; what was not UTF-8 may be in it as lone surrogates.
     """
     if not suspicious(text):
         return []

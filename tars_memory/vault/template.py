@@ -59,14 +59,14 @@ def make_root(path: Path) -> Path:
     """The vault's folder, made if it is missing; returns its real path.
 
     Raises:
-        VaultError: the path is taken by something that is no folder.
+        VaultError: the path is taken by something that is not a folder.
         UnwritableError: it can't be made.
     """
     try:
         path.expanduser().mkdir(parents=True, exist_ok=True)
         return path.expanduser().resolve(strict=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise VaultError(f"{path} is no folder", "name a folder, new or existing: tars-memory init PATH") from error
+        raise VaultError(f"{path} is not a folder", "name a folder, new or existing: tars-memory init PATH") from error
     except (OSError, RuntimeError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UnwritableError(f"{path} can't be made: {why}", "name a folder that you may write") from error
@@ -76,12 +76,12 @@ def imagined(path: Path) -> InitReport:
     """What would be made at a path where nothing is, for a dry run.
 
     Raises:
-        VaultError: something on the way to it is no folder.
+        VaultError: something on the way to it is not a folder.
     """
     real = path.resolve()
     there = next(parent for parent in real.parents if os.path.lexists(parent))
     if not there.is_dir():
-        raise VaultError(f"{there} is no folder", "name a folder, new or existing: tars-memory init PATH")
+        raise VaultError(f"{there} is not a folder", "name a folder, new or existing: tars-memory init PATH")
     return InitReport(real, [*FRESH, f"{VAULT_FOLDER}/vault-id"], fresh=True, notices=[])
 
 
@@ -120,7 +120,7 @@ def fill_vault(vault: Vault, store: Store) -> InitReport:
     above = vault.root.parent.parent
     if vault.layout.like == "starpod" and vault.root.name in _users(above) and _named(above, "soul.md"):
         notices.append(
-            "SOUL.md of the agent is no note of this vault; to have it in context: "
+            "SOUL.md of the agent is not a note of this vault; to have it in context: "
             f"tars-memory init {shlex.quote(str(above))}, then --project {shlex.quote(vault.root.name)}"
         )
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like)

@@ -91,7 +91,7 @@ class Vault:
                 return cls(root, layout, limits, scope=scope)
         except (OSError, RuntimeError, ValueError) as error:
             raise VaultError(f"no vault at {os.fspath(path)!r}: {error}", "is it mounted?") from error
-        raise VaultError(f"{os.fspath(path)!r} is no folder", "name the vault's folder with --vault")
+        raise VaultError(f"{os.fspath(path)!r} is not a folder", "name the vault's folder with --vault")
 
     @property
     def layout(self) -> Layout:
@@ -216,7 +216,7 @@ class Vault:
 
         Raises:
             NotFoundError: there is no such note.
-            PartialError: it is no regular file, may not be read, or is larger than the limit.
+            PartialError: it is not a regular file, may not be read, or is larger than the limit.
             UnwritableError: a step of the path is a link.
         """
         steps = beneath.steps(path)
@@ -267,7 +267,7 @@ class Vault:
             try:
                 first = os.fstat(fd)
                 if not stat.S_ISREG(first.st_mode):
-                    raise _unreadable(f"{path} is no regular file")
+                    raise _unreadable(f"{path} is not a regular file")
                 if first.st_size > self.limits.max_note_bytes:
                     raise _unreadable(
                         f"{path} has {first.st_size:,} bytes; more than {self.limits.max_note_bytes:,} are not read",
@@ -430,7 +430,7 @@ class _Sweep:
             self._skip("unreadable folder")
 
     def _other(self, entry: os.DirEntry[str], prefix: str, pending: list[str]) -> os.stat_result | None:
-        """What is no plain note: a folder to enter later, a note with an unusual name, or something to skip."""
+        """What is not a plain note: a folder to enter later, a note with an unusual name, or something to skip."""
         name = entry.name
         is_note = name[-3:].lower() == ".md"
         if name[0] == ".":

@@ -54,7 +54,7 @@ def test_a_section_is_made_if_absent(bench):
 
 @pytest.mark.parametrize("section", ["", "  ", "#", "\n", "[[]]", "\x00"])
 def test_a_section_without_words_is_refused(bench, section):
-    with pytest.raises(UsageError, match="no heading"):
+    with pytest.raises(UsageError, match="not a heading"):
         remember(bench.ctx(), "a", section=section)
 
 
@@ -95,7 +95,7 @@ def test_no_text_is_refused(bench, text):
 
 
 def test_bad_tags_and_tiers_are_refused(bench):
-    with pytest.raises(UsageError, match="no tag"):
+    with pytest.raises(UsageError, match="not a tag"):
         remember(bench.ctx(), "a", tags=["two words"])
     with pytest.raises(UsageError, match="daily"):
         remember(bench.ctx(), "a", tier="daily")

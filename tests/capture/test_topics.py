@@ -105,5 +105,5 @@ def test_in_starpods_vault_they_stand_beside_memory_and_none_of_its_own_notes_is
     assert topic(agent(bench), "claude", "New", "x").path == "New.md"
     assert find(bench.ctx(), "travel.md:6").text == "the ferry"
     for name in ("soul", "user", "memory", "Heartbeat", "facts", "Review"):
-        with pytest.raises(UsageError, match="no topic note"):
+        with pytest.raises(UsageError, match="not a topic note"):
             topic(agent(bench), "claude", name, "x")

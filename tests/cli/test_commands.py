@@ -228,11 +228,11 @@ def test_a_query_that_can_not_be_read_is_told_of_and_the_next_one_answered(
     answer = tm("search", "--stdin", "--json")
     lines = [json.loads(line) for line in answer.out.splitlines()]
     assert [(line["query"], len(line["hits"])) for line in lines] == [("since:never tea", 0), ("tea", 1), ("tier:x", 0)]
-    assert "'never' is no date" in lines[0]["notices"][0] and set(lines[0]) == set(lines[1])
+    assert "'never' is not a date" in lines[0]["notices"][0] and set(lines[0]) == set(lines[1])
     assert answer.code == 0
     monkeypatch.setattr(sys, "stdin", Stdin(b"since:never tea\nnone\n"))
     answer = tm("search", "--stdin")
-    assert (answer.code, answer.out) == (2, "\n\n") and "'never' is no date" in answer.err
+    assert (answer.code, answer.out) == (2, "\n\n") and "'never' is not a date" in answer.err
     monkeypatch.setattr(sys, "stdin", Stdin(b"tea\ntea\n"))
     answer = tm("search", "--stdin", "--json", "--since", "never")
     assert (answer.code, answer.out) == (2, "")

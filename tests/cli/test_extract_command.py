@@ -93,7 +93,7 @@ def test_what_can_t_be_read_is_named_and_the_rest_is_done(tm: Callable[..., Answ
     told = tm("extract", picture, chat, house.logs / "missing")
     assert told.code == 3
     assert len(told.out.splitlines()) == 4
-    assert "picture.png: it is no text" in told.err
+    assert "picture.png: it is not text" in told.err
     assert "missing: it can't be read" in told.err
 
 

@@ -119,7 +119,7 @@ def test_how_a_path_is_printed(stood: Stood) -> None:
     assert stood(*salt, place=stood.base / "inner") == "../Memory.md\n", "the kernel's .. leads there"
     assert stood(*salt, place=stood.base / "link") == "Memory.md\n"
     assert stood(*salt, place=stood.base / "else where") == f"{stood.root}/Memory.md\n"
-    assert stood("search", "--mode", "lexical", "dash", "--paths") == "./-x.md\n", "it is no option"
+    assert stood("search", "--mode", "lexical", "dash", "--paths") == "./-x.md\n", "it is not an option"
     gone = stood.shell("mkdir gone && cd gone && rmdir ../gone && tm search --mode lexical salt --paths", stood.root)
     assert gone.stdout == f"{stood.root}/Memory.md\n", "a folder that was removed"
 

@@ -93,7 +93,7 @@ def test_a_line_is_replaced_by_its_name(shell: Shell) -> None:
     name, ref = change["id"], change["conflicts"][0]["ref"]
     for bad in (f"{name}:", name, f"{name}:x", f"{name} {ref}"):
         refused = shell("--accept", name, "--replace", bad)
-        assert (refused.returncode, "is no ID:REF" in refused.stderr) == (2, True)
+        assert (refused.returncode, "is not an ID:REF" in refused.stderr) == (2, True)
     assert shell("--accept", name, "--replace", f"{name}:zzzzzzzz").returncode == 6
     assert shell.note("Memory.md") == NOTES["Memory.md"]
     done = shell("--accept", name, "--replace", f"{name}:{ref}")

@@ -116,7 +116,7 @@ def _json(turns: list[dict[str, Any]], name: str) -> bytes:
 
 
 def _raw(turns: list[dict[str, Any]], name: str) -> bytes:
-    """As the first, with bytes that are no UTF-8, a NUL, a half line at the end."""
+    """As the first, with bytes that are not UTF-8, a NUL, a half line at the end."""
     lines = [json.dumps(turn, ensure_ascii=False).encode("utf-8", "surrogatepass") for turn in turns]
     return b"\xef\xbb\xbf" + b"\r\n".join(lines) + b'\r\n\xff\xfe\x00\r\n{"role": "user", "conte'
 

@@ -273,12 +273,12 @@ def test_what_was_forgotten_does_not_come_back_by_a_newer_file(house: House) -> 
 
 
 BROKEN: dict[str, tuple[bytes, str]] = {
-    "cut.json": (b'[{"memory": "x"', "it is no whole JSON"),
-    "deep.json": (b"[" * 100_000, "it is no whole JSON"),
+    "cut.json": (b'[{"memory": "x"', "it is not a whole JSON"),
+    "deep.json": (b"[" * 100_000, "it is not a whole JSON"),
     "chat.json": (b'[{"role": "user", "content": "hi"}]', "tars-memory extract reads conversations"),
     "page.md": (b"# A page\n\n- of notes\n", "--format instructions"),
-    "picture.md": (b"\x89PNG\r\n\x1a\n\0\0", "it is no text"),
-    "CLAUDE.md": (b"- caf\xe9\n", "it is no UTF-8: byte 5"),
+    "picture.md": (b"\x89PNG\r\n\x1a\n\0\0", "it is not text"),
+    "CLAUDE.md": (b"- caf\xe9\n", "it is not UTF-8: byte 5"),
     "AGENTS.md": (b"- a\n" * 600_000, "more than 2 MB"),
 }
 
@@ -294,7 +294,7 @@ def test_what_is_broken_is_named_and_the_rest_is_brought(house: House) -> None:
     for name, (_, why) in BROKEN.items():
         assert why in told[name], name
     assert told["missing"] == "it can't be read: No such file or directory"
-    assert told["pipe.md"] == "it is no regular file"
+    assert told["pipe.md"] == "it is not a regular file"
     assert all(each.failed for each in done.skipped)
     with pytest.raises(UsageError, match="unknown format: 'mem1'"):
         brought(house, good, form="mem1")

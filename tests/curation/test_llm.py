@@ -441,7 +441,7 @@ def test_the_model_of_a_job_comes_from_the_settings(tmp_path: Path) -> None:
         opened = llm.open_llm(settings, job, model=given)
         assert opened is not None
         assert (opened.name, opened.endpoint) == (name, "http://localhost:1")
-    with pytest.raises(UsageError, match="no address"):
+    with pytest.raises(UsageError, match="not an address"):
         llm.open_llm(settings_of(tmp_path, model="ollama/one", endpoint="localhost:1"), "extract")
 
 
@@ -449,21 +449,21 @@ def number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ReplyError("it is no number") from None
+        raise ReplyError("it is not a number") from None
 
 
 def test_an_unusable_answer_is_asked_for_once_more_with_the_readers_words() -> None:
     model = testing.ScriptedLLM(["seven", "7"])
     assert Dialogue(PROMPT, number).ask(model) == 7
     assert model.prompts[0] == PROMPT
-    assert "could not be used: it is no number" in model.prompts[1].user
+    assert "could not be used: it is not a number" in model.prompts[1].user
     assert model.prompts[1].user.startswith("the material")
     assert model.spent.calls == 2
 
 
 def test_two_unusable_answers_are_the_end() -> None:
     model = testing.ScriptedLLM(["seven", "eight", "9"])
-    with pytest.raises(ModelUnavailableError, match="no usable answer: it is no number; nothing was written"):
+    with pytest.raises(ModelUnavailableError, match="no usable answer: it is not a number; nothing was written"):
         Dialogue(PROMPT, number).ask(model)
     assert len(model.prompts) == 2
 

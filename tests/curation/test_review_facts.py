@@ -281,7 +281,7 @@ class TestAccepted:
 
     def test_only_a_fact_becomes_a_line_instead(self, desk: Desk) -> None:
         desk.say("I like hiking.")
-        with pytest.raises(UsageError, match="is no fact"):
+        with pytest.raises(UsageError, match="is not a fact"):
             desk.decide("hiking", lines=[desk.the("hiking").id])
 
     def test_with_other_words(self, desk: Desk) -> None:
@@ -301,7 +301,7 @@ class TestAccepted:
         desk.write(DUBLIN)
         desk.say("I live in Cork now.")
         before = desk.files()
-        with pytest.raises(UsageError, match="is no fact"):
+        with pytest.raises(UsageError, match="is not a fact"):
             desk.decide("Cork", texts={desk.the("Cork").id: words})
         assert desk.files() == before
 
@@ -310,7 +310,7 @@ class TestAccepted:
         desk.write(DUBLIN)
         desk.say("I live in Cork now.")
         before = desk.files()
-        with pytest.raises(UsageError, match=r"no date of a fact|no fact"):
+        with pytest.raises(UsageError, match=r"not a date of a fact|not a fact"):
             desk.decide("Cork", texts={desk.the("Cork").id: f"lives in:: Cobh {field}"})
         assert desk.files() == before
 

@@ -105,7 +105,7 @@ def test_a_sitting_with_the_keyboard_alone(
     held("script", tm.wait_for("绿茶要用八十度的水", "1 hit, by words"))
     tm.press("C-u")
     tm.type("tea since:soon")
-    tm.wait_for("'soon' is no date", "> 1  ")
+    tm.wait_for("'soon' is not a date", "> 1  ")
     tm.press("Tab")
     held("review", tm.wait_for("[Review 1]", "[a]ccept"))
     tm.type("r 3")

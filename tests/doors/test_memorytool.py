@@ -123,7 +123,7 @@ def test_what_is_not_there(tool: MemoryTool, command: str, more: dict[str, Any],
     for path in ("/memories/none.md", "/memories/folder/none.md", "/memories/folder/x.md/none.md"):
         named = {"old_path": path} if command == "rename" else {"path": path}
         assert refused(tool, command, **named, **more) == said.format(path)
-    if command in ("str_replace", "insert"):  # a folder is no file
+    if command in ("str_replace", "insert"):  # a folder is not a file
         assert refused(tool, command, "/memories/folder", **more) == said.format("/memories/folder")
 
 

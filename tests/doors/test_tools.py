@@ -211,7 +211,7 @@ def test_an_agents_own_notes_are_told_to_it_alone(root: Path, tools: Tools) -> N
         ("memory_search", {"query": "x", "tag": [1]}, "tag is not a text"),
         ("memory_search", {"query": "x", "tag": ["y"] * 21}, "tag has 21 items, at most 20"),
         ("memory_search", {"query": "x", "project": "other"}, "memory_search takes no 'project'"),
-        ("memory_search", {"query": "x", "as_of": "someday"}, "as_of: 'someday' is no date"),
+        ("memory_search", {"query": "x", "as_of": "someday"}, "as_of: 'someday' is not a date"),
         ("memory_search", {"query": "x", "since": "someday"}, "someday"),
         ("memory_context", {"agent": "codex"}, "memory_context takes no 'agent'"),
         ("memory_facts", {"all": True, "as_of": "2026-01-01"}, "both as_of and all"),

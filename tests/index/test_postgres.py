@@ -50,9 +50,9 @@ WORDS = ("tea", "river", "copper", "museum", "train", "winter", "C++", "東京",
         ("postgresql:///db?host=db.example.org&sslmode=allow", "anybody can read"),
         ("postgresql://me@localhost/db?hostaddr=192.0.2.7&sslmode=disable", "anybody can read"),
         ("postgresql:///db?service=team", "service file"),
-        ("mysql://localhost/db", "no address of PostgreSQL"),
-        ("notes.db", "no address of PostgreSQL"),
-        ("postgresql://localhost/db?connect_timeout=soon", "no number of seconds"),
+        ("mysql://localhost/db", "not an address of PostgreSQL"),
+        ("notes.db", "not an address of PostgreSQL"),
+        ("postgresql://localhost/db?connect_timeout=soon", "not a number of seconds"),
     ],
 )
 def test_an_address_that_is_not_safe_is_refused_and_no_password_is_repeated(url: str, said: str) -> None:

@@ -226,7 +226,7 @@ def test_one_watcher_a_vault(opener: Callable[[], Memory]) -> None:
     root = root_of(opener)
     with Running(opener, root), Running(opener, root) as second:
         assert isinstance(second.error, BusyError) and "watched already" in second.error.message
-        assert Watching(opener, Watcher(root)).once().changed == 0  # a look of its own is no second watcher
+        assert Watching(opener, Watcher(root)).once().changed == 0  # a look of its own is not a second watcher
 
 
 def test_a_changed_setting_counts_from_the_next_look(opener: Callable[[], Memory]) -> None:

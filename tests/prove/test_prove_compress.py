@@ -22,7 +22,7 @@ SESSIONS = max(80, int(2_000 * SCALE))
 
 
 def fill(past: Past, count: int) -> None:
-    """Sessions of several years: line endings of each kind, bytes that are no UTF-8, candidates in their days."""
+    """Sessions of several years: line endings of each kind, bytes that are not UTF-8, candidates in their days."""
     for number in range(count):
         day = (date(2019, 1, 1) + timedelta(days=number * 2_500 // count)).isoformat()
         link = f"([[{day}#^d-{number:07}|{day}]])"

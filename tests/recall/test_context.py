@@ -202,7 +202,7 @@ def test_nothing_of_a_project_without_its_name(vault: Vault) -> None:
     assert "projects/alpha/Plan.md" in result.text
     assert "beta" not in result.text
     assert vault.context(project="nowhere").notices[0] == (
-        "there is no project 'nowhere': projects/nowhere is no folder"
+        "there is no project 'nowhere': projects/nowhere is not a folder"
     )
 
 

@@ -279,7 +279,7 @@ def test_a_file_that_disappears_or_becomes_a_pipe_is_named(tmp_path: Path, monke
     monkeypatch.setattr(os, "stat", stat_and_change)
     count, told = answers(tmp_path, "logs")
     assert count == 1
-    assert [one.why for one in told] == ["it can't be read: No such file or directory", "it is no regular file"]
+    assert [one.why for one in told] == ["it can't be read: No such file or directory", "it is not a regular file"]
 
 
 def test_extract_names_what_it_can_t_read_and_does_the_rest(tmp_path: Path) -> None:

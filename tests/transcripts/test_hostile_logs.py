@@ -164,7 +164,7 @@ def test_traps_are_answered_in_a_sentence(data: bytes) -> None:
     "data", [Random(1).randbytes(5_000), b"\x89PNG\r\n\x1a\n" + b"x" * 500, b"%PDF-1.7\nUser: a\nAI: b"]
 )
 def test_what_is_no_text_is_said_to_be_none(data: bytes) -> None:
-    assert all_of(data) == [Unknown("log", "it is no text")]
+    assert all_of(data) == [Unknown("log", "it is not text")]
 
 
 def test_latin_1_is_text() -> None:

@@ -105,7 +105,7 @@ def test_a_format_that_names_no_day_is_refused_with_its_source(tmp_path: Path, f
 def test_settings_that_are_no_json_are_named(tmp_path: Path, text: str) -> None:
     (tmp_path / ".obsidian").mkdir()
     (tmp_path / ".obsidian/daily-notes.json").write_text(text, "latin-1")
-    with pytest.raises(UsageError, match=r"daily-notes\.json .* no valid JSON"):
+    with pytest.raises(UsageError, match=r"daily-notes\.json .* not valid JSON"):
         Layout.of(tmp_path).daily_path(DAY)
 
 
@@ -117,7 +117,7 @@ def test_settings_of_the_wrong_kind_do_not_break_readers(tmp_path: Path, said: o
 
 @pytest.mark.parametrize("folder", ["../out", "a//b", "./a"])
 def test_a_folder_stays_in_the_vault(folder: str) -> None:
-    with pytest.raises(UsageError, match="no folder inside the vault"):
+    with pytest.raises(UsageError, match="not a folder inside the vault"):
         Layout(LayoutOptions(daily_folder=folder))
 
 

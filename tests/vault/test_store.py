@@ -161,7 +161,7 @@ class TestCreate:
 class TestPaths:
     @pytest.mark.parametrize("path", ["../a.md", "/etc/a.md", "a/../b.md", "", "a//b.md", "./a.md", "a\0.md", "a/"])
     def test_that_leave_the_vault_are_bad_input(self, place: Place, path: str) -> None:
-        with pytest.raises(UsageError, match="no path inside the vault"):
+        with pytest.raises(UsageError, match="not a path inside the vault"):
             place.write(path, add(b"- one\n"))
         assert place.files() == []
 

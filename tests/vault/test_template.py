@@ -82,7 +82,7 @@ def test_a_dry_run_says_the_same_and_makes_nothing(tmp_path: Path) -> None:
 
 def test_a_place_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", "utf-8")
-    with pytest.raises(VaultError, match="no folder"):
+    with pytest.raises(VaultError, match="not a folder"):
         template.make_root(tmp_path / "file")
     with pytest.raises((VaultError, UnwritableError)):
         template.make_root(tmp_path / "file" / "below")

@@ -33,7 +33,7 @@ def test_opening_makes_nothing(tmp_path: Path) -> None:
         with pytest.raises(VaultError):
             Vault.open(path)
     make(tmp_path, "file.md")
-    with pytest.raises(VaultError, match="no folder"):
+    with pytest.raises(VaultError, match="not a folder"):
         Vault.open(tmp_path / "file.md")
 
 

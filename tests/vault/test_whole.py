@@ -97,7 +97,7 @@ def test_what_was_killed_is_taken_back_by_the_next_writer(place: Place) -> None:
     assert [notice for notice in store.notices if "cut off" in notice]
     assert place.is_settled()
     place.store().undo()
-    assert notes(place) == before, "the taking back is no write of the command that came upon it"
+    assert notes(place) == before, "the taking back is not a write of the command that came upon it"
     assert place.store().recover() == []
 
 

@@ -1,7 +1,7 @@
 """Reading foreign logs: the conversations of a file, a folder, a zip archive or a stream, whatever their shape.
 
-The shape is told by the content, never by a file's name. What is no conversation is named, with the reason, and passed
-over. A file is read as a stream: memory holds one conversation at a time, and of a tool's output only its beginning.
+The content tells the shape, never a file's name. What is not a conversation is skipped, and reported with the reason.
+A file is read as a stream: memory holds one conversation at a time, and of a tool's output only its beginning.
 """
 
 from __future__ import annotations

@@ -273,7 +273,7 @@ def _came_back(draft: Draft, value: Mapping[str, Any]) -> None:
 
 
 _GIVEN_BACK = frozenset({"execution_output", "tether_quote", "tether_browsing_display"})
-"""What is no word of the person's, whoever is named as its author."""
+"""What is not a word of the person's, whoever is named as its author."""
 _SHOWN = _GIVEN_BACK | {"text", "multimodal_text"}
 _INSTRUCTIONS = frozenset({"user_editable_context", "model_editable_context"})
 
@@ -384,7 +384,7 @@ class Chat:
 
     @staticmethod
     def of(value: Mapping[str, Any]) -> str | None:
-        """The conversation that an object says it is of, empty if it says nothing; None if it is no part of any."""
+        """The conversation that an object says it is of, empty if it says nothing; None if it is not part of any."""
         inner = value.get("message")
         if is_message(value) or is_exchange(value):
             alone = not any(isinstance(value.get(key), list) for key in ("messages", "choices"))
@@ -435,7 +435,7 @@ class ClaudeCode(Chat):
 
     Left out: side conversations (what a subagent is told and answers), thoughts, progress, snapshots, failed calls.
     What the program puts into the person's messages (reminders, what the editor shows, summaries of what was compacted,
-    output of commands) is no word of the person: it is cut out, or stands as ``system`` or ``tool``.
+    output of commands) is not a word of the person: it is cut out, or stands as ``system`` or ``tool``.
     """
 
     format = "claude-code"
@@ -448,7 +448,7 @@ class ClaudeCode(Chat):
 
     @staticmethod
     def of(value: Mapping[str, Any]) -> str | None:
-        """The session that a record is of, empty if it says nothing; None for what is no record of such a file."""
+        """The session that a record is of, empty if it says nothing; None for what is not a record of such a file."""
         fits = isinstance(value.get("type"), str) and any(mark in value for mark in _MARKS)
         return str(value.get("sessionId") or "") if fits else None
 
@@ -550,7 +550,7 @@ _REQUEST = re.compile(r"(?m)^## My request for Codex:")
 class Codex(Chat):
     """A session file of Codex (``rollout-….jsonl``): records that wrap the items of a response.
 
-    What a subagent was told is no word of the person.
+    What a subagent was told is not a word of the person.
     """
 
     format = "codex"
@@ -558,7 +558,7 @@ class Codex(Chat):
 
     @staticmethod
     def of(value: Mapping[str, Any]) -> str | None:
-        """Empty, for a file is one session; None for what is no record of such a file."""
+        """Empty, for a file is one session; None for what is not a record of such a file."""
         kind = value.get("type")
         return "" if isinstance(kind, str) and kind in _KINDS and isinstance(value.get("payload"), dict) else None
 
@@ -627,4 +627,4 @@ TELLING = frozenset(
     (*ROLE_KEYS, *(export.field for export in EXPORTS), "type", "message", "prompt", "choices", "output", "input",
      "contents", "candidates", *HOLDERS, *WRAPPERS, *LISTS)
 )  # fmt: skip
-"""An object without any of these is no part of a conversation; to see that at once spares most of the time."""
+"""An object without any of these is not part of a conversation; to see that at once spares most of the time."""

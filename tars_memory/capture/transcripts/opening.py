@@ -34,7 +34,7 @@ MEMBERS = (".json", ".jsonl", ".ndjson", ".md", ".txt")
 """Ends of the names of an archive's files that are looked at; an export holds pictures and sounds beside them."""
 
 
-CANT, NO_JSON, BREAKS_OFF = "it can't be read: ", "it is no whole JSON: ", "it is damaged after "
+CANT, NO_JSON, BREAKS_OFF = "it can't be read: ", "it is not a whole JSON: ", "it is damaged after "
 BROKEN = (CANT, NO_JSON, BREAKS_OFF)
 """How it begins to be said that a file may be a conversation, but not all of it could be read."""
 
@@ -61,7 +61,7 @@ def read(source: str | os.PathLike[str] | BinaryIO, name: str | None = None) -> 
             yield from _folder(path, name)
             return
         if not stat.S_ISREG(found.st_mode) and not stat.S_ISFIFO(found.st_mode) and not stat.S_ISCHR(found.st_mode):
-            yield Unknown(name, "it is no regular file")
+            yield Unknown(name, "it is not a regular file")
             return
         with open(path, "rb") as stream:
             yield from _guarded(Peeked(stream), name)
@@ -99,7 +99,7 @@ def _file(path: str, name: str) -> Iterator[Transcript | Unknown]:
         yield _unreadable(name, error)
         return
     if not regular:
-        yield Unknown(name, "it is no regular file")
+        yield Unknown(name, "it is not a regular file")
 
 
 def _guarded(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Transcript | Unknown]:
@@ -183,13 +183,13 @@ def _stream(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Tran
     elif head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
         yield Unknown(name, "it is compressed: unpack it first")
     elif _is_binary(head):
-        yield Unknown(name, "it is no text")
+        yield Unknown(name, "it is not text")
     else:
         yield from text.read(io.BufferedReader(peeked), name)
 
 
 def _is_binary(head: bytes) -> bool:
-    """Whether it is no text: NUL bytes, or much that no text has."""
+    """Whether it is not text: NUL bytes, or much that no text has."""
     if head.count(b"\0") > len(head) // 100 or head.startswith((b"%PDF", b"\x89PNG", b"\xff\xd8")):
         return True
     read = head.decode("utf-8", "replace")

@@ -357,7 +357,7 @@ def _role(label: str) -> Role:
 
 
 def month_first(labels: Sequence[Label]) -> bool:
-    """Whether days are written month first: some day is no month, else the clock says a.m. and p.m."""
+    """Whether days are written month first: some day is not a month, else the clock says a.m. and p.m."""
     days = [re.split(r"[./]", label.day) for label in labels if label.day and "/" in label.day]
     if any(int(parts[0]) > 12 for parts in days):
         return False

@@ -89,7 +89,7 @@ class Transcript(NamedTuple):
 
 
 class Unknown(NamedTuple):
-    """What is no conversation, or could not be read.
+    """What is not a conversation, or could not be read.
 
     Attributes:
         name: of the file (in an archive ``archive.zip/member``).
@@ -158,7 +158,7 @@ class Draft:
             self._answers = -1
 
     def asked_by(self, program: bool) -> None:
-        """Take in who asked: a conversation in which somebody typed once is no program's."""
+        """Take in who asked: a conversation in which somebody typed once is not a program's."""
         self.automated = program and self.automated is not False
 
     def call(self, tool: object, call: object = None) -> None:

@@ -149,7 +149,7 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     examined = {turn.number for turn in spoken if turn.number > after}
     days = {number: moment.date() for number, moment in when.items()}
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
-    # A turn is masked as a whole, because one line of a list of codes is none by itself; what holds one is no fact.
+    # A turn is masked as a whole, because one line of a list of codes is none by itself; what holds one is not a fact.
     shown = [turn._replace(text=mask(turn.text)) if turn.number > after else turn for turn in spoken]
     read = rules.read(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
     found = read.extraction

@@ -511,7 +511,7 @@ class Extracted(NamedTuple):
 
     Attributes:
         sessions: conversations that were examined.
-        skipped: those that were not, and what is no conversation.
+        skipped: those that were not, and what is not a conversation.
         model: that was asked; ``rules`` for none.
         notices: what the person should know.
         failure: why the model could not be used any more; None if it could. What stands in ``sessions`` was written.

@@ -35,7 +35,7 @@ FEW_WORDS = 8
 """A turn of so few words may have no function word; it is in the language of its conversation."""
 
 MOST_WORDS = 32
-"""A statement of more words is no plain one."""
+"""A statement of more words is not a plain one."""
 
 MOST_WORDS_ASKED = 90
 """The same for what the person asked to be kept."""
@@ -148,7 +148,7 @@ class _Talk:
         self.lang = lang
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
-        talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is no talk, whatever it asks for
+        talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is not a talk, whatever it asks for
         self.material = lang.pattern("material").search(talk) is not None
         self.makes = lang.pattern("makes").search(talk) is not None
         casts = first and lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip()) is not None
@@ -346,7 +346,7 @@ def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | No
 
     Args:
         text: a statement, in the first person or about a name, relative dates made absolute.
-        day: on which it was said; what begins later is no fact yet.
+        day: on which it was said; what begins later is not a fact yet.
         codes: the languages to look at.
     """
     plain = " ".join(text.replace("’", "'").split()).rstrip(" .!;")

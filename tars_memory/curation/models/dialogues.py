@@ -38,7 +38,7 @@ T = TypeVar("T")
 MAX_REPLY = 1_000_000
 """Characters of an answer that are looked at at all."""
 MAX_REPAIR = 60_000
-"""Characters of an answer that is no valid JSON, and is to be mended."""
+"""Characters of an answer that is not valid JSON, and is to be mended."""
 MAX_DEPTH = 10
 """Levels of nesting; an honest answer has four."""
 MAX_FACTS, MAX_OPS = 200, 200
@@ -548,7 +548,7 @@ def _numbers(value: object) -> tuple[int, ...] | None:
 
 
 def _fact(item: object, turns: Collection[int]) -> DrawnFact | None:
-    """A quote that is pointed at, grounded or not; None for what is no object."""
+    """A quote that is pointed at, grounded or not; None for what is not an object."""
     if not isinstance(item, dict):
         return None
     quote = item.get("quote")

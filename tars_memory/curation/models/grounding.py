@@ -229,7 +229,7 @@ LEAST_QUOTE = 2
 """Words that a quote must have, unless it is all that was said: a lone word stands in any turn."""
 
 LONGEST, LONGEST_NAME = 600, 80
-"""Characters of a quote, more is no single statement; and of what its words refer to."""
+"""Characters of a quote, more is not a single statement; and of what its words refer to."""
 
 NEAR = 10
 """Turns before a quoted one in which the person may have said what its words refer to."""

@@ -198,7 +198,7 @@ def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel 
     if not (name := options.named(job, model)):
         return None
     if options.endpoint and not options.endpoint.lower().startswith(("http://", "https://")):
-        raise UsageError(f"llm.endpoint {options.endpoint!r} is no address", "it begins with http:// or https://")
+        raise UsageError(f"llm.endpoint {options.endpoint!r} is not an address", "it begins with http:// or https://")
     if find_spec("litellm") is None:
         raise ModelUnavailableError(f"asking {name} needs litellm, which is not installed", INSTALL)
 

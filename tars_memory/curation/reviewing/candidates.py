@@ -514,7 +514,7 @@ def kept(vault: Vault, sources: Collection[str], lines: Mapping[str, Related], n
         vault: to read.
         sources: the provenances, folded, that lines of the tier notes have.
         lines: the entries of the tier notes by their names.
-        notices: takes a sentence for each file that is no proposal.
+        notices: takes a sentence for each file that is not a proposal.
     """
     decided = inbox.decided(vault)
     found = []

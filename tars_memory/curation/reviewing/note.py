@@ -63,7 +63,7 @@ _UNSURE = re.compile(rf"[ \t]*(?:[ \t]{MARK}(?:[ \t]*\[.*)?[ \t]*)?")
 _STAMP = re.compile(
     r"(?<![ \t])[ \t]+(?:[✅❌][\ufe0f]?[ \t]*\d{4}-\d\d-\d\d|\[completion:: ?\d{4}-\d\d-\d\d\])$", re.ASCII
 )
-"""What Obsidian's plugins for tasks put behind the words when they tick one; it is no change of the words."""
+"""What Obsidian's plugins for tasks put behind the words when they tick one; it is not a change of the words."""
 
 _TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[ \t]*[xX+mM-][ \t]*\]", re.MULTILINE)
 _ACCEPTING, _REJECTING, _BOTH, _LINE = "xX", "-", "+", "mM"

@@ -296,7 +296,7 @@ class Review:
 def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
     for name in (*accept, *reject):
         if not ID.fullmatch(name):
-            raise UsageError(f"{name!r} is no proposal's id", "tars-memory review --list shows them")
+            raise UsageError(f"{name!r} is not a proposal's id", "tars-memory review --list shows them")
     twice = set(accept) & set(reject)
     if twice:
         raise UsageError(f"{', '.join(sorted(twice))}: both accepted and rejected", "say one of them")

@@ -415,7 +415,7 @@ def accepted(
         replaces: the names of lines to be replaced.
 
     Raises:
-        UsageError: it is no fact, nothing that replaces lines, or a question that takes no words.
+        UsageError: it is not a fact, nothing that replaces lines, or a question that takes no words.
         ConflictError: a line is not there (any more).
     """
     waiting, chosen = waiting or {}, tuple(dict.fromkeys(replaces))
@@ -434,7 +434,7 @@ def accepted(
         raise UsageError(f"{proposal.id} asks which line holds, and takes no other words", "choose the line that goes")
     if as_line:
         if proposal.fact is None:
-            raise UsageError(f"{proposal.id} is no fact", "only a fact can be kept as a line instead: --accept")
+            raise UsageError(f"{proposal.id} is not a fact", "only a fact can be kept as a line instead: --accept")
         target, section, words = proposal.fact.instead
         proposal = proposal._replace(op="append", target=target, section=section, text=words, fact=None)
     elif both:

@@ -250,7 +250,7 @@ def _quoted(notes: list[tuple[date, Entry]], text: str) -> tuple[date, str, Entr
     for day, entry in notes:
         if text in _runs(entry.text):
             return day, text, entry
-    raise UsageError("words that are no whole sentences of the note", "")
+    raise UsageError("words that are not whole sentences of the note", "")
 
 
 def _runs(text: str) -> Iterator[str]:

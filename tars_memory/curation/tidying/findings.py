@@ -238,7 +238,7 @@ SIMILAR = 0.85
 """How like a state a word in brackets must be to be taken for one: ``extraced``, not ``expected``."""
 
 CLOCKS = (
-    (r"(?:2[4-9]|[3-9]\d):[0-5]\d(?!\S)|\d{1,2}:[6-9]\d(?!\S)", "is no time of day"),
+    (r"(?:2[4-9]|[3-9]\d):[0-5]\d(?!\S)|\d{1,2}:[6-9]\d(?!\S)", "is not a time of day"),
     (r"\d{1,2}:\d\d:\d\d(?!\S)", "has seconds, and is read as text"),
     (r"\d{1,2}(?::\d\d)?[ ]?[ap]\.?m\b\.?", "is read as text: write 14:30"),
     (r"(?:[01]?\d|2[0-3])[h.][0-5]\d[ ]?(?:h|Uhr)(?!\S)", "is read as text: write 14:30"),
@@ -319,7 +319,7 @@ def malformed(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
 
 
 def without_mark(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
-    """Lines of a daily log that begin with a time, and are no bullets, or a part of the one above."""
+    """Lines of a daily log that begin with a time, and are not bullets, or a part of the one above."""
     if note.role != "daily":
         return
     heading = world.layout.log_heading.casefold()
@@ -333,7 +333,7 @@ def without_mark(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
             mark = mark_of_time(words)
             if mark is not None:
                 missing = f"a blank: put one behind its “{mark}”" if mark else "a mark: put “- ” before it"
-                sentence = f"it is no line of the log without {missing}"
+                sentence = f"it is not a line of the log without {missing}"
                 yield Finding("", "malformed", note.path, line, words, sentence), words
 
 
@@ -343,7 +343,7 @@ def _over(note: TidyNote, world: World) -> bool:
 
 
 def _state_problem(text: str) -> str:
-    """Why a tag in square brackets is no state; empty if it is none, or meant as none."""
+    """Why a tag in square brackets is not a state; empty if it is none, or meant as none."""
     glued = re.match(r"\[(" + "|".join(STATES) + r")\](?=\w)", text)
     if glued:
         return f"{glued[0]} is read as text: put a blank behind it"
@@ -360,7 +360,7 @@ def _state_problem(text: str) -> str:
 
 
 def _time_problem(text: str, *, timed: bool) -> str:
-    """Why the start of a line is no time; empty if there is none to it."""
+    """Why the start of a line is not a time; empty if there is none to it."""
     if timed:
         half = re.match(r"[ap]\.?m\b", text, re.IGNORECASE)
         return f"{half[0]!r} is read as text, and the time as one before noon: write 14:30" if half else ""

@@ -332,12 +332,12 @@ def instant(text: str, where: str) -> datetime:
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError, OSError) as error:
         raise UsageError(
-            f"{where}: {text!r} is no date or time ({error})", "write it like 2026-11-21T14:30 or 2026-11-21"
+            f"{where}: {text!r} is not a date or time ({error})", "write it like 2026-11-21T14:30 or 2026-11-21"
         ) from None
 
 
 def read_stdin() -> str:
-    """All of stdin as text; bytes that are no UTF-8 are kept as lone surrogates."""
+    """All of stdin as text; bytes that are not UTF-8 are kept as lone surrogates."""
     if sys.stdin is None:
         return ""
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").removeprefix("\ufeff")

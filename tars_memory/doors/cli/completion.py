@@ -144,7 +144,7 @@ def _read(group: Any, before: Sequence[str], call: Call) -> tuple[str | None, li
 
 
 def _given(command: Command, shared: Sequence[Any], words: Sequence[str]) -> tuple[list[str], Any, bool]:
-    """The words that are no options; the option whose value is next; whether all that follows is text."""
+    """The words that are not options; the option whose value is next; whether all that follows is text."""
     found: list[str] = []
     rest = iter(words)
     for word in rest:

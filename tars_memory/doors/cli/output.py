@@ -124,7 +124,7 @@ class Output:
         self._progress: Progress | None = None
         self._opened: dict[tuple[str, str], str] = {}
         self._paths: list[str] = []
-        """Those of the line that is being made: a path is no credential, whatever a note is called."""
+        """Those of the line that is being made: a path is not a credential, whatever a note is called."""
 
     @property
     def screen(self) -> bool:

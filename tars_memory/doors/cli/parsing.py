@@ -208,14 +208,14 @@ def day(call: Call, text: str | None, option: str, *, last: bool = False) -> dat
     """A day as search takes it, of a month or year the first one, or the last; None for none.
 
     Raises:
-        UsageError: it is no day.
+        UsageError: it is not a day.
     """
     if text is None:
         return None
     dates = language.named_dates
     named = dates.parse_day(text, today(call))
     if named is None:
-        raise UsageError(f"{option}: {text!r} is no date", f"it takes {dates.ACCEPTED}")
+        raise UsageError(f"{option}: {text!r} is not a date", f"it takes {dates.ACCEPTED}")
     return named.end if last else named.start
 
 
@@ -265,7 +265,7 @@ ReplyFile = Annotated[
 
 
 def answer_in(source: str) -> str:
-    """The text of a file, or of stdin; bytes that are no UTF-8 are replaced.
+    """The text of a file, or of stdin; bytes that are not UTF-8 are replaced.
 
     Raises:
         UsageError: it can't be read.

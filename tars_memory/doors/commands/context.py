@@ -85,7 +85,7 @@ def context(
 
 
 def _say_left_out(call: Call, packed: "Context") -> None:
-    """One sentence about what was left out, by reason; not about what is no content anyway."""
+    """One sentence about what was left out, by reason; not about what is not content anyway."""
     reasons: dict[str, int] = {}
     for gone in packed.dropped:
         if gone.why not in (ALONE, COMMENT, FRONT_MATTER):

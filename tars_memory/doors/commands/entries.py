@@ -152,14 +152,14 @@ def _why_hit(call: Call) -> "Trail":
     """Where the first hit of the last search came from.
 
     Raises:
-        NotFoundError: there was no search, or its first hit is no entry.
+        NotFoundError: there was no search, or its first hit is not an entry.
     """
     path, at, _ = cli.recent.hit_of(call, 1)
     try:
         return call.memory().why(f"{path}:{at}")
     except NotFoundError:
         raise NotFoundError(
-            f"the last hit, {call.out.place(path, at)}, is no entry of the memory, so nothing is known of where it "
+            f"the last hit, {call.out.place(path, at)}, is not an entry of the memory, so nothing is known of where it "
             "came from",
             "name an entry by its REF or its words; tars-memory list shows them",
         ) from None

@@ -312,7 +312,7 @@ def _await_others(memory: "Memory", report: Any) -> None:
 
 
 UNSAID = ("hidden folder", "hidden file", "template", "proposals to review")
-"""Why a file is no note, where that is how it is meant to be; each vault has some."""
+"""Why a file is not a note, where that is how it is meant to be; each vault has some."""
 
 
 def _passed_over(skipped: Mapping[str, int]) -> str:

@@ -197,9 +197,9 @@ def topic(
 ) -> int:
     """Add a line to a topic note that an agent keeps for itself, in agents/NAME/; print path:line.
 
-    Without TEXT print the note, without TOPIC list the agent's notes. Such a note is no tier: context tells it to that
-    agent alone, as data. It may have 8000 characters, and an agent 100 of them ([limits]); edit and forget take its
-    lines by REF or path:line.
+    Without TEXT print the note, without TOPIC list the agent's notes. Such a note is not a tier: context shows it to
+    that agent alone, as data. It may have 8000 characters, and an agent 100 of them ([limits]); edit and forget take
+    its lines by REF or path:line.
     """
     call = call_of(ctx)
     whose = agent or _caller(call)

@@ -136,7 +136,7 @@ def _pairs(said: list[str] | None) -> dict[str, list[str]]:
     for each in said or ():
         name, parted, ref = re.sub(r"^\^?r-", "", each).partition(":")
         if not (parted and re.fullmatch(r"[0-9a-z]{8}", ref)):
-            raise UsageError(f"--replace {each!r} is no ID:REF", "tars-memory review --list --json shows both")
+            raise UsageError(f"--replace {each!r} is not an ID:REF", "tars-memory review --list --json shows both")
         found.setdefault(name, []).append(ref)
     return found
 

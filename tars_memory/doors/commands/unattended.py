@@ -254,7 +254,7 @@ def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False,
         said = [f"{name}={_cron_word(value)}" for name, value in places.items()]
         once = [] if night else ["--once", "--quiet"]
         return f"{when} " + " ".join([*said, *map(_cron_word, [*words, *once])])
-    raise UsageError(f"{kind!r} is no kind of unit", f"it is one of {', '.join(KINDS)}")
+    raise UsageError(f"unknown kind of unit: {kind!r}", f"give one of {', '.join(KINDS)}")
 
 
 def _cron_word(word: str) -> str:

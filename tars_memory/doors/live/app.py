@@ -235,7 +235,7 @@ class Live(App[int]):
         self.title = f"tm {line(self._root.name)}"
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's driver; typed bytes that are no UTF-8 are passed over, and end nothing."""
+        """Textual's driver; typed bytes that are not UTF-8 are passed over, and end nothing."""
         plain: Any = super().get_driver_class()
 
         class Steady(plain):  # type: ignore[misc]

@@ -147,7 +147,7 @@ class Weights:
         return list(zip(names, scores, strict=True))
 
     def normal_forms(self) -> dict[int, str]:
-        """What each character that is no normal one becomes: compatibility forms, blanks, nothing for controls."""
+        """What each character that is not a normal one becomes: compatibility forms, blanks, nothing for controls."""
         at, entries = self._normal
         forms: dict[int, str] = {}
         for _ in range(entries):
@@ -339,7 +339,7 @@ class Reader:
         self._places = places + weights.floats(np, "emb.type")[: weights.hidden]
 
     def strange(self, text: str) -> float:
-        """How unlike any language a text is: 1 and more is no words at all."""
+        """How unlike any language a text is: 1 and more is not words at all."""
         return self._pieces.strange(text)
 
     def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:

@@ -274,9 +274,9 @@ class QueryVector(NamedTuple):
     vector: bytes
     """Of the whole: float32 little-endian, L2-normalised."""
     words: tuple[bytes, ...]
-    """Of each word that is no stop word, in order: the signs of its vector, one bit a dimension."""
+    """Of each word that is not a stop word, in order: the signs of its vector, one bit a dimension."""
     strange: float = 0.0
-    """How unlike any language the query is, as far as the model's word pieces tell: 1 and more is no words at all."""
+    """How unlike any language the query is, as far as the model's word pieces tell: 1 and more is not words at all."""
     model: str = ""
     """The model that made it, as the setting names it."""
 

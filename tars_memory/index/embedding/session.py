@@ -28,7 +28,7 @@ MAX_CHARACTERS = 20_000
 
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
-"""Characters of scripts written without blanks: a run of them is no word."""
+"""Characters of scripts written without blanks: a run of them is not a word."""
 _NONSENSE = 0.45
 """Word pieces a character of nonsense (letters or syllables at random), which has .36 to .75; English has .17 to .30,
 other languages written in its letters .30 to .50."""
@@ -39,7 +39,7 @@ MOST_WORDS = 255
 class Embedded(NamedTuple):
     """The vectors of one passage, from one pass through the model.
 
-    A passage's first line says where the rest stands; only the rest has words. A word of it that is no stop word and
+    A passage's first line says where the rest stands; only the rest has words. A word of it that is not a stop word and
     lies within what the model sees has a vector of its own, the mean of its pieces', of which the signs are kept: one
     bit a dimension.
     """
@@ -160,7 +160,7 @@ class _Reader(Protocol):
         """What the model is fed for a text, and the character span of each token; empty for the first and last."""
 
     def strange(self, text: str) -> float:
-        """How unlike any language a text is: 1 and more is no words at all; 0 where the pieces don't tell."""
+        """How unlike any language a text is: 1 and more is not words at all; 0 where the pieces don't tell."""
 
 
 class _Tokenizer:

@@ -165,7 +165,7 @@ def context(
     if said is not None:
         filling.said = said
     if request.project and not (vault.root / (folder := vault.layout.within(request.project, ""))).is_dir():
-        filling.notices.append(f"there is no project {request.project!r}: {folder[:-1]} is no folder")
+        filling.notices.append(f"there is no project {request.project!r}: {folder[:-1]} is not a folder")
     if request.loaded:
         filling.load(typed, now, request.days)
     today = request.as_of or now.date()
@@ -636,7 +636,7 @@ def _body(lines: list[str]) -> int:
 
 
 def _plain(question: str) -> str:
-    """The question without what search takes for operators: a prompt is no query."""
+    """The question without what search takes for operators: a prompt is not a query."""
     text = re.sub(rf"\b({'|'.join(query.FIELDS)}):", r"\1 ", question)
     return re.sub(r"(?<!\S)-+(?=\S)", " ", text.replace('"', " "))
 
@@ -649,7 +649,7 @@ def _check(request: ContextRequest, projects: str) -> None:
     if days > MOST_DAYS:
         raise UsageError(f"{counted(days, 'day')} of daily notes: too many", f"at most {MOST_DAYS}")
     if project and (project in (".", "..") or "/" in project or "\\" in project or "\0" in project):
-        raise UsageError(f"{project!r} is no project", f"name the folder below {projects}/")
+        raise UsageError(f"{project!r} is not a project", f"name the folder below {projects}/")
 
 
 # --- what structure alone says of lines that can't both hold: facts of one subject and single-valued predicate, and

@@ -52,7 +52,7 @@ class Loaded:
         units: in order, headings not among them (they hang on the units below them).
         headings: all of them.
         rules: raw lines of the units that are whole top-level bullets, by their first line.
-        omitted: (first line, last line, why) of what is no content.
+        omitted: (first line, last line, why) of what is not content.
     """
 
     def __init__(

@@ -53,7 +53,7 @@ FLOOR_OF_WORDS = 0.27
 chunks, which is most words of a vault of a few notes. 98 to 100 % of the answerable questions reach it,
 and 40 to 70 of 100 everyday ones: words alone know less of what was meant. Company (see above) doesn't help here."""
 FLOOR_OF_SIGNS = 0.20
-"""The same for a question in a script without blanks, of whose pairs of signs many are no words. All of 48 descriptions
+"""The same for a question in a script without blanks, where many pairs of signs are not words. All of 48 descriptions
 of Chinese pages reach it (.21 and more), and one of 60 strings of common signs and of 16 everyday questions each."""
 FULL_VAULT = 700
 """Chunks from which on these two floors count whole. In fewer a word that is held says less against one that isn't

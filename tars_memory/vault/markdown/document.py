@@ -175,7 +175,7 @@ class Document:
     def text(self, first: int, last: int | None = None) -> str:
         """Lines ``first`` to ``last`` (inclusive; one line if omitted) as text, without the final line ending.
 
-        Bytes that are no UTF-8 become lone surrogates, so that encoding with ``surrogateescape`` gives them back.
+        Bytes that are not UTF-8 become lone surrogates, so that encoding with ``surrogateescape`` gives them back.
         """
         start, end = self.lines[first - 1].start, self.lines[(last or first) - 1].end
         return self.data[start:end].decode("utf-8", "surrogateescape")

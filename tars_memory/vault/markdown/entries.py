@@ -54,7 +54,7 @@ _AUTHOR = (
 """At the end, or before a fact's dates, where a person may have put it."""
 _NO_AUTHOR = r"[\[\]%<>$`^|#\\:\x00-\x1f\x7f]"
 _TAG = r"[^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+"
-"""Obsidian's own class of tag characters; a tag needs one that is no digit."""
+"""Obsidian's own class of tag characters; a tag needs one that is not a digit."""
 
 _FIELD = r"(?<!\\)[\[(]([^\[\]():]{1,80})::(?:[^\[\]()]|\[\[[^\[\]]{0,400}\]\]){0,400}[\])]"
 """A field in Dataview's brackets; its value may hold links."""
@@ -128,7 +128,7 @@ def author(text: str) -> str:
     name = " ".join(text.split())
     if len(name) > MAX_AUTHOR or re.search(_NO_AUTHOR, name) or not name.isprintable():
         raise UsageError(
-            f"{text[:200]!r} is no author",
+            f"{text[:200]!r} is not an author",
             f"give TARS_AUTHOR, or author under [capture], a name of at most {MAX_AUTHOR} characters, in plain words",
         )
     return name
@@ -256,7 +256,7 @@ def tag(text: str) -> str:
     name = text.strip().removeprefix("#")
     if not re.fullmatch(_TAG, name) or name.isdigit() or not name.isprintable():
         raise UsageError(
-            f"{text!r} is no tag",
+            f"{text!r} is not a tag",
             "use letters, digits, - _ and / without blanks, and not digits alone: --tag work/plans",
         )
     return name
@@ -274,7 +274,7 @@ def heading(title: str) -> str:
     except UsageError:
         words = ""
     if not plain_heading(words):
-        raise UsageError(f"{title!r} is no heading", "name the section in words: --section Work")
+        raise UsageError(f"{title!r} is not a heading", "name the section in words: --section Work")
     return words
 
 
@@ -292,7 +292,7 @@ def instant(words: str) -> str:
 
 
 def task(text: str) -> str:
-    """The box of a task at the start of an entry's words, with the blanks after it; empty if it is no task."""
+    """The box of a task at the start of an entry's words, with the blanks after it; empty if it is not a task."""
     box = re.match(r"\[[^\[\]]\][ \t]+", text)
     return box[0] if box else ""
 

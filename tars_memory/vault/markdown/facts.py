@@ -2,7 +2,7 @@
 
 A ``## Subject`` section each, one bullet a fact, in Obsidian's inline-field convention, so that Dataview reads it too:
 ``- lives in:: Cork [since:: 2026-11-14] [until:: 2027-05-01] ([[2026-11-14#^d-…|2026-11-14]])``. A bullet without
-``::`` is no fact. A fact without dates is a fact without dates. Ending a fact adds its ``until``; nothing moves.
+``::`` is not a fact. A fact without dates is a fact without dates. Ending a fact adds its ``until``; nothing moves.
 
 What somebody stated and nobody has decided about yet is a claim, one line below what was said:
 ``me › lives in:: Cork [since:: 2026-11-14]``, the subject, and then what the bullet in ``Facts.md`` would say.

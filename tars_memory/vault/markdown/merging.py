@@ -262,7 +262,7 @@ def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> MergedN
         base: the version that both come from; empty for none.
         one: a side.
         two: the other; which is which makes no difference.
-        text_merge: merges three versions of lines that are no bullets; None if they can't be merged.
+        text_merge: merges three versions of lines that are not bullets; None if they can't be merged.
     """
     if one == two or two == base:
         return MergedNote(one, 0)

@@ -163,7 +163,7 @@ def pattern(form: str) -> re.Pattern[str]:
 
 
 def day(form: str, matcher: re.Pattern[str], name: str) -> date | None:
-    """The day that a name in the format stands for; None if it is no such name."""
+    """The day that a name in the format stands for; None if it is not a such name."""
     found = matcher.fullmatch(name)
     if not found:
         return None

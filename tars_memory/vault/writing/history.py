@@ -166,7 +166,7 @@ def transactions(journal: Journal) -> Iterator[tuple[str, list[JournalEntry]]]:
 def find_transactions(
     journal: Journal, named: str | Sequence[str] | None, last: int
 ) -> list[tuple[str, list[JournalEntry]]]:
-    """What ``undo`` is to take back: the named transactions, or the last ones in force that are no undos themselves.
+    """What ``undo`` is to take back: the named transactions, or the last ones in force that are not undos themselves.
 
     Raises:
         NotFoundError: there is no such transaction, it is taken back already, or there are too few.

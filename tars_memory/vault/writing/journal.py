@@ -84,11 +84,11 @@ class Journal:
         return [self.folder / name for name in sorted(plain)]
 
     def damaged(self) -> dict[Path, int]:
-        """How many lines of each file are no record, for doctor; a torn last line was never written."""
+        """How many lines of each file are not a record, for doctor; a torn last line was never written."""
         return {path: count for path in self.files() if (count := sum(1 for _ in self._rubbish(path)))}
 
     def set_aside(self, path: Path) -> Path:
-        """Move the lines of a file that are no record to a file beside it, which nobody reads. Only under the lock.
+        """Move the lines of a file that are not a record to a file beside it, which nobody reads. Only under the lock.
 
         Returns:
             Where they are.

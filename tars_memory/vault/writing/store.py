@@ -357,7 +357,7 @@ class Store:
             return []
 
     def set_aside(self, path: Path) -> Path:
-        """Take the lines of a journal's file that are no record out of it, into a file beside it; returns which."""
+        """Take the lines of a journal's file that are not a record out of it, into a file beside it; returns which."""
         with self.transaction("doctor"), writing(os.fspath(self.journal.folder)):
             return self.journal.set_aside(path)
 
