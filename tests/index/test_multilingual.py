@@ -138,7 +138,7 @@ def test_one_meaning_is_near_in_every_language(opened: Session) -> None:
 @wanted
 def test_any_text_has_a_vector(opened: Session) -> None:
     texts = ("\ufdfa" * 50, "Zu\u0308rich", "a\0b", "\0", "", "<s>", "lone \ud800", "\u0301" * 300, "🎉" * 40)
-    for text in (*texts, "字" * 200_000, "\n" * 40_000):
+    for text in (*texts, "字" * 40_000, "\n" * 40_000):
         made = opened.passage(text)
         assert cosine(made.vector, made.vector) == pytest.approx(1, abs=1e-5)
         assert len(made.bits) == 48 * sum(made.counts)
