@@ -86,7 +86,7 @@ class Place:
     @property
     def fingerprint(self) -> str:
         """What the program will take the vectors' model to be."""
-        from tars_memory.index.schema import CHUNKER
+        from tars_memory.index.database import CHUNKER
 
         return models.EMBEDDED_MANIFEST.fingerprint(str(CHUNKER))
 

@@ -26,8 +26,8 @@ from tars_memory.index.reader import Filter
 from tars_memory.memory import Memory
 from tars_memory.recall import query as queries
 from tars_memory.recall import search as searching
+from tars_memory.recall.query import SearchRequest
 from tars_memory.recall.ranking.candidates import CHUNKS_BY_MEANING
-from tars_memory.recall.request import SearchRequest
 from tars_memory.testing import HashEmbedder
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typer.core import TyperArgument, TyperOption
 
 from tars_memory.doors.cli.app import COMMANDS, load
-from tars_memory.doors.cli.parsing import SHARED, Command, shared
+from tars_memory.doors.cli.call import SHARED, Command, shared
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 MARK = "<!-- From here on this page is made from the commands: `make docs`. -->\n"

@@ -12,7 +12,7 @@ from commands_page import command
 from typer.core import TyperArgument, TyperOption
 
 from tars_memory.doors.cli.app import COMMANDS, EVERY_DAY, HELP_TEXT, HIDDEN
-from tars_memory.doors.cli.parsing import SHARED, shared
+from tars_memory.doors.cli.call import SHARED, shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from types import TracebackType
 
-    from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.capture.remember import Today
+    from tars_memory.capture.remember import Caller, Receipt, Today
     from tars_memory.capture.topics import Topic
     from tars_memory.curation.extraction.extract import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.links import NamedPlace, NearNote, NoteLinks, TagCount, Tagged
     from tars_memory.recall.packing.context import Context as Packed
-    from tars_memory.recall.request import SearchRequest
+    from tars_memory.recall.query import SearchRequest
     from tars_memory.recall.results import SearchResult
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Actor, Entry
@@ -149,7 +148,7 @@ class Memory:
 
         Args:
             request: the whole request, or its text.
-            asked: other fields of :class:`tars_memory.recall.request.SearchRequest`, by name.
+            asked: other fields of :class:`tars_memory.recall.query.SearchRequest`, by name.
 
         Raises:
             UsageError: a bad date, tier or mode.

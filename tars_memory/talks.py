@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import capture
 from tars_memory.disk import Places, blake2b
 from tars_memory.errors import counted
-from tars_memory.index.schema import PART, STAMP
+from tars_memory.index.database import PART, STAMP
 from tars_memory.index.talks import TalkIndex
 from tars_memory.index.writer import Log, OwnTurn, Talk
 from tars_memory.settings import PROJECT_FILE, Settings, chosen_project, find_project

@@ -44,7 +44,7 @@ from tars_memory.vault.vault import Vault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.indexer import Index, Progress, RefreshReport
@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from tars_memory.shared import SharedVault
     from tars_memory.talks import Talks
     from tars_memory.vault.model import Actor
-    from tars_memory.vault.writing.spool import Spool
-    from tars_memory.vault.writing.store import Store
+    from tars_memory.vault.writing.store import Spool, Store
     from tars_memory.vault.writing.withheld import Withheld
 
     Answered = TypeVar("Answered")
@@ -586,7 +585,7 @@ class Workspace:
         author = vault.markdown.entries.author(author) if writes else ""
         store = self.store(writes=writes)
         allowed = self.settings.permissions
-        context = capture.caller.Caller(
+        context = capture.remember.Caller(
             self.vault,
             store,
             now=self.now(),
@@ -651,7 +650,7 @@ class Workspace:
     @property
     def unclaimed(self) -> Spool:
         """What was typed when its vault could not be opened; each says how it was called, and from where."""
-        return vault.writing.spool.Spool(self.settings.places.state / "spool")
+        return vault.writing.store.Spool(self.settings.places.state / "spool")
 
     @property
     def kept(self) -> Path:
@@ -674,7 +673,7 @@ class Workspace:
                     continue
                 named = find_project(self.projects, chosen_project(project, {}, cwd, self.settings.places))
                 said |= {"project": named} if named else {}
-                vault.writing.spool.Spool(self.made_state() / "spool").put(item.command, said, item.id)
+                vault.writing.store.Spool(self.made_state() / "spool").put(item.command, said, item.id)
             except (TarsError, OSError, ValueError):
                 continue
             unclaimed.remove(item.id)
@@ -689,7 +688,7 @@ class Workspace:
             return self.embedder.fingerprint
         options = self.settings.embedding
         return index.embedding.models.manifest_of(options.model, self.settings.places.cache).fingerprint(
-            str(index.schema.CHUNKER)
+            str(index.database.CHUNKER)
         )
 
     def open_embedder(self) -> Embedder:
@@ -704,7 +703,7 @@ class Workspace:
         self._prepares = not index.embedding.models.is_prepared(options.model, cache)
         if self._prepares and self.progress is not None:
             self.progress(PREPARING, 0, 0)
-        opened = index.embedding.passages.open_embedder(options, cache, chunker=str(index.schema.CHUNKER))
+        opened = index.embedding.passages.open_embedder(options, cache, chunker=str(index.database.CHUNKER))
         self._prepares = False
         return opened
 

@@ -19,7 +19,7 @@ from tars_memory.errors import TarsError
 from tars_memory.testing import make_vault
 from tars_memory.vault.writing.history import entries, lost_lines, transactions, typed_lines, written_lines
 from tars_memory.vault.writing.journal import Journal, parse
-from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.store import Spool
 
 DEEP: Any = []
 for _ in range(900):

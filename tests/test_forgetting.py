@@ -151,7 +151,7 @@ FULL = OSError(28, "No space left on device")
 STEPS = {
     "the journal": "tars_memory.vault.writing.withheld.purge",
     "the index": "tars_memory.index.indexer.Index.rebuild",
-    "the spool": "tars_memory.vault.writing.spool.Spool.purge",
+    "the spool": "tars_memory.vault.writing.store.Spool.purge",
     "proposals": "tars_memory.vault.inbox.purge",
     "the hashes": "tars_memory.vault.writing.withheld.Withheld._write",
 }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tars_memory.doors.cli.output import clean, to_json
 from tars_memory.recall.packing import fence
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.visible import CONTROL, IGNORABLE, visible
+from tars_memory.vault.suspicion import CONTROL, IGNORABLE, visible
 
 NEEDED = {
     "a family": "👨‍👩‍👧‍👦",

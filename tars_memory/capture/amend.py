@@ -11,14 +11,14 @@ from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counte
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import plain_heading
-from tars_memory.vault.markdown.visible import visible
 from tars_memory.vault.model import Entry, Tier
+from tars_memory.vault.suspicion import visible
 from tars_memory.vault.writing.history import find_transactions, of_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.writing.store import Written
 
 ASKED = "asked for this"

@@ -15,7 +15,7 @@ from tars_memory.vault.markdown.facts import Fact, Predicates
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.transaction import Written
 

@@ -15,7 +15,7 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.vault import is_conflict_copy
 
 if TYPE_CHECKING:
-    from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.writing.store import WriteSession
 

@@ -14,15 +14,15 @@ from tars_memory.vault.layout import OBSIDIAN_APP
 from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import plain_heading
-from tars_memory.vault.markdown.visible import visible
 from tars_memory.vault.model import Splice
+from tars_memory.vault.suspicion import visible
 from tars_memory.vault.template import new_note
 from tars_memory.vault.vault import is_conflict_copy
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.markdown.document import Section
     from tars_memory.vault.note import Note
 

@@ -1,22 +1,37 @@
-"""``remember``, ``log`` and ``feedback``: one bullet more in a note of ours; and what today's note says."""
+"""``remember``, ``log`` and ``feedback``: one bullet more in a note of ours; and what today's note says.
+
+Below them what every use case of capture is given, its :class:`Caller`, what it answers, its :class:`Receipt`, and what
+becomes of words that can't be written now.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import contextlib
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import vault
-from tars_memory.errors import NotFoundError, UnwritableError, UsageError
+from tars_memory.errors import NotFoundError, TarsError, UnwritableError, UsageError
+from tars_memory.settings import FactsOptions, PermissionOptions
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry, Tier
+from tars_memory.vault.suspicion import hidden, suspicious
+from tars_memory.vault.writing.store import Spool, SpooledItem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import date
+    from pathlib import Path
 
-    from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.vault.writing.store import WriteSession
+    from tars_memory.vault.layout import Layout
+    from tars_memory.vault.note import Note
+    from tars_memory.vault.vault import Vault
+    from tars_memory.vault.writing.store import Landed, Store, WriteSession
+    from tars_memory.vault.writing.transaction import Written
+
 
 SECTION = "Feedback"
 
@@ -164,3 +179,245 @@ def today(ctx: Caller) -> Today:
         return Today(path, day, False, "", [])
     read = entries.read(path, Document(data), timed=True)
     return Today(path, day, True, data.decode("utf-8", "replace"), read)
+
+
+class Receipt:
+    """What became of something typed.
+
+    Attributes:
+        txn: the transaction that ``undo`` takes; None if nothing was written.
+        path: of the note, relative to the vault.
+        line: 1-based line of the entry (after a removal: where it stood).
+        ref: the entry's name.
+        text: its words as they stand in the note.
+        written: whether the note changed.
+        notices: what the person should know.
+    """
+
+    spooled = False
+    """Whether the text waits in the spool; of what does no receipt is given, the error says so."""
+
+    def __init__(
+        self,
+        path: str,
+        line: int,
+        ref: str,
+        text: str,
+        *,
+        txn: str | None = None,
+        written: bool = False,
+        notices: list[str] | None = None,
+    ) -> None:
+        self.txn = txn
+        self.path = path
+        self.line = line
+        self.ref = ref
+        self.text = text
+        self.written = written
+        self.notices = notices or []
+
+    def as_dict(self) -> dict[str, object]:
+        """The documented JSON object."""
+        names = ("txn", "path", "line", "ref", "text", "written", "spooled", "notices")
+        return {name: getattr(self, name) for name in names}
+
+
+class Caller:
+    """One command's view of the vault.
+
+    Attributes:
+        vault: to read from.
+        store: to write through.
+        spool: for what can't be written now.
+        now: the one instant of the command, aware, in the local zone.
+        actor: who writes.
+        interactive: whether a person sits at a terminal.
+        allowed: what the person's own configuration lets others do.
+        facts_options: how predicates of facts stand in time.
+        author: who is named beside what is written; empty for nobody.
+        notices: what the person should know; each said once.
+        settles: the spool item that is being placed, or None.
+        item: the name under which the words of this command go to the spool if they can't be written, or None; what is
+            written bears it, so that whoever keeps the words as well never has them written twice.
+        kept: the folder of words that are given up; None keeps them nowhere.
+        again: calls a command by its name with the arguments that waited in the spool; None leaves them there.
+    """
+
+    def __init__(
+        self,
+        vault: Vault,
+        store: Store,
+        *,
+        now: datetime,
+        interactive: bool = False,
+        allowed: PermissionOptions | None = None,
+        facts_options: FactsOptions | None = None,
+        author: str = "",
+    ) -> None:
+        self.vault = vault
+        self.store = store
+        self.spool = Spool(store.state / "spool")
+        self.now = now
+        self.actor = store.actor
+        self.interactive = interactive
+        self.allowed = allowed or PermissionOptions()
+        self.facts_options = facts_options or FactsOptions()
+        self.author = author
+        self.notices: list[str] = []
+        self.settles: str | None = None
+        self.item: str | None = None
+        self.kept: Path | None = None
+        self.again: Callable[[Caller, str, dict[str, Any]], Receipt] | None = None
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the tiers live in this vault."""
+        return self.vault.layout
+
+    @property
+    def may_write_rules(self) -> bool:
+        """Whether a procedural rule may be written without asking anybody."""
+        return self.allowed.unattended_rules or self.attended
+
+    def must_propose(self, path: str) -> bool:
+        """Whether a note holds rules that only a person at a terminal may change."""
+        return (path == self.layout.procedural or self.layout.is_playbook(path)) and not self.may_write_rules
+
+    @property
+    def may_accept(self) -> bool:
+        """Whether a proposal may be accepted: a person sits there, or the person's own configuration allows it."""
+        return self.allowed.unattended_review or self.attended
+
+    @property
+    def may_tick(self) -> bool:
+        """Whether ticks that this process finds are taken for the person's; an agent may have put them there."""
+        return self.actor not in ("agent", "model")
+
+    @property
+    def attended(self) -> bool:
+        """Whether a person at a terminal does this."""
+        return self.interactive and self.actor == "person"
+
+    def notes(self, paths: Iterable[str]) -> Iterator[Note]:
+        """Each note that is there; of one that can't be read a notice says why, once."""
+        for path in paths:
+            try:
+                yield self.vault.note(path)
+            except NotFoundError:
+                continue
+            except TarsError as error:
+                self.notices += [] if error.message in self.notices else [error.message]
+
+    def masked(self, text: str) -> str:
+        """The text as it may be written, kept in the spool and recorded in the journal.
+
+        A person at a terminal decides what becomes of a credential (the command line asks). Whoever else writes
+        gets it masked, and a notice says so. Of invisible characters, which are left out where it is written, a notice
+        tells as well.
+        """
+        if unseen := hidden(text):
+            self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
+        if not suspicious(text) or self.attended:
+            return text
+        found = vault.secrets.find(text)
+        if not found:
+            return text
+        self.notices.append(f"masked before it was written: {vault.secrets.kinds(found)}")
+        return vault.secrets.mask(text)
+
+    def new_day(self, path: str, when: datetime) -> bytes:
+        """What the note of a day begins with that isn't there: the vault's own daily template, filled."""
+        if self.vault.look(path) is not None:
+            return b""
+        return vault.template.daily_note(self.vault, path, when, self.notices)
+
+    def landed(self, landed: Landed, text: str) -> Receipt:
+        """What became of a change that says these words."""
+        written = landed.written
+        return self.receipt(written.path, landed.line or written.line, landed.ref, text, written)
+
+    def receipt(self, path: str, line: int, ref: str, text: str, written: Written | None = None) -> Receipt:
+        """What became of something typed: of its write, or None if there was nothing to write."""
+        txn, done = (written.txn or None, written.changed and not self.store.dry_run) if written else (None, False)
+        return Receipt(path, line, ref, text, txn=txn, written=done, notices=self.notices)
+
+    def proposed(self, session: WriteSession, change: Change, why: str) -> Receipt:
+        """Keep a change of a rule for a person to decide; the receipt tells of the proposal.
+
+        Args:
+            session: to write it in.
+            change: of one entry.
+            why: what whoever writes did, for the person who decides.
+        """
+        proposal = {
+            **{name: getattr(change, name) for name in ("op", "target", "section", "text")},
+            "quote": change.replaces,
+            "source": str(self.actor),
+            "date": self.now.date().isoformat(),
+            "why": f"{self.actor} {why} without a person at a terminal",
+            "conflicts": [],
+        }
+        proposal["id"] = vault.inbox.keep(session, proposal)
+        self.notices.append(vault.inbox.kept_for_review(proposal, "playbook" if change.op == "create" else "rule"))
+        return self.receipt(f"{vault.inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], change.text)
+
+    @contextlib.contextmanager
+    def writing(
+        self, command: str, arguments: dict[str, Any] | None, *, atomic: bool = False
+    ) -> Iterator[WriteSession]:
+        """A transaction; if the vault can't be written, the command and its arguments go to the spool.
+
+        What waits in the spool is placed first.
+
+        Args:
+            command: as history shows it; :func:`place_spool` calls it again.
+            arguments: of the use case, JSON values; None keeps nothing: it can't be done later.
+            atomic: all of its writes or none, see :meth:`tars_memory.vault.writing.store.Store.transaction`.
+
+        Raises:
+            UnwritableError: with ``spooled`` set to the spool item, unless this is a dry run.
+        """
+        try:
+            if self.settles is None and not self.store.dry_run:
+                place_spool(self)
+            with self.store.session(command, self.vault, settles=self.settles or self.item, atomic=atomic) as session:
+                yield session
+        except UnwritableError as error:
+            if arguments is not None and self.settles is None and not self.store.dry_run and error.spooled is None:
+                kept = {**arguments, "now": self.now.isoformat(), "actor": self.actor}
+                kept |= {"project": self.vault.scope} if self.vault.scope else {}
+                kept |= {"author": self.author} if self.author else {}
+                error.spooled = self.spool.put(command, {**kept, "interactive": self.interactive}, self.item)
+            raise
+
+
+def place_spool(ctx: Caller) -> int:
+    """Call again what could not be written, each as of the instant and by the actor of its first call.
+
+    A log line typed yesterday thus goes into yesterday's note, one of a project into that project's.
+
+    Returns:
+        How many items were placed; the notices tell of the others, see
+        :meth:`tars_memory.vault.writing.store.Spool.place`.
+    """
+    carry_out = ctx.again
+    if carry_out is None:
+        return 0
+
+    def again(item: SpooledItem) -> list[str]:
+        said = item.arguments
+        ctx.store.actor = said["actor"]
+        then = Caller(
+            ctx.vault.scoped(str(said.get("project", ""))),
+            ctx.store,
+            now=datetime.fromisoformat(said["now"]),
+            interactive=bool(said["interactive"]),
+            allowed=ctx.allowed,
+            facts_options=ctx.facts_options,
+            author=str(said.get("author", "")),
+        )
+        then.settles, then.again = item.id, carry_out
+        receipt = carry_out(then, item.command, said)
+        return [f"placed from the spool: {receipt.path}:{receipt.line}", *then.notices]
+
+    return ctx.spool.place(ctx.store, ctx.vault.scope, again, ctx.notices, ctx.kept)

@@ -20,7 +20,7 @@ from tars_memory.vault.vault import is_conflict_copy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.note import Note
 
 LONGEST_NAME = 80

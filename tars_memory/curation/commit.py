@@ -32,7 +32,7 @@ from tars_memory.vault.note import Note
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.curation.model import Decision, Mark, Proposal
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.note import Note

@@ -29,7 +29,7 @@ from tars_memory.vault.writing.journal import base_of, unpack
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
 
 APPROVES = ("review", "tidy")
 """Commands whose writes a person has decided about."""

@@ -7,26 +7,26 @@ from tars_memory.opening import opener
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tars_memory.index import (
+        database,
         detached,
         embedding,
         files,
         indexer,
         intake,
         postgres,
-        schema,
         tables,
         vectors,
         watcher,
     )
 
 __all__ = [
+    "database",
     "detached",
     "embedding",
     "files",
     "indexer",
     "intake",
     "postgres",
-    "schema",
     "tables",
     "vectors",
     "watcher",

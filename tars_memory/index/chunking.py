@@ -20,10 +20,10 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import blake2b
+from tars_memory.index.database import ALWAYS
+from tars_memory.index.database import CHUNKER as CHUNKER
 from tars_memory.index.fulltext import clean
 from tars_memory.index.properties import of_note
-from tars_memory.index.schema import ALWAYS
-from tars_memory.index.schema import CHUNKER as CHUNKER
 from tars_memory.settings import CUT, Cut
 from tars_memory.vault.links import targets
 from tars_memory.vault.markdown import frontmatter

@@ -22,8 +22,8 @@ from shutil import copyfile
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, schema
-from tars_memory.index.schema import VERSION
+from tars_memory.index import database
+from tars_memory.index.database import VERSION
 
 if TYPE_CHECKING:
     import sqlite3
@@ -210,7 +210,7 @@ class OpenIndex:
         try:
             connection = _opened(path)
             try:
-                meta = schema.meta(connection)
+                meta = database.meta(connection)
             finally:
                 connection.close()
             return str(meta["model"]), int(meta["dimension"])
@@ -257,7 +257,7 @@ def create(path: Path) -> sqlite3.Connection:
     connection = database.connect(path)
     try:
         connection.execute("PRAGMA synchronous = OFF")
-        schema.create(connection)
+        database.make_tables(connection)
         database.set_journal_mode(connection, path)
     except BaseException:
         connection.close()
@@ -296,7 +296,7 @@ def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     except BaseException:
         connection.close()
         raise
-    if version != schema.VERSION:
+    if version != database.VERSION:
         connection.close()
         raise database.IndexDamagedError(f"{path.name} is of version {version}")
     return connection

@@ -17,10 +17,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from tars_memory.index import database, schema, vectors
+from tars_memory.index import database, vectors
 from tars_memory.index.chunking import embedded_text
+from tars_memory.index.database import ALWAYS_LOADED, TIERS
 from tars_memory.index.embedding.models import LATIN
-from tars_memory.index.schema import ALWAYS_LOADED, TIERS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -292,7 +292,7 @@ class VectorCache:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / schema.CACHE_FILE
+        self.path = folder / database.CACHE_FILE
         try:
             self._open()
         except (database.IndexDamagedError, database.driver().module.DatabaseError) as error:
@@ -391,7 +391,7 @@ class VectorCache:
             self._create()
         self._connection: sqlite3.Connection = database.connect(self.path)
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version != schema.CACHE_VERSION:
+        if version != database.CACHE_VERSION:
             raise database.IndexDamagedError(f"{self.path.name} is of version {version}")
         self.identity = str(self._connection.execute("SELECT name FROM identity").fetchone()[0])
         self._connection.execute("SELECT id, fingerprint, dimension FROM models LIMIT 1").fetchone()
@@ -403,7 +403,7 @@ class VectorCache:
         database.create(temporary)
         connection = database.connect(temporary)
         try:
-            connection.executescript("BEGIN;" + schema.CACHE + "COMMIT;")
+            connection.executescript("BEGIN;" + database.CACHE + "COMMIT;")
         finally:
             connection.close()
         if self.path.exists():

@@ -6,8 +6,8 @@ import json
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.index.database import ALWAYS, TIERS
 from tars_memory.index.fulltext import clean
-from tars_memory.index.schema import ALWAYS, TIERS
 
 if TYPE_CHECKING:
     import sqlite3

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory.errors import UnwritableError, VaultError, counted
-from tars_memory.index import database, intake, schema
+from tars_memory.index import database, intake
 from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
@@ -98,7 +98,7 @@ class Index:
 
     def reader(self) -> IndexReader:
         """What recall asks, on the file that answers now; never refreshed by itself."""
-        return IndexReader(self.connection(), self.cache / schema.CACHE_FILE)
+        return IndexReader(self.connection(), self.cache / database.CACHE_FILE)
 
     # --- refresh
 
@@ -127,7 +127,7 @@ class Index:
     def _refresh(self, budget: RefreshBudget, progress: Progress | None) -> RefreshReport:
         report = RefreshReport(self.pending)
         look = self._look()
-        meta = schema.meta(self.connection())
+        meta = database.meta(self.connection())
         if meta.get("sweep") != look.sweep.digest or meta.get("recipe") != look.recipe:
             self._settle(look, meta, budget, report, progress)
         self._count_skipped(report)
@@ -285,7 +285,7 @@ class Index:
         with spoken("the caches can't be written"):
             texts = "SELECT c.hash, t.head || char(10) || t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
             hashes = {bytes(digest) for digest, text in self.connection().execute(texts) if tells(text)}
-            if hashes and (self.cache / schema.CACHE_FILE).exists():
+            if hashes and (self.cache / database.CACHE_FILE).exists():
                 cache = VectorCache(self.cache)
                 try:
                     cache.drop(hashes)
@@ -410,7 +410,7 @@ class Index:
         """Everything but the notes that decides what the rows look like."""
         layout = sorted((key, str(value)) for key, value in vars(self.vault.layout).items() if not key.startswith("_"))
         bounds = f"{self.limits.max_note_bytes} {self.cut.size} {self.cut.overlap}"
-        return f"{schema.VERSION} {schema.CHUNKER} {bounds} {layout}"
+        return f"{database.VERSION} {database.CHUNKER} {bounds} {layout}"
 
     def _count_skipped(self, report: RefreshReport) -> None:
         report.skipped = dict(self.vault.skipped)

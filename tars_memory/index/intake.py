@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.disk import blake2b
 from tars_memory.errors import counted
 from tars_memory.index import database
-from tars_memory.index.schema import ALWAYS_LOADED, STAMP, meta
+from tars_memory.index.database import ALWAYS_LOADED, STAMP, meta
 from tars_memory.language.words import WORD, fold
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import vault
 from tars_memory.index import fulltext
-from tars_memory.index.schema import BETWEEN, TIERS
+from tars_memory.index.database import BETWEEN, TIERS
 from tars_memory.language.words import STOP_WORDS, fold
-from tars_memory.vault.markdown.visible import visible
+from tars_memory.vault.suspicion import visible
 
 if TYPE_CHECKING:
     import sqlite3

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from tars_memory.errors import SettingsError, TarsError, TeamIndexError
+from tars_memory.index.database import CACHE_FILE, VERSION
 from tars_memory.index.postgres_reader import PostgresReader
-from tars_memory.index.schema import CACHE_FILE, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

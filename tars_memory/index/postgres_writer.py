@@ -20,12 +20,12 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TeamIndexError
-from tars_memory.index import database, schema, vectors
+from tars_memory.index import database, vectors
+from tars_memory.index.database import ALWAYS
 from tars_memory.index.fulltext import signs, worded
 from tars_memory.index.postgres import FORMAT, REGISTRY, Address, connect, enter, published, spoken
 from tars_memory.index.postgres_reader import BLOCK, GRAPH, MOST, PACKED, TABLES, spelled, tokens
 from tars_memory.index.reader import HELD
-from tars_memory.index.schema import ALWAYS
 from tars_memory.index.writer import note_head
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class _Publisher:
         self._connection = connection
         self._local = local
         self._vault = vault
-        self._meta = schema.meta(local)
+        self._meta = database.meta(local)
         model = self._local.execute("SELECT 1 FROM pragma_database_list WHERE name = 'cache'").fetchone()
         self._model = str(self._meta["model"]) if model and "model" in self._meta else ""
         self._machine = f"{platform.node()}:{source.parent}"

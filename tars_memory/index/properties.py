@@ -14,8 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UsageError
+from tars_memory.index.database import ALWAYS, BETWEEN
 from tars_memory.index.fulltext import clean
-from tars_memory.index.schema import ALWAYS, BETWEEN
 from tars_memory.vault.links import Links, key_of, named_in
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.facts import Fact, folded, read

@@ -9,9 +9,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import database, fulltext
+from tars_memory.index.database import BETWEEN, TIERS
 from tars_memory.index.filters import Filter, conditions_of, ended, vector_conditions
 from tars_memory.index.naming import NameTable
-from tars_memory.index.schema import BETWEEN, TIERS
 from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
 from tars_memory.index import database, filling, vectors, writer
+from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, is_folder, log_of
 from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.filling import VectorCache
 from tars_memory.index.reader import IndexReader
-from tars_memory.index.schema import AUTOMATED, CACHE_FILE, TIERS, is_folder, log_of
 from tars_memory.index.writer import Log, Talk, Writer
 
 if TYPE_CHECKING:

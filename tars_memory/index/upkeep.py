@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, schema, vectors
+from tars_memory.index import database, vectors
 from tars_memory.index.filling import VectorCache
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def status(index: Index) -> dict[str, Any]:
     chunks = int(one("SELECT count(*) FROM chunks").fetchone()[0])
     pending = vectors.pending(connection)
     tiers = {
-        schema.TIERS[tier]: count
+        database.TIERS[tier]: count
         for tier, count in one("SELECT tier, count(*) FROM notes GROUP BY tier ORDER BY tier").fetchall()
     }
     return {
@@ -100,12 +100,12 @@ def status(index: Index) -> dict[str, Any]:
 
 def status_of_none(index: Index) -> dict[str, Any]:
     """The same where there is no index and none can be made: what only an index knows is None."""
-    cache = index.cache / schema.CACHE_FILE
+    cache = index.cache / database.CACHE_FILE
     unknown = ("path", "bytes", "journal", "notes", "scopes", "without_own_date", "chunks", "vectors")
     return {
         **dict.fromkeys((*unknown, "pending_vectors", "model", "indexed")),
         "tiers": {},
-        "version": schema.VERSION,
+        "version": database.VERSION,
         "complete": False,
         "cache_path": str(cache),
         "cache_bytes": _size(cache),
@@ -173,7 +173,7 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
     row = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
     if (
         row is None
-        or not (cache / schema.CACHE_FILE).exists()
+        or not (cache / database.CACHE_FILE).exists()
         or not vectors.load(connection)
         or not vectors.has_table(connection)
     ):

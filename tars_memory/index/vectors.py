@@ -15,7 +15,7 @@ import sys
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.index import database, schema
+from tars_memory.index import database
 
 if TYPE_CHECKING:
     import sqlite3
@@ -129,7 +129,7 @@ def has_table(connection: sqlite3.Connection) -> bool:
 def start(connection: sqlite3.Connection, dimension: int) -> None:
     """Make the KNN index empty; every chunk is then to be filled in. Belongs inside a transaction."""
     connection.execute("DROP TABLE IF EXISTS chunk_vectors")
-    connection.execute(schema.VECTORS.format(dimension=dimension, block=schema.BLOCK))
+    connection.execute(database.VECTORS.format(dimension=dimension, block=database.BLOCK))
     connection.execute("DELETE FROM chunk_bits")
     connection.execute("DELETE FROM vector_garbage")
     connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
@@ -197,7 +197,7 @@ def is_bloated(connection: sqlite3.Connection) -> bool:
     """Whether deletes left so much unused space that the KNN index should be made anew."""
     blocks = int(connection.execute("SELECT count(*) FROM chunk_vectors_chunks").fetchone()[0])
     rows = int(connection.execute("SELECT count(*) FROM chunk_vectors_rowids").fetchone()[0])
-    return blocks > BLOAT * (rows // schema.BLOCK + 1) + 1
+    return blocks > BLOAT * (rows // database.BLOCK + 1) + 1
 
 
 def knn(

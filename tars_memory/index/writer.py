@@ -16,9 +16,9 @@ from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, properties
 from tars_memory.index.chunking import Chunk, Parsed, embedded_text, pieces
+from tars_memory.index.database import ALWAYS, AUTOMATED, BETWEEN, PART, STAMP, TIERS, log_of
 from tars_memory.index.fulltext import clean, signs, worded
 from tars_memory.index.naming import keys_of
-from tars_memory.index.schema import ALWAYS, AUTOMATED, BETWEEN, PART, STAMP, TIERS, log_of
 from tars_memory.language.words import is_latin
 from tars_memory.settings import CUT, Cut
 from tars_memory.vault.layout import is_made_by_us

@@ -17,8 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.capture.caller import place_spool
-from tars_memory.capture.remember import SECTION
+from tars_memory.capture.remember import SECTION, place_spool
 from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
 from tars_memory.index import detached
@@ -35,8 +34,7 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers, is_conflict_copy, lacks, numbered, original_of
 from tars_memory.vault.writing.history import RESTORE, LostLine
 from tars_memory.vault.writing.journal import Journal
-from tars_memory.vault.writing.spool import ELSEWHERE, Spool
-from tars_memory.vault.writing.store import Store, Written
+from tars_memory.vault.writing.store import ELSEWHERE, Spool, Store, Written
 from tars_memory.vault.writing.system import VaultLock
 from tars_memory.vault.writing.transaction import writing
 from tars_memory.vault.writing.withheld import Withheld

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import disk
 from tars_memory.capture.amend import ASKED, ambiguous, fitting
-from tars_memory.capture.caller import Caller, Receipt
+from tars_memory.capture.remember import Caller, Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, counted
 from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox, sessions
@@ -32,8 +32,7 @@ from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.history import JournalEntry, of_scope
 from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.spool import Spool
-from tars_memory.vault.writing.store import LOOK_AGAIN
+from tars_memory.vault.writing.store import LOOK_AGAIN, Spool
 from tars_memory.vault.writing.withheld import Withheld, folded, item_says, mentions, units, wordings
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from tars_memory.talks import source_paths
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.history import entries, of_scope, typed_lines
-from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.store import Spool
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,5 @@
-"""The query grammar: what a person typed becomes words, phrases, negations and filters. Any string is legal. Pure.
+"""All that a search may be asked, as one value that command line, Python and hooks make and SQL reads; and the query
+grammar: what a person typed becomes words, phrases, negations and filters. Any string is legal. Pure.
 
 - ``words``: any of them; stop words are dropped unless nothing else is left
 - ``"a phrase"``: these words in this order; a quote that is never closed is text
@@ -6,12 +7,14 @@
 - ``auto*``: words that begin so
 - ``tag:work path:projects/* tier:daily since:2w until:2026-03``: filters; ``-tag:work`` is their opposite
 - ``foo:bar``: text; only the five names above are operators
+
+Annotations are not put off here: a tuple with names compiles each that is a string, which each search would pay.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import UsageError, counted
 from tars_memory.language import named_dates
@@ -25,14 +28,11 @@ from tars_memory.language.words import (
     tokens,
     unspaced_runs,
 )
-from tars_memory.recall.request import SearchRequest
 from tars_memory.settings import RecallOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import date
-
     from tars_memory.recall.selecting import Selection
+
 
 TIERS = ("semantic", "procedural", "daily", "episodic", "note", "talk")
 FIELDS = ("tag", "path", "tier", "since", "until")
@@ -45,6 +45,56 @@ MOST_WORDS = 64
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "’": "'", "‘": "'", "\0": " "})
 _CONTRACTIONS = frozenset({"s", "m", "d", "ll", "re", "ve"})
 """What stands after the apostrophe of a word that is otherwise itself; after ``n't`` the whole is a stop word."""
+
+
+class SearchRequest(NamedTuple):
+    """One search. A field that is left out narrows nothing.
+
+    Attributes:
+        text: in the grammar of :mod:`tars_memory.recall.query`.
+        mode: ``hybrid``, ``lexical`` or ``semantic``; None: as set.
+        unfinished: somebody is still typing the last word, so it may be the beginning of one.
+        tiers: any of these.
+        tags: any of these, without ``#``; those nested below them too.
+        paths: beginnings of paths, or patterns; any of them.
+        since: first day, as typed.
+        until: last day, as typed.
+        limit: most hits; None: as set.
+        per_note: most hits of one note, where several notes answer; what else answers is counted. None: any number.
+        explain: keep each part of the scores.
+        project: whose notes may answer too; None: the chosen one, ``""``: none.
+        where: conditions on properties (``status=done``), all of them.
+        linked_to: only notes that all of these link to.
+        links_to: only notes that link to all of these.
+        about: only passages about all of these.
+        topics: only passages with all of these tags, or of sessions with these topics.
+        expired: also what has ended.
+        agent: whose own notes ``context`` may tell as well; None: those of no agent. A search finds all of them.
+        session: the log of the conversation that asks, or '': it does not answer itself, and no log is read for it.
+        as_of: the day on which what is found has to hold; None: today.
+    """
+
+    text: str = ""
+    mode: str | None = None
+    unfinished: bool = False
+    tiers: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    limit: int | None = None
+    per_note: int | None = None
+    explain: bool = False
+    project: str | None = None
+    where: tuple[str, ...] = ()
+    linked_to: tuple[str, ...] = ()
+    links_to: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    expired: bool = False
+    as_of: date | None = None
+    session: str | None = None
+    agent: str | None = None
 
 
 class Query:

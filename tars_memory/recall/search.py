@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import TarsError
 from tars_memory.index.naming import name_parts, names_of
 from tars_memory.language.words import fold, stem
-from tars_memory.recall.once import once
 from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.fusion import LINE_NAMED
 from tars_memory.recall.ranking.relevance import narrowed_by, scored
-from tars_memory.recall.ranking.scores import passages, whole
+from tars_memory.recall.ranking.scores import once, passages, whole
 from tars_memory.recall.results import Hit, SearchResult, note_lines, obsidian_url, verified
 
 if TYPE_CHECKING:
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.filters import Filter
     from tars_memory.index.reader import IndexReader
-    from tars_memory.recall.query import Query
-    from tars_memory.recall.request import SearchRequest
+    from tars_memory.recall.query import Query, SearchRequest
 
 BREADTH = 5
 """One hit in so many is kept for the best passage of a further note: a long note does not crowd out the others."""

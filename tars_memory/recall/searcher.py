@@ -23,14 +23,14 @@ from tars_memory.errors import (
     UsageError,
     counted,
 )
+from tars_memory.index.database import AUTOMATED, CHUNKER, log_of
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
-from tars_memory.index.schema import AUTOMATED, CHUNKER, log_of
 from tars_memory.language.words import foreign, is_latin
-from tars_memory.recall import once
 from tars_memory.recall import query as queries
+from tars_memory.recall.query import SearchRequest
+from tars_memory.recall.ranking import scores
 from tars_memory.recall.ranking.relevance import Answer, best_notes, narrowed_by, ranked
-from tars_memory.recall.request import SearchRequest
 from tars_memory.recall.results import note_lines
 from tars_memory.recall.search import search
 from tars_memory.settings import ALLOWED, EmbeddingOptions
@@ -604,7 +604,7 @@ class Search:
     def _merge(self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks) -> None:
         """Put the hits of conversations among those of the vault."""
         shares = talks.index.read(lambda other: recall.talks.Shares(query, (reader, other)))
-        said = once.untold(reader, result.hits, said, shares.words)
+        said = scores.untold(reader, result.hits, said, shares.words)
         hits = recall.talks.merged(result.hits, said, lambda hit: recall.talks.Told(shares.of(hit.text), hit.day))
         result.hits = hits[: self.request.limit]
         result.more += len(hits) - len(result.hits)

@@ -19,7 +19,7 @@ from tars_memory.errors import SettingsError, TarsError
 from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown import frontmatter
 from tars_memory.vault.markdown.document import Document, plain_heading
-from tars_memory.vault.markdown.visible import visible
+from tars_memory.vault.suspicion import visible
 from tars_memory.vault.vault import is_conflict_copy
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.vault.markdown.visible import unseen
-from tars_memory.vault.suspicion import BROKEN, LONG, MARK, suspicious
+from tars_memory.vault.suspicion import BROKEN, LONG, MARK, suspicious, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,13 +1,22 @@
-"""A first, cheap look: whether a text could hold a credential at all. Everyday lines can't, and then nothing of
-:mod:`tars_memory.vault.secrets` is even imported.
+"""A first look at a text: whether it could hold a credential at all, and what in it nobody sees.
+
+Everyday lines hold no credential, and then nothing of :mod:`tars_memory.vault.secrets` is even imported.
+
+Text that nobody sees is still read by a model, and can hide a sentence in a note or a key from whoever looks for keys:
+here is the one table of invisible characters, for every door of the program. What works on what one sees stays: emoji
+of several characters, and the joiners that some scripts need between letters. :func:`shown` is the same for markdown:
+what a reader doesn't see of a line. It stands here because a keyword search needs it and loads no grammar.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from tars_memory.vault.markdown.visible import unseen
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 STEMS = (
     "pas|pw|psk|secret|contras|senha|kennwort|wachtwoord|haslo|losenord|salasana|heslo|auth|parol|palavra|key|token|"
@@ -79,4 +88,90 @@ def _shape() -> re.Pattern[str]:
     return re.compile(
         rf"[!-~]{{{LONG}}}|:\d{{3,5}}:[!-~]|(?<![^\W_])[a-z]{{2}}\d\d[^a-z0-9]{{0,3}}[a-z0-9]{{2,4}}[^a-z0-9]{{0,3}}[a-z0-9]{{4}}"
         r"|(?<![^\W_])[a-z]{3,8}(?:[^a-z]{1,16}[a-z]{3,8}){11}"
+    )
+
+
+IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt 16.0): all 4,174, those not yet assigned too."""
+
+CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\ufff9-\ufffb"
+"""Control characters but tab and newline, and the marks of interlinear notes."""
+
+_PICTURE = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+"""What can be an emoji; the tones of skin are among them."""
+_JOINING = (
+    "\u0620-\u06ff\u0700-\u077f\u07c0-\u07ff\u0840-\u085f\u0860-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17b3"
+    "\u17b6-\u17ff\u1807\u1820-\u18aa\u1b00-\u1bff\ua840-\ua87f\ua8e0-\ua8ff\ua980-\ua9df\ufb50-\ufdff\ufe70-\ufefc"
+)
+"""Letters and signs of Arabic (Persian, Urdu …), Syriac, Indic and other scripts in which joiners shape words."""
+_VIRAMA = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
+_SPACELESS = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1950-\u19ff\u1a20-\u1aaf"
+"""Thai, Lao, Tibetan, Burmese, Khmer: words part at a zero width space."""
+_MONGOLIAN = "\u1820-\u18aa"
+
+_KEPT = (
+    f"[{_PICTURE}][\ufe0e\ufe0f]?(?:\u200d[{_PICTURE}][\ufe0e\ufe0f]?)*+"
+    "(?:(?<=\U0001f3f4)\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
+    "|\U000e0077\U000e006c\U000e0073)?\U000e007f)?"  # the flags of England, Scotland and Wales
+    "|[0-9#*]\ufe0f(?=\u20e3)"
+    rf"|(?<=[\w{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
+    f"|(?<=[{_VIRAMA}])[\u200c\u200d](?![{IGNORABLE}])"
+    f"|(?<=[{_SPACELESS}])\u200b(?=[{_SPACELESS}])"
+    f"|(?<=[{_MONGOLIAN}])[\u180b-\u180f](?=[{_MONGOLIAN}\\s]|$)"
+)
+
+
+def visible(text: str, told: Callable[[str], str] = lambda _: "") -> str:
+    """The text without its invisible characters; tabs and newlines stay, and so do emoji and single joiners between
+    letters of scripts that need them. Idempotent.
+
+    Args:
+        text: anything.
+        told: what stands instead of a run of them.
+    """
+    if (text.isascii() and text.isprintable()) or not unseen().search(text):
+        return text
+    return _shown().sub(lambda found: found["kept"] or told(found[0]), text)
+
+
+def hidden(text: str) -> int:
+    """How many characters of the text seem to be hidden on purpose: soft hyphens and byte order marks are none."""
+    if text.isascii():
+        return 0
+    text = text.replace("\u00ad", "").replace("\ufeff", "")
+    ignorable = re.compile(f"[{IGNORABLE}]")
+    return len(ignorable.findall(text)) - len(ignorable.findall(visible(text)))
+
+
+def shown(line: str) -> str:
+    """A line as a reader sees it: of a link its words, nothing of a picture, a tag of HTML or a comment."""
+    if "](" in line or "%%" in line or "<" in line:
+        return _unread().sub("", line)
+    return line
+
+
+@cache
+def unseen() -> re.Pattern[str]:
+    """One character that is never seen by itself."""
+    return re.compile(f"[{CONTROL}{IGNORABLE}]")
+
+
+@cache
+def _shown() -> re.Pattern[str]:
+    return re.compile(f"(?P<kept>{_KEPT})|[{CONTROL}{IGNORABLE}]+")
+
+
+@cache
+def _unread() -> re.Pattern[str]:
+    target = r"\((?:[^()\\]|\\.|\([^()]*\))*\)"
+    return re.compile(
+        rf"!\[[^\[\]]*\]{target}|(?<=\]){target}"  # a picture, or where a link leads
+        r"|<!--.*?-->|%%.*?%%"
+        r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
     )

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from tars_memory.capture.caller import Caller
 from tars_memory.capture.facts import again
+from tars_memory.capture.remember import Caller
 from tars_memory.jobs.forgetting import forget
 from tars_memory.settings import LayoutOptions, PermissionOptions, StoreOptions
 from tars_memory.vault.vault import Vault
-from tars_memory.vault.writing.spool import Spool
-from tars_memory.vault.writing.store import Store
+from tars_memory.vault.writing.store import Spool, Store
 
 ZONE = timezone(timedelta(hours=1))
 

@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tars_memory.capture.amend import edit
-from tars_memory.capture.caller import place_spool
-from tars_memory.capture.remember import feedback, log, remember
+from tars_memory.capture.remember import feedback, log, place_spool, remember
 from tars_memory.errors import BusyError, UnwritableError
 from tars_memory.jobs.forgetting import forget
 from tars_memory.vault.writing.journal import Journal

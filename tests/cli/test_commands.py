@@ -16,8 +16,7 @@ from fake_memory import hit, receipt, result
 
 from tars_memory import errors
 from tars_memory.recall.links import NamedPlace
-from tars_memory.recall.query import parse
-from tars_memory.recall.request import SearchRequest
+from tars_memory.recall.query import SearchRequest, parse
 
 Run = Callable[..., Any]
 

@@ -18,8 +18,7 @@ from forked import program
 from terminal import environment
 
 from tars_memory.doors.cli.app import run
-from tars_memory.doors.cli.call import Call
-from tars_memory.doors.cli.parsing import Command
+from tars_memory.doors.cli.call import Call, Command
 
 ROOT = Path(__file__).parents[2]
 PAGE = reference.PAGE.read_text("utf-8")

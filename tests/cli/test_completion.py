@@ -237,7 +237,7 @@ def test_the_fixed_values_are_those_that_are_taken(folder: Path) -> None:
     from tars_memory.curation.extraction.keeping import KEEPS
     from tars_memory.doors.commands.context import FORMATS
     from tars_memory.doors.commands.search import MODES, PLACES
-    from tars_memory.index.schema import TIERS
+    from tars_memory.index.database import TIERS
     from tars_memory.jobs.hooks import AGENTS
 
     assert FIXED["MODE"] == MODES and FIXED["PLACE"] == PLACES and FIXED["WHAT"] == KEEPS and FIXED["FORMAT"] == FORMATS

@@ -10,8 +10,7 @@ import commands_page as reference
 import pytest
 
 from tars_memory.doors.cli.app import run
-from tars_memory.doors.cli.call import Call, instant
-from tars_memory.doors.cli.parsing import SHARED, separate
+from tars_memory.doors.cli.call import SHARED, Call, instant, separate
 from tars_memory.errors import UsageError
 
 FLAGS, VALUED = {"--json", "--stdin"}, {"--tier", "--since"}

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from tars_memory.capture.caller import Caller
+from tars_memory.capture.remember import Caller
 from tars_memory.curation.model import Decision, Ends, Instead, Mark, Proposal, Stated
 from tars_memory.settings import LayoutOptions, PermissionOptions, StoreOptions
 from tars_memory.vault import inbox

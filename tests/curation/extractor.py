@@ -16,7 +16,7 @@ import conversations as logs
 from conversations import START
 
 from curation.extracting import NOW, dialogue
-from tars_memory.capture.caller import Caller
+from tars_memory.capture.remember import Caller
 from tars_memory.curation.extraction.extract import conversations, extract
 from tars_memory.settings import ExtractOptions, StoreOptions
 from tars_memory.vault.vault import Vault

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from tars_memory.capture.caller import Caller
+from tars_memory.capture.remember import Caller
 from tars_memory.settings import LayoutOptions, StoreOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import Store

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tars_memory.index.database import STAMP
 from tars_memory.index.intake import RACY_NS, Diff, Sweep, brake, diff, is_racy
-from tars_memory.index.schema import STAMP
 
 SECOND = 1_000_000_000
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tars_memory.index import database, schema
+from tars_memory.index import database
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index
 from tars_memory.index.reader import Filter, IndexReader
@@ -64,7 +64,7 @@ def test_not_a_database(make_index) -> None:
     assert search(make_index()) == sorted(NOTES)
 
 
-@pytest.mark.parametrize("version", [schema.VERSION + 1, 0])
+@pytest.mark.parametrize("version", [database.VERSION + 1, 0])
 def test_another_version_under_our_name(make_index, version: int) -> None:
     index = make_index(NOTES)
     index.refresh()
@@ -137,7 +137,7 @@ def test_a_damaged_cache_is_begun_anew(make_index, tmp_path) -> None:
     index = make_index(NOTES)
     index.reindex()
     close_clean(index)
-    cache = tmp_path / "cache" / schema.CACHE_FILE
+    cache = tmp_path / "cache" / database.CACHE_FILE
     for data in (b"", b"no database" * 500, cache.read_bytes()[:5000]):
         cache.write_bytes(data)
         index = make_index()
@@ -168,12 +168,12 @@ def test_leftovers_of_a_killed_rebuild_are_swept_away(make_index) -> None:
     index = make_index(NOTES)
     index.refresh()
     folder = index.files.folder
-    (folder / f"index-{schema.VERSION}.0002.db.new").write_bytes(b"half")
+    (folder / f"index-{database.VERSION}.0002.db.new").write_bytes(b"half")
     (folder / "index-0.0009.db").write_bytes(b"of another version")
     index.rebuild(embed=False)
     assert [
         path.name for path in folder.glob("index-*.db*") if "-wal" not in path.name and "-shm" not in path.name
-    ] == [f"index-{schema.VERSION}.0002.db"]
+    ] == [f"index-{database.VERSION}.0002.db"]
     assert search(index) == sorted(NOTES)
 
 
@@ -181,7 +181,7 @@ def test_a_cache_that_turns_out_damaged_when_it_is_read_is_begun_anew(make_index
     index = make_index(NOTES)
     index.reindex()
     data = close_clean(index)
-    cache = tmp_path / "cache" / schema.CACHE_FILE
+    cache = tmp_path / "cache" / database.CACHE_FILE
     good = cache.read_bytes()
     for page in range(1, len(good) // 4096, 7):  # its head is whole, so it opens
         cache.write_bytes(good[: page * 4096] + bytes(4096) + good[(page + 1) * 4096 :])

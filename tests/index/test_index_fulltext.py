@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples
 
-from tars_memory.index import database, fulltext, schema
+from tars_memory.index import database, fulltext
 from tars_memory.index.fulltext import expression, fold_signs, signs
 from tars_memory.index.indexer import Index
 from tars_memory.index.reader import Filter
@@ -138,7 +138,7 @@ _made = []
 def _memory():
     if not _made:
         connection = database.driver().module.connect(":memory:", isolation_level=None)
-        schema.create(connection)
+        database.make_tables(connection)
         connection.execute("INSERT INTO chunk_texts VALUES (1, 'head', 'some text', '[]', NULL)")
         connection.execute("INSERT INTO chunk_words (rowid, head, text) VALUES (1, 'head', 'some text')")
         connection.execute("INSERT INTO chunk_signs (rowid, signs) VALUES (1, '東 京')")

@@ -12,7 +12,7 @@ import pytest
 from unprivileged import unwritable
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, files, schema, writer
+from tars_memory.index import database, files, writer
 from tars_memory.index.files import IndexFiles
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index, RefreshBudget
@@ -116,7 +116,7 @@ def test_a_disk_too_full_for_an_index(make_index, tmp_path, monkeypatch) -> None
     def full(connection: sqlite3.Connection) -> None:
         raise disk_error()
 
-    monkeypatch.setattr(schema, "create", full)
+    monkeypatch.setattr(database, "create", full)
     with pytest.raises(UnwritableError, match="disk is full"):
         index.refresh()
     monkeypatch.undo()

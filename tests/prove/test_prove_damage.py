@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import schema
+from tars_memory.index import database
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 
@@ -54,7 +54,7 @@ class House:
             index = memory.workspace.index()
             index.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self.database = index.files.current()
-            self.cache = index.cache / schema.CACHE_FILE
+            self.cache = index.cache / database.CACHE_FILE
         self.before = self.notes()
         self.kept = place / "kept"
         shutil.copytree(self.home, self.kept)
@@ -128,7 +128,7 @@ DAMAGES: list[tuple[str, Callable[[bytes], bytes | None]]] = [
     ("cut by a byte", lambda data: data[:-1]),
     ("a page of zeros", lambda data: data[:8192] + bytes(4096) + data[12288:]),
     ("no database", lambda data: b"something else " * 4000),
-    ("of a newer program", lambda data: data[:60] + (schema.VERSION + 1).to_bytes(4, "big") + data[64:]),
+    ("of a newer program", lambda data: data[:60] + (database.VERSION + 1).to_bytes(4, "big") + data[64:]),
     ("of a newer SQLite", lambda data: data[:18] + b"\x07\x07" + data[20:]),
 ]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tars_memory.index.indexer import Index
 from tars_memory.recall import query, search
-from tars_memory.recall.request import SearchRequest
+from tars_memory.recall.query import SearchRequest
 from tars_memory.recall.results import SearchResult
 from tars_memory.settings import LimitsOptions
 from tars_memory.testing import HashEmbedder, make_vault

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from random_documents import examples
 
 from tars_memory.errors import UsageError
-from tars_memory.recall.query import LONGEST, MOST_WORDS, parse
-from tars_memory.recall.request import SearchRequest
+from tars_memory.recall.query import LONGEST, MOST_WORDS, SearchRequest, parse
 
 TODAY = date(2026, 11, 21)
 

@@ -16,8 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tars_memory.errors import TarsError, UnwritableError
 from tars_memory.vault.model import Splice
-from tars_memory.vault.writing.spool import Spool
-from tars_memory.vault.writing.store import Plan, Store
+from tars_memory.vault.writing.store import Plan, Spool, Store
 
 
 def appending(text: str) -> Plan:

@@ -15,7 +15,7 @@ from storekit import Place, add, swap
 from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.writing import journal as journals
 from tars_memory.vault.writing.journal import Journal, next_txn
-from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.store import Spool
 from tars_memory.vault.writing.system import VaultLock
 from tars_memory.vault.writing.withheld import item_says
 

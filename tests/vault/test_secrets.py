@@ -11,9 +11,8 @@ from random_documents import within
 
 from bench.seeded import ALNUM, LABELLED, NAMED, SENTENCES, SHAPED, codes, credentials, password, remains, seed_words
 from tars_memory.vault import secrets as table
-from tars_memory.vault.markdown.visible import IGNORABLE
 from tars_memory.vault.secrets import find, mask, veil
-from tars_memory.vault.suspicion import suspicious
+from tars_memory.vault.suspicion import IGNORABLE, suspicious
 
 SECRETS = {
     "password: hunter22": "hunter22",

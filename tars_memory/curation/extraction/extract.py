@@ -30,7 +30,7 @@ from tars_memory.vault.writing.withheld import Withheld
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.vault.sessions import SessionNote

@@ -16,14 +16,14 @@ from tars_memory.curation.extraction.keeping import words_of
 from tars_memory.curation.model import RULE, DrawnFact, Extraction
 from tars_memory.errors import UsageError, counted
 from tars_memory.settings import ExtractOptions
-from tars_memory.vault.markdown.visible import hidden
 from tars_memory.vault.secrets import mask
+from tars_memory.vault.suspicion import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tars_memory.capture.caller import Caller
     from tars_memory.capture.memories import Collection, Imported
+    from tars_memory.capture.remember import Caller
     from tars_memory.capture.transcripts.turns import Transcript, Unknown
     from tars_memory.curation.extraction.extract import Task
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from pathlib import Path
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.model import DrawnFact

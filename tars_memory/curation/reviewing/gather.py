@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.curation.reviewing.candidates import WaitingLine
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.markdown.lines import Steps

@@ -38,7 +38,7 @@ from tars_memory.vault.writing.system import VaultLock
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.curation.extraction.keeping import KeptFact
     from tars_memory.settings import ReviewOptions
     from tars_memory.vault.writing.store import WriteSession

@@ -32,7 +32,7 @@ from tars_memory.vault.writing.transaction import writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.curation.reviewing.note import Ticked
     from tars_memory.curation.reviewing.review import Review

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.vault.writing.store import WriteSession
 
 

@@ -35,7 +35,7 @@ from tars_memory.vault.vault import has_markers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.vault.summaries import SummaryLine
     from tars_memory.vault.writing.store import Plan, WriteSession
 

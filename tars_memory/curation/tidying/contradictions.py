@@ -22,7 +22,7 @@ from tars_memory.vault.writing.history import written_days
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.vault.model import Entry
 

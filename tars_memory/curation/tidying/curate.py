@@ -27,7 +27,7 @@ from tars_memory.vault.writing.history import written_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.curation.models.dialogues import Dialogue, ModelOp, Ops
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.vault.markdown.facts import Fact

@@ -45,7 +45,7 @@ from tars_memory.vault.writing.history import written_days
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.vault.writing.store import WriteSession
 
 

@@ -18,9 +18,8 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tars_memory import __version__
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call, Ended
+from tars_memory.doors.cli.call import HELP, Call, Command, Ended, call_of, shared
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
-from tars_memory.doors.cli.parsing import HELP, Command, call_of, shared
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:

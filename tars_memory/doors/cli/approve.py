@@ -28,7 +28,7 @@ from tars_memory.errors import ConflictError, TarsError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.remember import Caller
     from tars_memory.doors.cli.call import Call
     from tars_memory.memory import Memory
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperArgument, TyperOption
 
 from tars_memory import index
+from tars_memory.doors.cli.call import HELP, Command
 from tars_memory.doors.cli.output import line
-from tars_memory.doors.cli.parsing import HELP, Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

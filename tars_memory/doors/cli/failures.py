@@ -144,7 +144,7 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
             asked = os.path.abspath(os.path.expanduser(named)) if named else None
             said |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
             said |= {"asked_folder": str(here())}
-        item = vault.writing.spool.Spool(folder).put(typed.command, said, typed.item)
+        item = vault.writing.store.Spool(folder).put(typed.command, said, typed.item)
     except UnwritableError as failed:
         return f"{failed.message}; {failed.hint}"
     except Exception as failed:
@@ -157,8 +157,8 @@ def _aside(call: Call, text: str, command: str) -> str:
     """Make a file of words that no command can place; a sentence that says where."""
     text = text if call.interactive else masked(text)
     try:
-        path = vault.writing.spool.keep_aside(
-            Places.of(call.env).state / "kept", f"{vault.writing.spool.new_item()}-{command}", text
+        path = vault.writing.store.keep_aside(
+            Places.of(call.env).state / "kept", f"{vault.writing.store.new_item()}-{command}", text
         )
     except UnwritableError as failed:
         return f"{failed.message}; {failed.hint}"

@@ -1,7 +1,7 @@
 """What leaves the program: data on stdout, talk on stderr, nothing that could steer a terminal.
 
 Notes hold whatever somebody pasted or synced into them, so no text of a note reaches a terminal or a pipe as it is:
-escape sequences and invisible characters (:mod:`tars_memory.vault.markdown.visible`) are taken out. JSON keeps the text
+escape sequences and invisible characters (:mod:`tars_memory.vault.suspicion`) are taken out. JSON keeps the text
 verbatim and escapes the same characters.
 
 Credentials are shown to a person on a terminal only. In JSON, in a pipe and in a file they are masked: an agent, a log
@@ -59,7 +59,7 @@ def clean(text: str) -> str:
     if not text.isprintable():
         text = re.sub(SEQUENCES, "", re.sub(r"\r\n?|[\u2028\u2029]", "\n", text))
         text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
-    return vault.markdown.visible.visible(text)
+    return vault.suspicion.visible(text)
 
 
 def line(text: str) -> str:
@@ -73,7 +73,7 @@ def to_json(value: Any, indent: int | None = None) -> str:
     def escaped(signs: str) -> str:
         return json.dumps(signs)[1:-1]
 
-    text = vault.markdown.visible.visible(json.dumps(value, ensure_ascii=False, indent=indent, default=_plain), escaped)
+    text = vault.suspicion.visible(json.dumps(value, ensure_ascii=False, indent=indent, default=_plain), escaped)
     return re.sub("[\u2028\u2029\ud800-\udfff]", lambda found: escaped(found[0]), text)
 
 

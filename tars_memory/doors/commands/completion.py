@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.call import Call, call_of, command
 from tars_memory.doors.cli.completion import SHELLS, script
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UnwritableError, UsageError
 
 

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.call import Call, read_stdin
+from tars_memory.doors.cli.call import AsOf, Call, Expired, call_of, command, read_stdin, validity
 from tars_memory.doors.cli.output import clean, counted
-from tars_memory.doors.cli.parsing import AsOf, Expired, call_of, command, validity
 from tars_memory.errors import UsageError
 from tars_memory.recall.packing.loaded import ALONE, COMMENT, FRONT_MATTER
 

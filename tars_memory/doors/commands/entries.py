@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import STOPPED, Call, confirmed, report
+from tars_memory.doors.cli.call import STOPPED, About, Call, Ref, Topic, call_of, command, confirmed, report
 from tars_memory.doors.cli.output import Output, clean, counted, fields, line, show_rows
-from tars_memory.doors.cli.parsing import About, Ref, Topic, call_of, command
 from tars_memory.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tars_memory.doors.cli.call import call_of, command
 from tars_memory.doors.cli.output import Output, counted, line
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 from tars_memory.recall.evaluation import UNNAMED, ModeRun
 

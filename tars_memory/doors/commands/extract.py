@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory import curation
+from tars_memory.doors.cli.call import PrintPrompt, answer_in, call_of, command
 from tars_memory.doors.cli.output import clean, counted, line, show_rows
-from tars_memory.doors.cli.parsing import PrintPrompt, answer_in, call_of, command
 from tars_memory.errors import ModelUnavailableError, UsageError
 
 if TYPE_CHECKING:

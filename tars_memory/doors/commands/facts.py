@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call, report
+from tars_memory.doors.cli.call import Call, call_of, command, day, report, today
 from tars_memory.doors.cli.output import counted, line, show_rows
-from tars_memory.doors.cli.parsing import call_of, command, day, today
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.call import Call, confirmed
+from tars_memory.doors.cli.call import Call, call_of, command, confirmed
 from tars_memory.doors.cli.output import clean, counted, duration, line, show_rows, show_tree, within
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 from tars_memory.index import detached
 

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import MOST, STOPPED, Call, confirmed, say_change
+from tars_memory.doors.cli.call import MOST, STOPPED, Call, call_of, command, confirmed, say_change
 from tars_memory.doors.cli.output import Output, counted, fields, line
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
 ENTRY = "txn time command actor file op before after undone"

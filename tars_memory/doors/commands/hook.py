@@ -14,9 +14,8 @@ import tars_memory
 from tars_memory import index, jobs, vault
 from tars_memory.apart import program
 from tars_memory.disk import Places, read_id
-from tars_memory.doors.cli.call import Call, confirmed
+from tars_memory.doors.cli.call import Call, Command, call_of, command, confirmed
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
-from tars_memory.doors.cli.parsing import Command, call_of, command
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError
 from tars_memory.jobs.hooks import (
     AGENTS,

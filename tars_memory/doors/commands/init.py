@@ -6,9 +6,8 @@ import typer
 
 import tars_memory
 from tars_memory.apart import program
-from tars_memory.doors.cli.call import Call, confirmed
+from tars_memory.doors.cli.call import Call, call_of, command, confirmed
 from tars_memory.doors.cli.output import counted, duration, line
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 from tars_memory.index.intake import FIRST_BATCH
 

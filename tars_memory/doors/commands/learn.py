@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call, about_secrets, read_stdin, report
+from tars_memory.doors.cli.call import Call, about_secrets, call_of, command, read_stdin, report
 from tars_memory.doors.cli.output import clean, fields, line, show_rows
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 from tars_memory.jobs.hooks import AGENTS
 from tars_memory.settings import AUTHOR, agent_mark

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import PATIENCE
-from tars_memory.doors.cli.parsing import call_of, command
+from tars_memory.doors.cli.call import PATIENCE, call_of, command
 from tars_memory.doors.tools import Tools
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory

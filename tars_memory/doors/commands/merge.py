@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
+from tars_memory.doors.cli.call import call_of, command
 from tars_memory.doors.cli.output import counted
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.jobs.merge import drive
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.curation.models import check, llm
+from tars_memory.doors.cli.call import call_of, command
 from tars_memory.doors.cli.output import duration, line, show_rows, show_tree
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:

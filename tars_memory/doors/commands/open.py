@@ -15,9 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.call import Call, about_secrets
+from tars_memory.doors.cli.call import Call, about_secrets, call_of, command, day
 from tars_memory.doors.cli.output import fields, here, line, show_rows, within
-from tars_memory.doors.cli.parsing import call_of, command, day
 from tars_memory.doors.cli.recent import hit_of
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.results import obsidian_url

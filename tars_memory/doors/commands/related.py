@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.call import Call, call_of, command
 from tars_memory.doors.cli.output import line, show_rows
-from tars_memory.doors.cli.parsing import call_of, command
 
 if TYPE_CHECKING:
     from tars_memory.recall.links import Reason

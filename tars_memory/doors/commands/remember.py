@@ -4,9 +4,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.doors.cli.call import STOPPED, Call, about_secrets, chosen, confirmed, report, say_change
+from tars_memory.doors.cli.call import (
+    STOPPED,
+    Call,
+    Ref,
+    about_secrets,
+    call_of,
+    chosen,
+    command,
+    confirmed,
+    report,
+    say_change,
+)
 from tars_memory.doors.cli.output import clean, line
-from tars_memory.doors.cli.parsing import Ref, call_of, command
 from tars_memory.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:

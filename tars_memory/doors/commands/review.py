@@ -9,9 +9,8 @@ import typer
 from tars_memory import curation
 from tars_memory.curation.reviewing.review import left_out, offer, unapproved
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.call import Call, PrintPrompt, ReplyFile, answering, call_of, command
 from tars_memory.doors.cli.output import clean, counted, line
-from tars_memory.doors.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command
 from tars_memory.errors import UsageError
 
 PARTLY, CONFLICT = 3, 6

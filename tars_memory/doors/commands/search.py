@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.call import About, AsOf, Call, Expired, Topic, call_of, command, validity
 from tars_memory.doors.cli.output import counted, here, line, within
-from tars_memory.doors.cli.parsing import About, AsOf, Expired, Topic, call_of, command, validity
 from tars_memory.doors.cli.recent import keep
 from tars_memory.errors import UsageError, VaultError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory import index
+from tars_memory.doors.cli.call import call_of, command
 from tars_memory.doors.cli.output import clean, counted, line, show_rows
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 from tars_memory.memory import SQL_SECONDS
 

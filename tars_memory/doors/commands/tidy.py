@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tars_memory.curation.tidying import contradictions, curate
-from tars_memory.doors.cli.call import Call, show_plan
+from tars_memory.doors.cli.call import Call, PrintPrompt, ReplyFile, answering, call_of, command, day, show_plan
 from tars_memory.doors.cli.output import clean, counted, line
-from tars_memory.doors.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command, day
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:

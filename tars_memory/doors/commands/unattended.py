@@ -14,9 +14,8 @@ import typer
 
 from tars_memory import index
 from tars_memory.apart import program
-from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.call import Call, call_of, command
 from tars_memory.doors.cli.output import PROGRAM, counted, line
-from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 from tars_memory.jobs import sleep as nights
 from tars_memory.jobs.watch import Watching

@@ -12,7 +12,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from tars_memory.vault.markdown.entries import plain
-from tars_memory.vault.markdown.visible import visible as without_unseen
+from tars_memory.vault.suspicion import visible as without_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -365,7 +365,7 @@ def _count_shown(chunk: Candidate, terms: Terms) -> None:
     line of the chunk shows it: a badge's address is found, but is no answer beside a sentence. A line that shows
     nothing answers by its words alone.
     """
-    texts = {line: vault.markdown.visible.shown(chunk.texts[line.index]) for line in chunk.lines}
+    texts = {line: vault.suspicion.shown(chunk.texts[line.index]) for line in chunk.lines}
     partly = [line for line, text in texts.items() if text != chunk.texts[line.index]]
     if not partly:
         return

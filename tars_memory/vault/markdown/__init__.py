@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.vault.markdown import entries, facts, lines, merging, moment, visible
+    from tars_memory.vault.markdown import entries, facts, lines, merging, moment
 
-__all__ = ["entries", "facts", "lines", "merging", "moment", "visible"]
+__all__ = ["entries", "facts", "lines", "merging", "moment"]
 __getattr__ = opener(__name__, __all__)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.disk import sha256
 from tars_memory.errors import UsageError
 from tars_memory.vault.markdown.document import Bullet, Document, plain_heading
-from tars_memory.vault.markdown.visible import visible as without_unseen
 from tars_memory.vault.model import Entry
+from tars_memory.vault.suspicion import visible as without_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.vault.writing import history, spool, store, withheld
+    from tars_memory.vault.writing import history, store, withheld
 
-__all__ = ["history", "spool", "store", "withheld"]
+__all__ = ["history", "store", "withheld"]
 __getattr__ = opener(__name__, __all__)

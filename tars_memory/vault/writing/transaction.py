@@ -31,13 +31,13 @@ from tars_memory.vault.markdown.spans import (
 )
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers
-from tars_memory.vault.writing.history import JournalEntry, transactions
 from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove
 from tars_memory.vault.writing.protocol import create as create_note
 from tars_memory.vault.writing.system import UnsupportedError
 
 if TYPE_CHECKING:
+    from tars_memory.vault.writing.history import JournalEntry
     from tars_memory.vault.writing.store import Store
 
 
@@ -221,6 +221,8 @@ class Transaction:
         Raises:
             UnwritableError: another one is taken back, and there is no room for it now.
         """
+        from tars_memory.vault.writing.history import transactions
+
         self._patience = PATIENCE
         journal, notices, kept = self._store.journal, self._store.notices, []
         found, group = next(((txn, entries) for txn, entries in transactions(journal) if txn <= name), ("", []))
