@@ -502,11 +502,12 @@ class Workspace:
             self._talks = Talks(paths, folder, places, self.root, self.projects, self.withheld, options.vectors)
         return self._talks
 
-    def shared(self, notices: list[str]) -> Iterator[SharedVault]:
-        """The shared vaults that can be asked now, each in step with its notes.
+    def shared(self, notices: list[str], *, look: bool = True) -> Iterator[SharedVault]:
+        """The shared vaults that can be asked now.
 
         Args:
             notices: takes a sentence for each that can't be asked, or only as it was.
+            look: bring each index in step with its notes first; without, only notes can be read.
         """
         if not self.settings.vaults.shared:
             return
@@ -522,7 +523,7 @@ class Workspace:
             folder = self.state / "shared"
             self._shared = shared.opened(self.settings, self.root, folder, self.open_embedder, self.limits)
         notices += self._shared[1]
-        yield from shared.ready(self._shared[0], self.patience, notices)
+        yield from shared.ready(self._shared[0], self.patience, notices) if look else self._shared[0]
 
     def bytes_of(self, path: str, shared: str = "") -> bytes:
         """A note as it stands: our own, or by its whole path that of a shared vault with this name.
@@ -532,10 +533,23 @@ class Workspace:
         """
         if not shared:
             return self.vault.read(path)
-        for each in self.shared([]):
+        for each in self.shared([], look=False):
             if each.name == shared:
                 return each.vault.read(os.path.relpath(path, each.vault.root).replace(os.sep, "/"))
         raise NotFoundError(f"{shared} is not there any more")
+
+    def beside(self, named: str) -> tuple[SharedVault, str] | None:
+        """The shared vault of a note, and the path in it; None if it is none of what may be told here.
+
+        Args:
+            named: its whole path, or as prompts name it: ``team: Note.md``.
+        """
+        for each in self.shared([], look=False):
+            for begins in (f"{each.vault.root}/", f"{each.name}: "):
+                path, layout = named.removeprefix(begins), each.vault.layout
+                if named.startswith(begins) and layout.scope_of(path) in ("", self.project):
+                    return None if layout.agent_of(path) else (each, path)
+        return None
 
     def close_talks(self) -> None:
         """Let go of the conversations: their sources are another set from now on."""

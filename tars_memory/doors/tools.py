@@ -17,6 +17,7 @@ from tars_memory.doors.cli.output import clean, hidden
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError, counted
 from tars_memory.language.named_dates import ACCEPTED, parse_day
 from tars_memory.recall.results import note_lines
+from tars_memory.recall.searcher import LONG_AGO
 from tars_memory.settings import AUTHOR
 from tars_memory.vault.markdown.entries import author
 from tars_memory.vault.secrets import veiled
@@ -129,17 +130,25 @@ def _get(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     target = said["target"].strip()
     wanted = said.get("lines")
     path, first, last = _place(target)
-    if not _is_note(memory, path):
+    whole = memory.workspace.whole
+    beside = memory.workspace.beside(path) if not _is_note(memory, path) else None
+    if beside is None and not _is_note(memory, path):
         path, first, last = target, 1, 0
     entry: Entry | None = None
-    if not _is_note(memory, path):
+    if beside is not None:
+        whole, path = beside[0].vault, beside[1]
+        if not path.lower().endswith(".md") or any(step[:1] in ("", ".") for step in path.split("/")):
+            raise NotFoundError(f"{target} is no note", "ask for a note that memory_search finds")
+    elif not _is_note(memory, path):
         try:
             path = memory.note_called(target)
         except NotFoundError:
             entry = memory.show(target)
             path, first, last = entry.path, entry.line, entry.end_line
-    lines = note_lines(veiled(memory.workspace.vault.read(path)))
+    lines = note_lines(veiled(whole.read(path)))
     lines = lines[:-1] if lines[-1:] == [""] else lines
+    if beside is not None:
+        lines = ["" if memory.workspace.withheld(line, LONG_AGO) else line for line in lines]
     if first > max(1, len(lines)):
         raise NotFoundError(f"{path} has {counted(len(lines), 'line')}, none is {first}", f"ask for {path} alone")
     last = min(last or first - 1 + (wanted or MOST_LINES // 2), len(lines), first - 1 + MOST_LINES)
@@ -148,11 +157,11 @@ def _get(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
         last -= 1
         text = "\n".join(lines[first - 1 : last])
     return {
-        "path": path,
+        "path": beside[0].path(path) if beside else path,
         "start_line": first,
         "end_line": last,
         "lines": len(lines),
-        "tier": str(memory.workspace.whole.layout.tier_of(path)),
+        "tier": str(whole.layout.tier_of(path)),
         "ref": entry.ref if entry else None,
         "text": text[:MOST_CHARACTERS],
     }

@@ -128,6 +128,10 @@ class Searcher:
             facts=self.workspace.settings.facts,
             agent=request.agent or "",
             books=packing.Books(self._books(scope), self.workspace.settings.recall.playbook_days, search.procedures),
+            beside=[
+                recall.packing.loaded.Beside(each.name, each.vault, search.is_forgotten)
+                for each in self.workspace.shared(search.notices, look=False)
+            ],
         )
         on = wanted.held_on(self.workspace.now())
         packed = packing.context(
@@ -140,7 +144,7 @@ class Searcher:
             selection=search.selection() if any(told_of) else None,
             said=search.said,
         )
-        packed.notices += search.notices
+        packed.notices = [*dict.fromkeys((*packed.notices, *search.notices))]
         return packed
 
     def _books(self, scope: str) -> Sequence[Playbook]:
@@ -382,7 +386,7 @@ class Search:
         found = search(
             other, theirs, self.request, vector=known, read=shared.vault.read, vault_name=shared.vault.root.name
         ).hits
-        kept = [hit for hit in found if not self._is_forgotten(hit.text)]
+        kept = [hit for hit in found if not self.is_forgotten(hit.text)]
         for hit in kept:
             hit.path, hit.vault = shared.path(hit.path), shared.name
         shares = recall.talks.Shares(query, (reader, other))
@@ -406,7 +410,7 @@ class Search:
         """Whether a question is to be compared by meaning."""
         return self.request.mode != "lexical" and bool(query.meaning)
 
-    def _is_forgotten(self, text: str) -> bool:
+    def is_forgotten(self, text: str) -> bool:
         """Whether lines of another vault say what was forgotten here."""
         return self.workspace.withheld(text, LONG_AGO)
 
@@ -668,9 +672,10 @@ class Search:
                 except TarsError:
                     notes[answer.path] = []
             text = next(iter(notes[answer.path][answer.number - 1 : answer.number]), "")
-            if not text.strip() or dismissed(text) or self._is_forgotten(text):
+            if not text.strip() or dismissed(text) or self.is_forgotten(text):
                 continue
-            name = f"{shared.name}: {answer.path}"
+            name = shared.path(answer.path)
+            told.shared[name] = (shared.name, answer.path)
             lines = told.lines.setdefault(name, [])
             lines += [""] * (answer.number - len(lines))
             lines[answer.number - 1] = text

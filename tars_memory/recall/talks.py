@@ -56,10 +56,12 @@ class Conversations:
         newer: by the place of a line that of the newest one that covers the same words, in a note or a conversation:
             the older never stands alone.
         automated: what a prompt calls those in which a program asked, and nobody typed.
+        shared: by the whole path of a note of a shared vault the name of that, and the path in it.
     """
 
     def __init__(self) -> None:
         self.automated: set[str] = set()
+        self.shared: dict[str, tuple[str, str]] = {}
         self.lines: dict[str, list[str]] = {}
         self.newer: dict[tuple[str, int], tuple[str, int]] = {}
 

@@ -345,6 +345,22 @@ def test_rules_that_nobody_approved_are_walked(tmp_path: Path) -> None:
     assert again.end() == 0
 
 
+def test_rules_of_a_shared_vault_are_walked_after_ones_own(desk: Desk, tmp_path: Path) -> None:
+    team = make_vault(tmp_path / "team", {"Procedural.md": "## Git\n- no force-push\n- small commits\n"})
+    (desk.root / "Procedural.md").write_text("- answer briefly\n")
+    config = tmp_path / "home/config/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'[vaults]\nshared = ["{team}"]\n')
+    walk = desk.walk("--rules", NO_COLOR="1")
+    assert "[a]pprove [A]ll" in walk.wait_for(ASK)
+    for key, then in (("A", "[a]dd to Procedural.md [A]ll of team"), ("A", "3 approved, 0 rules left")):
+        walk.type(f"{key}\n")
+        walk.wait_for(then)
+    assert walk.end() == 0
+    assert desk["Procedural.md"] == "- answer briefly\n\n## Git\n- no force-push\n- small commits\n"
+    assert (team / "Procedural.md").read_text() == "## Git\n- no force-push\n- small commits\n"
+
+
 SESSION = "sessions/2026-11-20 1000 talk.md"
 
 

@@ -10,6 +10,7 @@ these very lines; and what a second look left out, offered after all if the pers
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import contextmanager
 from datetime import datetime
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.remember import Caller
     from tars_memory.curation.extraction.keeping import KeptFact
     from tars_memory.settings import ReviewOptions
+    from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import WriteSession
 
 
@@ -310,7 +312,9 @@ class UnapprovedRule(NamedTuple):
         ref: the name of its entry; empty for a playbook.
         section: the heading above it; empty for none. Of a playbook its title.
         text: its words, with those of the bullets below it, a line each.
-        raw: its lines and those of its headings, as bytes, without endings.
+        raw: its lines and those of its headings, as bytes, without endings; of a shared vault the rule alone, as it
+            would stand here.
+        vault: the name of the shared vault that has it; its path is whole then. Empty for the person's own.
     """
 
     path: str
@@ -319,10 +323,12 @@ class UnapprovedRule(NamedTuple):
     section: str
     text: str
     raw: tuple[bytes, ...]
+    vault: str = ""
 
     def as_dict(self) -> dict[str, object]:
         """The documented JSON object."""
-        return {name: getattr(self, name) for name in ("path", "line", "ref", "section", "text")}
+        said = {name: getattr(self, name) for name in ("path", "line", "ref", "section", "text")}
+        return said | ({"vault": self.vault} if self.vault else {})
 
 
 def unapproved(ctx: Caller) -> list[UnapprovedRule]:
@@ -339,6 +345,43 @@ def unapproved(ctx: Caller) -> list[UnapprovedRule]:
     return [*found, *_playbooks(ctx, playbooks.paths(ctx.vault, scopes))]
 
 
+def unapproved_beside(ctx: Caller, name: str, other: Vault) -> list[UnapprovedRule]:
+    """The rules of a shared vault, and of its project of the name that is chosen, that are not approved here.
+
+    Args:
+        ctx: the command's view of the person's own vault.
+        name: of the shared one.
+        other: to read from; what of it can't be read has none.
+    """
+    loaded = packing.loaded
+    known: set[str] = set()
+    for note in ctx.notes(dict.fromkeys(ctx.layout.procedural_of(scope) for scope in ("", ctx.layout.scope))):
+        own = loaded.Loaded(note.path, note.data, whole_items=True)
+        for unit in loaded.by_approval(own, typed_lines(ctx.store.journal, note.path))[0]:
+            known |= unit.says
+    found: list[UnapprovedRule] = []
+    for path in dict.fromkeys(other.layout.procedural_of(scope) for scope in ("", ctx.layout.scope)):
+        try:
+            there = loaded.Loaded(path, other.read(path), whole_items=True)
+        except NotFoundError:
+            continue
+        except TarsError as error:
+            ctx.notices.append(f"{name}: {error.message}")
+            continue
+        entries = {entry.line: entry for entry in grammar.read(path, there.document)}
+        for unit in there.units:
+            entry, raw = entries.get(unit.start_line), there.rules.get(unit.start_line)
+            if entry is None or not raw or not known.isdisjoint(unit.says):
+                continue
+            below = raw[1 + entry.raw.count("\n") :]
+            text = "\n".join([entry.text, *(line.decode("utf-8", "replace").strip() for line in below)])
+            title = next((s.title for s in there.document.sections if s.title == entry.section and s.level > 1), "")
+            raw = [f"- {entry.text}".encode("utf-8", "surrogateescape"), *below]
+            whole = os.path.join(other.root, path)
+            found.append(UnapprovedRule(whole, entry.line, entry.ref, title, text, tuple(raw), name))
+    return found
+
+
 def _playbooks(ctx: Caller, paths: Sequence[str]) -> Iterator[UnapprovedRule]:
     """The playbooks that nobody typed or approved here, each as a whole."""
     for note in ctx.notes(paths):
@@ -351,7 +394,8 @@ def _playbooks(ctx: Caller, paths: Sequence[str]) -> Iterator[UnapprovedRule]:
 
 
 def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
-    """Say in the journal that the person stands by these rules as they are; the transaction that ``undo`` takes.
+    """Say in the journal that the person stands by these rules as they are; those of shared vaults are added to
+    Procedural.md, for nothing that others may change is trusted. The transaction that ``undo`` takes.
 
     Raises:
         UsageError: no person at a terminal does it.
@@ -361,8 +405,18 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
     if not ctx.attended:
         raise UsageError("approving a rule takes a person at a terminal", "run tars-memory review --rules there")
     with ctx.writing("review", None, atomic=True) as session:
-        for path in dict.fromkeys(rule.path for rule in rules):
+        for path in dict.fromkeys(rule.path for rule in rules if not rule.vault):
             session.vouch(path, {line for rule in rules if rule.path == path for line in rule.raw})
+        for rule in rules:
+            if rule.vault:
+                bullet = ctx.masked(b"\n".join(rule.raw).decode("utf-8", "surrogateescape"))
+                section = rule.section or ctx.layout.notes_section
+                session.write(
+                    ctx.layout.procedural,
+                    lambda data, bullet=bullet, section=section: edits.insert_bullet(
+                        data or b"", bullet, section=section
+                    ),  # type: ignore[misc]
+                )
     return session.txn
 
 

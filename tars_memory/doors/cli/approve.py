@@ -333,23 +333,30 @@ def edited(call: Call, proposal: Proposal) -> str:
 
 
 def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
-    """One rule after another that nobody approved here: approve it, all that are left, or none; the exit code."""
+    """One rule after another that nobody approved here: approve it, all that are left of its vault, or none; the exit
+    code.
+    """
     approved: list[UnapprovedRule] = []
     for number, rule in enumerate(found, 1):
+        if rule in approved:
+            continue
         head = Text(f"\n{number} of {len(found)}  ", style="bold")
         head.append(line(call.out.place(rule.path, rule.line)), "cyan")
         head.append(f" › {line(rule.section)}" if rule.section else "", "cyan")
+        head.append(f"  {line(rule.vault)}" if rule.vault else "", "magenta")
         _print(call, head)
         for each in rule.text.split("\n"):
             _print(call, Padding(Text(line(each)), (0, 0, 0, 2), expand=False))
         said: str | None = "?"
         while said not in ("a", "A", "l", "q", "", None):
-            said = _ask(call, "[a]pprove [A]ll that are left [l]ater [q]uit [?]: ")
+            here = f"[a]dd to {ctx.layout.procedural} [A]ll of {line(rule.vault)}"
+            said = _ask(call, f"{here if rule.vault else '[a]pprove [A]ll that are left'} [l]ater [q]uit [?]: ")
         if said in ("a", "A"):
-            chosen = found[number - 1 :] if said == "A" else [rule]
+            rest = [each for each in found[number - 1 :] if each.vault == rule.vault]
+            chosen = rest if said == "A" else [rule]
             approve(ctx, chosen)
             approved += chosen
-        if said in ("A", "q", None):
+        if said in ("q", None):
             break
     left = len(found) - len(approved)
     if call.dry_run:

@@ -7,6 +7,7 @@ import typer
 from tars_memory.doors.cli.call import AsOf, Call, Expired, call_of, command, read_stdin, validity
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
+from tars_memory.recall.packing.fence import KINDS
 from tars_memory.recall.packing.loaded import ALONE, COMMENT, FRONT_MATTER
 
 if TYPE_CHECKING:
@@ -107,12 +108,14 @@ echo "$PROMPT" | tm context --stdin --json
     answers="""
 budget used: tokens
 text: the whole prompt
-blocks[].kind: `procedural`, `memory`, `unapproved`, `playbooks`, `user`, `daily`, `facts`, `conflicts`, `recalled`
+blocks[].kind: {kinds}
 blocks[].path start_line end_line: where its lines are
 blocks[].text: a line for each line of the note
 blocks[].tokens: its share
 dropped[].path start_line end_line why: what was considered and left out
 playbooks[].path title: those that fit the question, best first
 playbooks[].whole approved: whether it is given whole; whether it stands with the rules then
-""",
+[as it applies]
+blocks[].vault: of lines of a shared vault: its name; `path` is absolute then
+""".format(kinds=", ".join(f"`{kind}`" for kind in KINDS)),
 )

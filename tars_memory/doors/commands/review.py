@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tars_memory import curation
-from tars_memory.curation.reviewing.review import left_out, offer, unapproved
+from tars_memory.curation.reviewing.review import left_out, offer, unapproved, unapproved_beside
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import Call, PrintPrompt, ReplyFile, answering, call_of, command
 from tars_memory.doors.cli.output import clean, counted, line
@@ -198,13 +198,16 @@ def _rules(call: Call) -> int:
     asks = call.interactive and call.out.screen and not (call.out.json or call.out.quiet)
     context = call.memory().workspace.capture(writes=asks)
     found = unapproved(context)
+    for other in call.memory().workspace.shared(context.notices, look=False):
+        found += unapproved_beside(context, other.name, other.vault)
     notices = call.notices(context.notices)
     if asks and found:
         return cli.approve.walk_rules(call, context, found)
     if call.out.json:
         call.out.record({"rules": [each.as_dict() for each in found], "notices": notices})
     for each in found if not call.out.json else ():
-        call.out.data(f"{call.out.place(each.path, each.line)}\t{line(each.section)}\t{line(each.text)}")
+        whose = f"\t[{line(each.vault)}]" if each.vault else ""
+        call.out.data(f"{call.out.place(each.path, each.line)}\t{line(each.section)}\t{line(each.text)}{whose}")
     if not found:
         call.out.say("every rule was typed or approved here")
     return 0 if found else 1

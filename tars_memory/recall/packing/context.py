@@ -4,7 +4,8 @@ Filled in this order, so that what stands last here is given up first when room 
 that fits the question, up to half of the room that they leave, and the names of others; what the question finds, up to
 half of the room that is left then; Memory.md of the project; User.md and the other notes that say who somebody is, up
 to half of what is left; Memory.md of the vault (where it does not fit, the lines that answer first), other rules, the
-rest of User.md, daily notes, facts, and what else the question finds.
+rest of User.md, daily notes, facts, what else the question finds, and at last, as data, Memory.md and Procedural.md of
+shared vaults.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tars_memory.recall.packing.loaded import (
     EXPIRED,
     FRONT_MATTER,
     REPLACED,
+    Beside,
     Loaded,
     Reading,
     by_approval,
@@ -49,6 +51,7 @@ from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded, predicate_key
 from tars_memory.vault.markdown.lines import candidates_of, unmarked
+from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:
@@ -112,6 +115,7 @@ class ContextRequest(NamedTuple):
         facts: how predicates stand in time, and who the user is.
         agent: whose own notes may be told, as data; those of other agents never are.
         books: the playbooks that there are.
+        beside: the shared vaults.
     """
 
     question: str = ""
@@ -127,6 +131,7 @@ class ContextRequest(NamedTuple):
     facts: FactsOptions | None = None
     agent: str = ""
     books: Books = Books()
+    beside: Sequence[Beside] = ()
 
     def held_on(self, now: datetime) -> date | None:
         """The day on which what is told has to count still; None: what has ended is told too."""
@@ -168,8 +173,10 @@ def context(
         filling.notices.append(f"there is no project {request.project!r}: {folder[:-1]} is not a folder")
     if request.loaded:
         filling.load(typed, now, request.days)
+        filling.load_beside(request.beside)
     today = request.as_of or now.date()
     filling.load_facts(request.question, today, request.facts or FactsOptions(), request.most_facts)
+    filling.load_facts_beside(request, today)
     asked = query.parse(_plain(request.question), now.date())
     asked.on, asked.held, asked.selection = filling.on, None if request.expired else request.as_of, selection
     if asked.searches:
@@ -224,6 +231,7 @@ class _Filling(Reading):
         self.selection = selection
         self.packing = Packing(request.budget, self.notes)
         self.packing.weighs = bool(request.project)
+        self.packing.beside = bool(request.beside)
         self.kept = None if request.recall is None else characters(request.recall)
         """Characters of what is recalled, if it has a share of its own."""
         self.parts: list[_Part] = []
@@ -314,6 +322,43 @@ class _Filling(Reading):
                 (self.touched if first else self.parts).append(_Part("facts", note, chosen, whole=False))
             self._place("recalled", note.units)
 
+    def load_beside(self, others: Sequence[Beside]) -> None:
+        """Read the memory and the rules of shared vaults: data, whatever stands in them."""
+        for other in others:
+            layout = other.vault.layout
+            for scope in self.scopes():
+                for path in (layout.memory_of(scope), layout.procedural_of(scope)):
+                    note = self.read_beside(other, path, whole_items=layout.tier_of(path) is Tier.PROCEDURAL)
+                    if note is not None:
+                        self._load(fence.SHARED, note, newest_first(note))
+
+    def load_facts_beside(self, request: ContextRequest, today: date) -> None:
+        """Read the facts of shared vaults; those that the question touches are told. Who "me" is there nobody knows."""
+        for other in request.beside:
+            for scope in self.scopes():
+                note = self.read_beside(other, other.vault.layout.within(scope, Layout.facts))
+                if note is None:
+                    continue
+                units = {unit.start_line: unit for unit in note.units}
+                known = [fact for _, fact in facts.read(note.path, note.document) if fact.line in units]
+                picked = about.relevant(
+                    known,
+                    request.question,
+                    today=today,
+                    predicates=facts.Predicates.of(request.facts or FactsOptions()),
+                    me=(),
+                    most=request.most_facts,
+                    expired=self.on is None,
+                )
+                for fact in known:
+                    if self.on is not None and not fact.holds(today):
+                        self.leave_out(note.path, fact.line, units[fact.line].end_line, ENDED)
+                for first, last, why in note.omitted:
+                    self.leave_out(note.path, first, last, why)
+                chosen = [units[fact.line] for fact in picked] if self.selection is None else []
+                self.parts.append(_Part(fence.SHARED, note, chosen, whole=False))
+                self._place(fence.SHARED, note.units)
+
     def _selects(self, note: Loaded, entry: Entry) -> bool:
         """Whether a fact is among what was asked for by name or topic."""
         if self.selection is None:
@@ -385,7 +430,9 @@ class _Filling(Reading):
         ranks = {place: rank for rank, place in enumerate(self.order)}
         first = bool(self.order or any(part.units for part in self.touched)) and self.kept is None
         scoped, facts_parts = self._scoped(rules_first=first), [part for part in self.parts if part.kind == "facts"]
-        rest = [part for part in self.parts if part.kind not in ("procedural", "memory", "facts")]
+        rest = [part for part in self.parts if part.kind not in ("procedural", "memory", "facts", fence.SHARED)]
+        beside = [part for part in self.parts if part.kind == fence.SHARED]
+        beside_touched, beside = [part for part in beside if not part.whole], [part for part in beside if part.whole]
         who = [part for part in rest if part.kind == "user"]
         for at, part in enumerate(scoped):
             if first and part.kind != "procedural":
@@ -409,14 +456,27 @@ class _Filling(Reading):
             self._hold(self.vault.layout.scope_of(part.note.path) if part.kind == "unapproved" else "")
             self._fill(part, ranks)
         if self.kept is not None:
+            self._hold("")
+            self._fill_beside(beside, ranks)
             self.packing.leave(self.kept)  # what is loaded is in; what it left of its share stays free
             self._give_playbooks()
-        for part in (*self.touched, *facts_parts):
+        for part in (*self.touched, *facts_parts, *beside_touched):
             self._fill(part, {})
         self.gone += [(path, number, number, why) for (path, number), why in self._recall().items()]
+        if self.kept is None:
+            self._fill_beside(beside, ranks)
         for part in self.parts:
             if part.whole:
                 self._unused_headings(part.note)
+
+    def _fill_beside(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int]) -> None:
+        """What shared vaults load always: each note its share of the room, no long one pushes another out."""
+        held = self.packing.held
+        for at, part in enumerate(parts):
+            room = self.packing.room
+            self.packing.held = held + room - room // (len(parts) - at)
+            self._fill(part, ranks)
+            self.packing.held = held
 
     def _give_playbooks(self) -> None:
         """Take in the best playbook whole, if it needs no more than half of the room, and name the others."""
@@ -541,6 +601,9 @@ class _Filling(Reading):
         return why
 
     def _recall_line(self, path: str, number: int) -> str:
+        if path in self.said.shared and (path, number) in self.loaded:
+            kind, unit = self.loaded[path, number]
+            return self._add(*next((self.says[words] for words in unit.says if words in self.says), (kind, unit)))
         if path in self.said:
             return self._recall_said(path, number) if self.notes[path][number - 1] else ""
         if path not in self.bodies:
@@ -576,11 +639,15 @@ class _Filling(Reading):
         """The prompt: a mark is drawn that no text holds, and everything is counted."""
         runs = self.packing.runs()
         drawn = fence.mark(text for run in runs for text in (run.path, *run.texts))
-        text, sizes = fence.render(runs, drawn, self.called, weighs=self.packing.weighs)
+        shared = self.said.shared
+        called = {**self.called, **{path: f"{name}: {inside}" for path, (name, inside) in shared.items()}}
+        beside = any(run.path in shared for run in runs)
+        text, sizes = fence.render(runs, drawn, called, weighs=self.packing.weighs, beside=beside)
         blocks: list[PromptBlock] = []
         at = len(text) - sum(sizes)
         for run, size in zip(runs, sizes, strict=True):
-            blocks.append(PromptBlock(run, tokens(at + size) - tokens(at)))  # rounded so that the blocks add up
+            cost = tokens(at + size) - tokens(at)  # rounded so that the blocks add up
+            blocks.append(PromptBlock(run, cost, shared[run.path][0] if run.path in shared else ""))
             at += size
         self._list_dropped()
         return Context(self.budget, text, blocks, self.packing.dropped, self.notices, self.named)

@@ -5,7 +5,7 @@ trusted; what is left out of them, and that is said.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.recall import decided as states
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
+    from tars_memory.vault.layout import Layout
     from tars_memory.vault.vault import Vault
 
 
@@ -35,6 +36,7 @@ ALONE = "nothing under it is shown"
 REJECTED = "rejected in review"
 EXPIRED = "expired in review"
 REPLACED = "replaced in review"
+FORGOTTEN = "forgotten here"
 
 
 class Loaded:
@@ -247,6 +249,20 @@ def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]]) -> dict[s
 # --- reading, and which lines are told on purpose to nobody
 
 
+class Beside(NamedTuple):
+    """A shared vault, as a prompt takes notes from it.
+
+    Attributes:
+        name: what its notes are marked with.
+        vault: to read from.
+        hides: whether words are not told here: they were forgotten.
+    """
+
+    name: str
+    vault: Vault
+    hides: Callable[[str], bool]
+
+
 WHY = {grammar.REJECTED: REJECTED, grammar.EXPIRED: EXPIRED, grammar.REPLACED: REPLACED, states.ENDED: ENDED}
 
 
@@ -307,19 +323,44 @@ class Reading:
         for path in paths:
             data = self._bytes(path)
             if data is not None:
-                note = Loaded(path, data, whole_items=whole_items, over=self._over(path), expired=self.on is None)
-                self.notes[path] = note.lines
-                if note.document.by_lines:
-                    self.notices.append(f"{path}: so long, or nested so deep, that it is read line by line")
-                yield note
+                yield self._loaded(path, data, self._over(path, self.vault.layout), whole_items=whole_items)
 
-    def _over(self, path: str) -> Callable[[Document], list[tuple[int, int]]]:
+    def read_beside(self, other: Beside, path: str, *, whole_items: bool = False) -> Loaded | None:
+        """A note of a shared vault under its whole path, as units without what was forgotten here; None if it is not
+        there.
+        """
+        try:
+            data = veiled(other.vault.read(path))
+        except NotFoundError:
+            return None
+        except TarsError as error:
+            self.notices.append(f"{other.name}: {error.message}")
+            return None
+        whole = str(other.vault.root / path)
+        self.said.shared[whole] = (other.name, path)
+        note = self._loaded(whole, data, self._over(path, other.vault.layout), whole_items=whole_items)
+        for unit in note.units:
+            if other.hides("\n".join(unit.texts)):
+                note.omitted.append((unit.start_line, unit.end_line, FORGOTTEN))
+        gone = {first for first, _, why in note.omitted if why == FORGOTTEN}
+        note.units = [unit for unit in note.units if unit.start_line not in gone]
+        return note
+
+    def _loaded(
+        self, path: str, data: bytes, over: Callable[[Document], Sequence[tuple[int, int]]], *, whole_items: bool
+    ) -> Loaded:
+        note = Loaded(path, data, whole_items=whole_items, over=over, expired=self.on is None)
+        self.notes[path] = note.lines
+        if note.document.by_lines:
+            self.notices.append(f"{path}: so long, or nested so deep, that it is read line by line")
+        return note
+
+    def _over(self, path: str, layout: Layout) -> Callable[[Document], list[tuple[int, int]]]:
         """What of a note no longer counts."""
 
         def ended(document: Document) -> list[tuple[int, int]]:
             if self.on is None or not may_say_end(document.data):
                 return []
-            layout = self.vault.layout
             session = layout.tier_of(path) is Tier.EPISODIC
             return ended_lines(document, self.on, facts=layout.is_facts(path), session=session)
 
@@ -339,7 +380,7 @@ class Reading:
                 if why == COMMENT:
                     self.leave_out(path, first, last, why)
         if self.on is not None and may_say_end(data):
-            for first, last in self._over(path)(Document(data)):
+            for first, last in self._over(path, self.vault.layout)(Document(data)):
                 self.leave_out(path, first, last, ENDED)
         tier, lines = self.vault.layout.tier_of(path), self.notes[path]
         self.was.update(map(key, filter(None, map(grammar.replaced_words, lines))))

@@ -91,12 +91,13 @@ class Packing:
         dropped: what was left out, with why.
         held: characters of the budget that are kept for what comes later.
         weighs: whether the preface says how to read disagreement; set before anything is taken in.
+        beside: whether it may have to say what is of shared vaults; likewise.
     """
 
     def __init__(self, budget: int, notes: Mapping[str, Sequence[str]]) -> None:
         self._left = characters(budget)
         self.held = 0
-        self.weighs = False
+        self.weighs = self.beside = False
         self.notes = notes
         self.dropped: list[Dropped] = []
         self._kinds: dict[str, dict[str, dict[int, str]]] = {}
@@ -180,7 +181,8 @@ class Packing:
             cost += len(fence.opening(kind, fence.SAMPLE)) + len(fence.closing(kind, fence.SAMPLE)) + 2
             if not self._kinds or kind == fence.KINDS[0]:
                 # The preface is longer with rules: they pay it in full, even if it stands there already.
-                cost += len(fence.preface(fence.SAMPLE, rules=kind == fence.KINDS[0], weighs=self.weighs)) + 1
+                rules = kind == fence.KINDS[0]
+                cost += len(fence.preface(fence.SAMPLE, rules=rules, weighs=self.weighs, beside=self.beside)) + 1
         lines = self._kinds.get(kind, {}).get(unit.path)
         if not lines:
             return cost + len(fence.place(unit.path, unit.start_line)) + 1
@@ -301,23 +303,29 @@ class PromptBlock:
     """Consecutive lines of one note in the prompt.
 
     Attributes:
-        kind: ``procedural``, ``memory``, ``unapproved``, ``playbooks``, ``user``, ``daily``, ``facts`` or ``recalled``.
-        path: of the note.
+        kind: one of :data:`tars_memory.recall.packing.fence.KINDS`.
+        path: of the note; the whole one if a shared vault has it.
+        vault: the name of that; empty for the person's own.
         start_line: 1-based.
         end_line: inclusive.
         text: its lines as the prompt has them, one for each line of the note.
         tokens: that it takes up, tags and place around it included.
     """
 
-    __slots__ = ("end_line", "kind", "path", "start_line", "text", "tokens")
+    __slots__ = ("end_line", "kind", "path", "start_line", "text", "tokens", "vault")
 
-    def __init__(self, run: Run, cost: int) -> None:
+    def __init__(self, run: Run, cost: int, vault: str = "") -> None:
         self.kind = run.kind
         self.path = run.path
         self.start_line = run.start_line
         self.end_line = run.end_line
         self.text = "\n".join(run.texts)
         self.tokens = cost
+        self.vault = vault
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of ``context --format json``."""
+        return {name: getattr(self, name) for name in _BLOCK} | ({"vault": self.vault} if self.vault else {})
 
 
 class NamedPlaybook(NamedTuple):
@@ -374,7 +382,7 @@ class Context:
             "budget": self.budget,
             "used": self.used,
             "text": self.text,
-            "blocks": [{name: getattr(block, name) for name in _BLOCK} for block in self.blocks],
+            "blocks": [block.to_json() for block in self.blocks],
             "dropped": [{name: getattr(gone, name) for name in _DROPPED} for gone in self.dropped],
             "playbooks": [each._asdict() for each in self.playbooks],
             "notices": self.notices,
