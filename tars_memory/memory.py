@@ -383,10 +383,10 @@ class Memory:
     def playbooks(self) -> builtins.list[Playbook]:
         """The playbooks of the vault, and of the project that is chosen, in the order of their paths."""
         whole, journal = self.workspace.whole, self.workspace.store(writes=False).journal
-        typed, loaded = partial(vault.writing.history.typed_lines, journal), recall.packing.loaded
+        stands, loaded = partial(vault.writing.history.stands_approved, journal), recall.packing.loaded
         scopes = dict.fromkeys((self.workspace.project, ""))
         found = vault.playbooks.shelf(whole, vault.playbooks.uses(self.workspace.state), scopes)
-        return [book._replace(approved=loaded.is_approved(whole, typed, book.path)) for book in found]
+        return [book._replace(approved=loaded.is_approved(whole, stands, book.path)) for book in found]
 
     def playbook(self, name: str) -> tuple[Playbook, str]:
         """A playbook and its text; it counts as used today.

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.reviewing import ticks
@@ -24,7 +25,7 @@ from tars_memory.recall.packing.loaded import unapproved
 from tars_memory.talks import source_paths
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
-from tars_memory.vault.writing.history import entries, of_scope, typed_lines
+from tars_memory.vault.writing.history import entries, of_scope, stands_approved, typed_lines
 from tars_memory.vault.writing.store import Spool
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _lines(text: str) -> int:
 def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]]:
     """The rules that ``context`` does not trust, said with what can be done."""
     journal = workspace.store(writes=False).journal
-    found = unapproved(workspace.vault, lambda path: typed_lines(journal, path))
+    found = unapproved(workspace.vault, partial(typed_lines, journal), partial(stands_approved, journal))
     for path, lines in found.items():
         where = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")
         notices.append(

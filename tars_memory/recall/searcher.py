@@ -127,7 +127,12 @@ class Searcher:
             as_of=request.as_of,
             facts=self.workspace.settings.facts,
             agent=request.agent or "",
-            books=packing.Books(self._books(scope), self.workspace.settings.recall.playbook_days, search.procedures),
+            books=packing.Books(
+                self._books(scope),
+                self.workspace.settings.recall.playbook_days,
+                search.procedures,
+                partial(vault.writing.history.stands_approved, journal),
+            ),
             beside=[
                 recall.packing.loaded.Beside(each.name, each.vault, search.is_forgotten)
                 for each in self.workspace.shared(search.notices, look=False)

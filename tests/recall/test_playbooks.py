@@ -86,6 +86,76 @@ def test_one_that_a_person_approved_stands_with_the_rules_until_a_line_of_it_cha
     assert not changed.playbooks[0].approved
 
 
+BOOK = "playbooks/Release.md"
+STEPS = "1. run the tests %% never tell %%\n2. tag the version\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (STEPS, "2. tag the version\n1. run the tests %% never tell %%\n"),
+        ("2. tag the version\n", ""),
+        (STEPS, STEPS + STEPS),
+        (
+            "# How I release\n\nWhen to use: a version is ready\n\n",
+            "When to use: a version is ready\n\n# How I release\n\n",
+        ),
+    ],
+)
+def test_steps_in_another_order_or_fewer_are_not_what_a_person_approved(vault, old, new):
+    """By another program; as they were they are again."""
+    vault.approve(BOOK)
+    note = vault.root / BOOK
+    before = note.read_bytes()
+    assert old.encode() in before
+    note.write_bytes(before.replace(old.encode(), new.encode()))
+    packed = vault.context("how do I release a version?")
+    assert kinds(packed, BOOK) == ["playbooks"] and not packed.playbooks[0].approved
+    with vault.memory() as memory:
+        assert {book.path: book.approved for book in memory.playbooks()}[BOOK] is False
+        assert BOOK in memory.status()["rules"]["lines"]
+    note.write_bytes(before)
+    assert kinds(vault.context("how do I release a version?"), BOOK) == ["procedural"]
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"---\r\npinned: true\r\n---\r\n", b"\n\n"])
+def test_what_a_person_changes_of_an_approved_one_stays_approved(vault, start):
+    note = vault.root / BOOK
+    note.write_bytes(start + b"# How I release\r\n\r\n1. run the tests\r\n\r\n---\r\n\r\n2. tag the version")
+    vault.approve(BOOK)
+
+    def approved() -> bool:
+        with vault.memory() as memory:
+            return {book.path: book.approved for book in memory.playbooks()}[BOOK]
+
+    assert approved()
+    with vault.person() as memory:
+        memory.edit("run the tests", "run all the tests")
+        assert approved()
+        memory.pin("how i release", pinned=True)
+        assert approved()
+        memory.pin("how i release", pinned=False)
+        memory.forget("tag the version")
+        assert approved() and b"tag the" not in note.read_bytes()
+        memory.undo()
+        assert approved()
+        memory.undo(memory.history()[-1].txn)  # the approval
+    assert not approved()
+
+
+def test_an_approval_outlives_the_journals_days(vault):
+    with vault.person() as memory:
+        memory.learn("how I tune a violin", "loosen the pegs\nturn the fine tuners")
+        memory.edit("loosen the pegs", "loosen all pegs")
+    for month in range(1, 9):
+        with vault.memory(now=f"2027-{month:02}-21T10:15:00") as memory:
+            memory.log("another month")
+    with vault.memory(now="2027-08-22T10:15:00") as memory:
+        assert {"how I tune a violin": True}.items() <= {
+            book.title: book.approved for book in memory.playbooks()
+        }.items()
+
+
 def test_one_that_is_learned_at_a_terminal_is_approved(vault):
     with vault.person() as memory:
         memory.learn("how I tune a violin", "loosen the pegs\nturn the fine tuners")

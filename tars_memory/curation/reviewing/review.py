@@ -33,7 +33,7 @@ from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import LEFT_OUT, SessionFact
-from tars_memory.vault.writing.history import typed_lines, written_days
+from tars_memory.vault.writing.history import stands_approved, typed_lines, written_days
 from tars_memory.vault.writing.system import VaultLock
 
 if TYPE_CHECKING:
@@ -388,7 +388,7 @@ def _playbooks(ctx: Caller, paths: Sequence[str]) -> Iterator[UnapprovedRule]:
         first = note.document.body_line
         rows = [note.data[line.start : line.end] for line in note.document.lines[first - 1 :]]
         raw = [row for row in rows if row.strip()]
-        if not packing.loaded.stands_approved(note.document, typed_lines(ctx.store.journal, note.path)):
+        if not stands_approved(ctx.store.journal, note.path, note.data):
             text = "\n".join(row.decode("utf-8", "replace") for row in raw)
             yield UnapprovedRule(note.path, first, "", playbooks.read(note).title, text, tuple(raw))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import UsageError, counted
+from tars_memory.errors import TarsError, UsageError, counted
 from tars_memory.recall import facts as about
 from tars_memory.recall import query
 from tars_memory.recall.packing import fence
@@ -27,10 +27,10 @@ from tars_memory.recall.packing.loaded import (
     Beside,
     Loaded,
     Reading,
+    Stands,
     by_approval,
     dismissed,
     key,
-    stands_approved,
 )
 from tars_memory.recall.packing.packing import (
     LOADED,
@@ -90,11 +90,13 @@ class Books(NamedTuple):
         shelf: all that there are.
         days: without a use, after which one is told no more; 0 for never.
         fitting: the paths of those that answer a question, best first; asked once at most, after the lines that do.
+        stands: which of them a person approved, as they are.
     """
 
     shelf: Sequence[Playbook] = ()
     days: int = 0
     fitting: Callable[[Query], list[str]] = lambda _: []
+    stands: Stands = lambda _path, _data: False
 
 
 class ContextRequest(NamedTuple):
@@ -190,7 +192,7 @@ def context(
         filling.rank([answer for answer in found if answer.path not in faded])
         if found and shown:
             fitting = [shown[path] for path in books.fitting(asked) if path in shown]
-            filling.load_playbooks(fitting, {answer.path for answer in found}, typed)
+            filling.load_playbooks(fitting, {answer.path for answer in found}, books.stands)
     filling.fill()
     return filling.done()
 
@@ -388,23 +390,30 @@ class _Filling(Reading):
             if 0 < answer.number <= len(self.notes.get(answer.path, ())):
                 self.leave_out(answer.path, answer.number, answer.number, FADED)
 
-    def load_playbooks(
-        self, books: Sequence[Playbook], best: Collection[str], typed: Callable[[str], frozenset[bytes]]
-    ) -> None:
+    def load_playbooks(self, books: Sequence[Playbook], best: Collection[str], stands: Stands) -> None:
         """Read the playbooks that fit the question: the first one to be given whole, the others by name.
 
         Args:
             books: best first.
             best: paths of the notes that answer best of all; only a playbook among them is given whole.
-            typed: as for :func:`context`.
+            stands: as in :class:`Books`.
         """
         for book in books[:MOST_PLAYBOOKS]:
             for note in self.read([book.path]):
                 kind = "playbooks"
-                if stands_approved(note.document, self.typed_in(typed, note.path)):
+                if self._stands(note, stands):
                     kind = "procedural"
                 whole = _whole(note) if not self.books and book.path in best else None
                 self.books.append((book._replace(approved=kind == "procedural"), whole, kind))
+
+    def _stands(self, note: Loaded, stands: Stands) -> bool:
+        """Whether a person approved a playbook, which is as it was when it was read here."""
+        try:
+            data = self.vault.read(note.path)
+            return veiled(data) == note.document.data and stands(note.path, data)
+        except TarsError as error:
+            self.notices.append(error.message)
+            return False
 
     def _load(self, kind: str, note: Loaded, units: Iterable[Portion]) -> None:
         part = _Part(kind, note, units)

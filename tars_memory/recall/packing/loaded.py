@@ -5,6 +5,7 @@ trusted; what is left out of them, and that is said.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
@@ -22,7 +23,7 @@ from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from tars_memory.vault.layout import Layout
@@ -211,26 +212,26 @@ def by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Portion], l
     return approved, others
 
 
-def stands_approved(document: Document, known: frozenset[bytes]) -> bool:
-    """Whether a person typed or approved every line of a note, its properties aside: then it may be followed whole."""
-    lines = [document.data[line.start : line.end] for line in document.lines[document.body_line - 1 :]]
-    return known.issuperset(line for line in lines if line.strip())
+Stands = Callable[[str, bytes], bool]
+"""Whether a person approved a note, by its path, as these bytes have it: all of it, in this order
+(:func:`tars_memory.vault.writing.history.stands_approved`)."""
 
 
-def is_approved(vault: Vault, typed: Callable[[str], frozenset[bytes]], path: str) -> bool:
-    """Whether a note stands approved (:func:`stands_approved`); ``typed`` as for :func:`unapproved`."""
+def is_approved(vault: Vault, stands: Stands, path: str) -> bool:
+    """Whether a note that is followed whole, a playbook, was approved as it is; one that can't be read was not."""
     try:
-        return stands_approved(Document(vault.read(path)), typed(path))
+        return stands(path, vault.read(path))
     except TarsError:
         return False
 
 
-def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]]) -> dict[str, list[int]]:
+def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]], stands: Stands) -> dict[str, list[int]]:
     """The rules of the vault and its projects that nobody typed or approved here: by note, their lines.
 
     Args:
         vault: to read from; a note that can't be read has none.
         typed: by a note's path the lines that a person typed (:func:`tars_memory.vault.writing.history.typed_lines`).
+        stands: for playbooks.
     """
     found: dict[str, list[int]] = {}
     for path in sorted(path for path in vault.paths() if vault.layout.tier_of(path) is Tier.PROCEDURAL):
@@ -242,7 +243,7 @@ def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]]) -> dict[s
         if lines:
             found[path] = lines
     scopes = dict.fromkeys(("", *map(vault.layout.scope_of, vault.paths())))
-    books = (path for path in playbooks.paths(vault, scopes) if not is_approved(vault, typed, path))
+    books = (path for path in playbooks.paths(vault, scopes) if not is_approved(vault, stands, path))
     return found | {path: [1] for path in books}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, counted
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
 from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
-from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown.document import BOM, Document, apply
 from tars_memory.vault.markdown.spans import (
     Span,
     bare,
@@ -311,6 +311,53 @@ def typed_lines(journal: Journal, path: str) -> frozenset[bytes]:
             for line in map(bare, added):
                 held.setdefault(line, []).append(entry.actor == "person")
     return frozenset(line for line, by in held.items() if any(by) and line.strip())
+
+
+def stands_approved(journal: Journal, path: str, data: bytes) -> bool:
+    """Whether a person typed or approved all of a note, its properties aside: these lines in this order, none less.
+
+    What persons changed since it was made or approved is taken back in thought; then it must say what it said then. So
+    a step that another program took out, or put elsewhere, is noticed as well as one that it added.
+
+    Args:
+        journal: of the vault.
+        path: of the note.
+        data: what it holds now.
+
+    Raises:
+        UnwritableError: the journal can't be read.
+    """
+    for entry in entries(journal, path=path):
+        if entry.undone or entry.undoes:
+            continue
+        if entry.actor != "person" or entry.op == "remove" or entry.purged:
+            return False
+        spans = unpack(entry.record)
+        if entry.op == "create":
+            return _body(_created(entry.record)) == _body(data)
+        if all(span.before == span.after for span in spans):
+            return _worded(b"".join(span.after for span in spans)) == _body(data)
+        try:
+            data = apply(data, reversed_by_text(data, spans))
+        except ConflictError:
+            if entry.command != PROPERTIES:
+                return False
+    return False
+
+
+PROPERTIES = "playbooks"
+"""The command that changes nothing but properties of a note."""
+
+
+def _worded(data: bytes) -> list[bytes]:
+    """The lines that are not blank, without their endings."""
+    return [bare(line) for line in lines_of(data.removeprefix(BOM)) if line.strip()]
+
+
+def _body(data: bytes) -> list[bytes]:
+    """Those of a note below its properties."""
+    document = Document(data)
+    return _worded(b"".join(data[line.start : line.next] for line in document.lines[document.body_line - 1 :]))
 
 
 # -- the loss check: lines that we wrote, did not take back, and that something else overwrote or removed

@@ -490,8 +490,9 @@ def _number(txn: str) -> int:
 # -- what goes with time, and what stays for ever
 
 
-FOREVER = "review"
-"""The command whose writes are kept: they are decisions of the person."""
+FOREVER = ("review", "learn")
+"""The commands whose writes are kept: they are decisions of the person. So is what is written later in a playbook that
+one of them wrote: it says how the steps came to stand as they do."""
 
 _RULES = re.compile(r"(?:[^/]+/[^/]+/)?Procedural\.md")
 
@@ -531,7 +532,7 @@ def _forever(lines: list[bytes], kept: set[str]) -> Iterator[Record]:
 
     Args:
         lines: of one file, in order.
-        kept: the transactions of such writes so far; added to.
+        kept: the transactions of such writes so far, and the playbooks among their notes; added to.
     """
     ends: set[tuple[str, int]] = set()
     for line in lines:
@@ -541,12 +542,22 @@ def _forever(lines: list[bytes], kept: set[str]) -> Iterator[Record]:
         name = (str(record["txn"]), int(record.get("n", -1)))
         if record["t"] == "begin":
             rule = _RULES.fullmatch(str(record["file"])) is not None
-            if rule or record["command"] == FOREVER or record.get("undoes") in kept:
+            file = str(record["file"])
+            if rule or record["command"] in FOREVER or file in kept or record.get("undoes") in kept:
                 kept.add(name[0])
+                kept.update([file] if _is_whole(record) else [])
                 ends.add(name)
                 yield record
         elif name in ends or (record["t"] == "mark" and (record.get("undoes") in kept or name[0] in kept)):
             yield record
+
+
+def _is_whole(record: Record) -> bool:
+    """Whether a decision is about a note as a whole: a playbook that was made, or approved as it stands."""
+    spans = unpack(record)
+    if record["op"] == "create":
+        return any(span.after.startswith(b"---\ncreated: ") for span in spans)  # as a playbook begins that we make
+    return bool(spans) and all(span.before == span.after for span in spans)
 
 
 def as_line(record: Record) -> bytes:

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
 from tars_memory.vault.folder import Folder, NotPlainError, OpenNote, digest, read_note, steps
-from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.spans import (
     Span,
     appended,
     arrived,
     bare,
     first_changed_line,
-    lines_of,
     reversed_by_text,
     reversed_exactly,
     spans_of,
@@ -322,17 +321,16 @@ class Transaction:
 
         Args:
             path: relative to the vault.
-            lines: without their endings; each counts wherever it stands.
+            lines: without their endings; each counts wherever it stands below the properties.
 
         Raises:
             ConflictError: one of them does not stand there (any more).
             UnwritableError: the note can't be read, or the journal can't be written.
         """
         data = self.read(path) or b""
-        found, at = [], 0
-        for line in lines_of(data):
-            found += [Splice(at, at + len(line), line)] if bare(line) in lines else []
-            at += len(line)
+        document = Document(data)
+        below = ((line.start, line.next) for line in document.lines[document.body_line - 1 :])
+        found = [Splice(start, end, data[start:end]) for start, end in below if bare(data[start:end]) in lines]
         if not set(lines) <= {bare(splice.data) for splice in found}:
             raise ConflictError(f"{path} changed: a line does not stand there any more", "look again")
         spans = spans_of(data, found)
