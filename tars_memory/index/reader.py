@@ -382,6 +382,15 @@ class IndexReader:
         rows = self._connection.execute(sql, (json.dumps(list(ids)),))
         return {int(chunk): (int(note), int(position)) for chunk, note, position in rows}
 
+    def subjects(self, chunks: Iterable[int]) -> dict[int, str]:
+        """Of these chunks those that hold facts, each with the first of its subjects."""
+        rows = self._connection.execute(
+            "SELECT c.id, f.subject FROM json_each(?) j JOIN chunks c ON c.id = j.value JOIN facts f ON f.note = c.note"
+            " WHERE f.line BETWEEN c.start_line AND c.end_line ORDER BY f.line DESC",
+            (json.dumps(list(chunks)),),
+        )
+        return {int(chunk): subject for chunk, subject in rows}
+
     def notes(self, ids: Iterable[int]) -> dict[int, NoteRow]:
         """These notes by number."""
         found: dict[int, NoteRow] = {}

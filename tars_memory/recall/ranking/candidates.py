@@ -88,15 +88,16 @@ class Candidate:
         meaning: cosine with the query, on the scale of its model; None without a vector.
         name_meaning: cosine of the query with its note's name alone, on that scale; 0 where the model doesn't tell.
         date: how well its day fits the dates that the query names, 0 to 1.
-        name: how much of the query names its note, 0 to 1.
+        name: how much of the query names it, 0 to 1, leaving out what no note holds.
+        asked: the same of the whole query.
         is_named: the query is a name of its note.
-        is_called: a name of its note stands within the query.
+        is_called: a name of its note, or the subject of its facts, stands within the query.
         counts: how often each term occurs in it, its headings and its note's names included.
         decided: by index, what became of the candidates that its lines repeat (:mod:`tars_memory.recall.decided`).
     """
 
     __slots__ = (
-        "counts", "date", "decided", "is_called", "is_named", "lines", "meaning", "name", "name_meaning",
+        "asked", "counts", "date", "decided", "is_called", "is_named", "lines", "meaning", "name", "name_meaning",
         "note_words", "row", "texts", "words",
     )  # fmt: skip
 
@@ -110,6 +111,7 @@ class Candidate:
         self.name_meaning = 0.0
         self.date = 0.0
         self.name = 0.0
+        self.asked = 0.0
         self.is_called = False
         self.is_named = False
         self.counts: dict[str, int] = {}
@@ -230,7 +232,8 @@ def gather(
     _weigh(chunks, terms, idfs)
     by_name = shares(reader, (chunk.row for chunk in chunks if chunk.row.note_id not in hidden), terms, idfs, total)
     for chunk in chunks:
-        chunk.name = by_name.get(chunk.row.note_id, 0.0)
+        chunk.name, chunk.asked, subject = by_name.get(chunk.row.id, (0.0, 0.0, ""))
+        chunk.is_called |= bool(subject) and key(subject) in keys_within(query.meaning)
     known = by_words or any(reader.frequencies(terms.stems).values())
     strange = vector.strange if vector is not None else 0.0
     pool = Pool(chunks, idfs, total, len(rows), scale)
@@ -679,45 +682,57 @@ def stems_of(name: str) -> frozenset[str]:
 
 def shares(
     reader: IndexReader, rows: Iterable[ChunkRow], terms: Terms, idfs: Mapping[str, float], total: int
-) -> dict[int, float]:
-    """How much of the query names each note: the share of its idf that a name covers, times the share of the name's idf
-    that is covered. Of several names the best counts.
+) -> dict[int, tuple[float, float, str]]:
+    """How much of the query names each chunk, by its note or as the subject of its facts: the share of its idf that a
+    name covers, times the share of the name's idf that is covered. Of several names the best counts.
 
     Args:
         reader: the index.
-        rows: of the notes in question.
+        rows: of the chunks in question.
         terms: of the query.
         idfs: of these.
         total: chunks in the index.
+
+    Returns:
+        By chunk the share of what some note holds of the query (the rest tells none from another), the share of the
+        whole query, and the subject of its facts or ''.
     """
     pairs = (literal for literal in terms.literals if len(literal) < 3 or not is_run(literal))
     asked = {term: idfs[term] for term in (*terms.stems, *pairs) if len(term) > 1 and term in idfs}
-    known = sum(asked.values())
-    if not known:
+    if not asked:
         return {}
     heads = {head[:3] for head in heads_of(tuple(asked))}
-    notes = {row.note_id: row for row in rows}
-    named: dict[str, list[int]] = {}
+    chunks: dict[int, list[int]] = {}
+    names: dict[int, list[str]] = {}
+    for row in rows:
+        chunks.setdefault(row.note_id, []).append(row.id)
+        if row.note_id not in names:
+            names[row.note_id] = names_of(row.path, row.title, row.aliases)
+    subjects = reader.subjects(chunk for those in chunks.values() for chunk in those)
+    calling = [(name, chunks[note]) for note, those in names.items() for name in those]
+    calling += [(subject, [chunk]) for chunk, subject in subjects.items()]
+    named: dict[str, set[int]] = {}
     parts_of: dict[str, frozenset[str]] = {}
-    for note, row in notes.items():
-        for name in names_of(row.path, row.title, row.aliases):
-            if name.isascii() and not any(map(name.lower().__contains__, heads)):
-                continue
-            parts = stems_of(name)
-            if not parts.isdisjoint(asked) and (one := key(name)):
-                parts_of.setdefault(one, parts)
-                if note not in (others := named.setdefault(one, [])):
-                    others.append(note)
+    for name, those in calling:
+        if name.isascii() and not any(map(name.lower().__contains__, heads)):
+            continue
+        parts = stems_of(name)
+        if not parts.isdisjoint(asked) and (one := key(name)):
+            parts_of.setdefault(one, parts)
+            named.setdefault(one, set()).update(those)
     shared = reader.shared_names(named, NAMESAKES)
     rest = {part for one in named if one not in shared for part in parts_of[one]} - asked.keys()
     held = reader.frequencies(rest)
-    found: dict[int, float] = {}
-    for one, those in named.items():
+    unheld, covering = idf(max(total, 1), 0), frozenset().union(*(parts_of[one] for one in named))
+    known = sum(value for term, value in asked.items() if value < unheld or term in covering)
+    found: dict[int, tuple[float, float, str]] = {}
+    for one, called_so in named.items():
         if one in shared:
             continue
         covered = sum(asked[part] for part in parts_of[one] if part in asked)
         whole = covered + sum(idf(max(total, 1), min(held[part], total)) for part in parts_of[one] if part in held)
-        share = min(1.0, covered / known) * (covered / whole if whole else 0.0)
-        for note in those:
-            found[note] = max(found.get(note, 0.0), share)
+        of_name = covered / whole if whole else 0.0
+        share = min(1.0, covered / known) * of_name, covered / sum(asked.values()) * of_name
+        for chunk in called_so:
+            found[chunk] = max(found.get(chunk, (0.0, 0.0, "")), (*share, subjects.get(chunk, "")))
     return found

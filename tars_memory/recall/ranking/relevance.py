@@ -210,8 +210,10 @@ def nearness(chunk: Candidate, share: float = 0.0) -> float:
 
 
 def _is_asked(chunk: Candidate) -> bool:
-    """Whether the query asks about the note by its name: then it answers, however far a model finds it."""
-    return chunk.is_called and chunk.name >= NAME_ASKED and not all(map(says_nothing, chunk.counts))
+    """Whether the query asks about the note, or the subject of facts, by its name: then it answers, however far a model
+    finds it.
+    """
+    return chunk.is_called and chunk.asked >= NAME_ASKED and not all(map(says_nothing, chunk.counts))
 
 
 def shows(chunk: Candidate, pool: Pool) -> bool:
