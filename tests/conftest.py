@@ -18,12 +18,12 @@ from collections.abc import Iterator
 import prepared
 import pytest
 from hypothesis import HealthCheck, settings
-from postgres_server import engine, postgres, proved_engine
+from postgres_server import engine, postgres, proved_engine, roles
 from random_documents import examples
 
 from tars_memory.index.embedding import prepare
 
-__all__ = ["engine", "postgres", "proved_engine"]
+__all__ = ["engine", "postgres", "proved_engine", "roles"]
 
 # Started in the background by a shell, the tests and all that they start would never hear Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -159,6 +159,22 @@ def postgres() -> Iterator[str]:
         yield where
 
 
+@pytest.fixture(scope="session")
+def roles(postgres: str) -> tuple[str, str]:
+    """A database as the documentation sets it up: the addresses of the one who publishes, and of those who read."""
+    import psycopg
+
+    page = (Path(__file__).parents[1] / "docs/team-index.md").read_text("utf-8")
+    server_wide, in_database = (each.partition("```")[0] for each in page.split("```sql\n")[1:3])
+    database = postgres.replace("/postgres?", "/memory?")
+    for where, script in ((postgres, server_wide), (database, in_database)):
+        with psycopg.connect(where, autocommit=True) as connection:
+            for line in script.split(";"):
+                if line.strip():
+                    connection.execute(line)
+    return database.replace("postgres@", "memory_writer@"), database.replace("postgres@", "memory_reader@")
+
+
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """What is asked of an index is asked of its file, and then of the same rows published to PostgreSQL."""
     if request.param == "sqlite":

@@ -434,23 +434,6 @@ def test_twenty_readers_see_each_publishing_whole_or_not_at_all(team, postgres: 
 # --- rights
 
 
-@pytest.fixture
-def roles(postgres: str) -> tuple[str, str]:
-    """A database as the documentation sets it up: the addresses of the one who publishes, and of those who read."""
-    page = (Path(__file__).parents[2] / "docs/team-index.md").read_text("utf-8")
-    script = page.partition("```sql\n")[2].partition("```")[0]
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        for line in script.split(";"):
-            if line.strip() and "CREATE EXTENSION" not in line and "\\c" not in line:
-                connection.execute(line)
-    database = postgres.replace("/postgres?", "/memory?")
-    with psycopg.connect(database, autocommit=True) as connection:
-        for line in page.partition("```sql\n")[2].partition("```sql\n")[2].partition("```")[0].split(";"):
-            if line.strip():
-                connection.execute(line)
-    return database.replace("postgres@", "memory_writer@"), database.replace("postgres@", "memory_reader@")
-
-
 def test_who_reads_can_write_nothing(roles: tuple[str, str], team) -> None:
     writer, reader = roles
     index, one = team({"a.md": "tea\n"}, where=writer)
