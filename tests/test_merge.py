@@ -128,25 +128,28 @@ def test_a_clone_that_was_not_told_is_pointed_out(git: Path) -> None:
     assert "tars-memory init --git" in str(found)
 
 
-def test_what_cannot_be_merged_by_entry_is_gits_own_result(tmp_path: Path) -> None:
+def test_what_cannot_be_merged_by_entry_is_merged_by_lines_without_conflict_marks(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("base", "ours", "theirs")]
 
     def driven(*texts: str) -> tuple[int, str, str]:
         for file, text in zip(files, texts, strict=True):
             file.write_text(text)
         git = subprocess.run(
-            ["git", "merge-file", "-p", *map(str, (files[1], files[0], files[2]))], capture_output=True
+            ["git", "merge-file", "-p", "--union", *map(str, (files[1], files[0], files[2]))], capture_output=True
         )
         done = drive(*map(str, files))
         assert done.by_lines
-        assert done.code == git.returncode
         assert sorted(tmp_path.iterdir()) == sorted(files)
         return done.code, files[1].read_text(), git.stdout.decode()
 
-    code, ours, its = driven("- a\n", "- b\n```\n", "- c\n")
-    assert (code, ours) == (1, its)
-    code, ours, its = driven("- a\n- x\n- y\n- z\n", "- b\n- x\n- y\n- z\n", "- a\n- x\n- y\n- z\n%% open\n")
+    code, ours, its = driven("- a\n", "- b\n```\n", "- c\n```\n- d\n")
     assert (code, ours) == (0, its)
+    assert "- b\n" in ours
+    assert "- c\n" in ours
+    marked = "<<<<<<< ours\n- b\n=======\n- c\n>>>>>>> theirs\n"
+    code, ours, its = driven("- a\n", marked, "- a\n- d\n")
+    assert (code, ours) == (0, its)
+    assert "- d\n" in ours
     assert drive(str(files[0]), str(files[1]), str(tmp_path / "none")).code == FAILED
     for file, data in zip(files, (b"- \0a\n", b"- \0b\n", b"- \0c\n"), strict=True):
         file.write_bytes(data)

@@ -1,7 +1,8 @@
 """git's merge driver for notes, and how a clone is told of it.
 
 The driver is given three files by git and writes one of them, in one step. It opens no vault, no index, no journal and
-no network. What can't be told apart into entries, a version that holds conflict marks, a bug of ours: git's own result.
+no network. What can't be told apart into entries, a version that holds conflict marks, a bug of ours: git merges it by
+lines, and where both sides changed the same ones both stay, for a memory with conflict marks in it is told to agents.
 """
 
 from __future__ import annotations
@@ -40,8 +41,6 @@ ABOUT = "# tars-memory merges these by entry; each clone is told of it once: tar
 MISSING = "c=$?; if [ $c = 126 ] || [ $c = 127 ]; then git merge-file %A %O %B; else exit $c; fi"
 """What a shell does after the driver: where the program is gone, git merges. Else our side would stand there alone,
 with no mark in it."""
-MOST_CONFLICTS = 125
-
 FAILED = 255
 """Above 128 git takes the merge for failed, and changes nothing."""
 
@@ -53,9 +52,9 @@ class Driven(NamedTuple):
     """What became of a merge.
 
     Attributes:
-        code: the driver's exit code: 0 for done, up to 125 git's count of conflicts, above 128 nothing was done.
+        code: the driver's exit code: 0 for done, 1 for a conflict that git has to show, above 128 nothing was done.
         disputed: about how many bullets the sides disagree; they stand in the note, and review asks.
-        by_lines: git merged it.
+        by_lines: git merged it by lines; where both sides changed the same ones both stay.
     """
 
     code: int
@@ -73,12 +72,12 @@ def drive(base: str, ours: str, theirs: str) -> Driven:
         merged = None
     try:
         if merged is None:
-            done = _git("merge-file", "-p", ours, base, theirs)
-            if done.returncode > 127:  # of what is not text, ours stays as a conflict: FAILED ends all of git's merge
+            done = _git("merge-file", "-p", "--union", ours, base, theirs)
+            if done.returncode:  # of what is not text, ours stays as a conflict: FAILED ends all of git's merge
                 binary = any(b"\0" in version for version in versions)
                 return Driven(1 if binary else FAILED, by_lines=True)
             _put(ours, done.stdout)
-            return Driven(min(done.returncode, MOST_CONFLICTS), by_lines=True)
+            return Driven(0, by_lines=True)
         _put(ours, merged.data)
     except OSError:
         return Driven(FAILED)

@@ -170,8 +170,25 @@ def test_every_byte_that_nobody_touched_stays() -> None:
 
 def test_what_cannot_be_told_apart_is_left_to_git() -> None:
     marks = b"<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\n"
-    for damaged in (marks, b"- a\n```\nopen\n", b"- nul\0\n", b"- a\n%% open\n"):
-        assert merge(b"- a\n", damaged, b"- a\n- c\n", text_merge) is None
+    for damaged in (marks, b"- nul\0\n", b"- a\n%% open\n", b"- a\n- b\n```\nopen\n- c\n"):
+        assert merge(b"- a\n", damaged, b"- a\n- c\n```\nopen too\n", text_merge) is None
+    assert merged("- a\n", "- a\n```\nopen\n", "- a\n- c\n") == "- a\n- c\n\n```\nopen\n"
+
+
+def test_a_line_that_each_side_has_below_another_one_is_one_line() -> None:
+    base = "- Anna\n  - likes tea\n- Bob\n- Cem\n"
+    one, two = "- Anna\n- Bob\n  - likes tea\n- Cem\n", "- Anna\n- Bob\n- Cem\n  * likes tea\n"
+    assert merged(base, one, two).count("likes tea") == 1
+    # What each side wrote below another line are two lines.
+    assert merged("- Bob\n- Cem\n", one, two).count("likes tea") == 2
+
+
+def test_a_new_line_under_a_heading_and_above_it_is_one_line() -> None:
+    base = "# Memory\n\n- old\n"
+    one, two = base + "- likes tea\n", base + "\n## Notes\n- likes tea\n- more\n"
+    assert merged(base, one, two) == two
+    under = [base + f"\n## {name}\n- likes tea\n" for name in ("Anna", "Bob")]
+    assert merged(base, *under).count("likes tea") == 2
 
 
 def test_a_question_stands_below_its_line_however_that_is_written() -> None:

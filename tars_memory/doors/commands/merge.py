@@ -19,8 +19,9 @@ def merge(
     """Merge three versions of a note by entry: git calls this, after tm init --git.
 
     What both sides added stays, once; what one side changed or removed is done. Where they disagree about a bullet both
-    versions stay in the note, and tm review asks. It reads and writes these files alone. A version with conflict marks
-    or an open fence is left to git merge-file.
+    versions stay in the note, and tm review asks. It reads and writes these files alone. A version in which bullets
+    can't be told (conflict marks, a fence that is never closed) is merged by lines: where both sides changed the same
+    ones, both stay.
     """
     call = call_of(ctx)
     done = drive(base, ours, theirs)
@@ -30,6 +31,8 @@ def merge(
         call.out.say(
             f"{path or ours}: {counted(done.disputed, 'line')} changed on both sides, both kept: tm review asks"
         )
+    elif done.by_lines and not done.code:
+        call.out.say(f"{path or ours}: merged by lines; where both sides changed the same ones, both stay: look at it")
     return done.code
 
 
@@ -38,11 +41,11 @@ MERGE = command(
     examples="""
 tm merge %O %A %B %P   # what tm init --git tells git to call
 """,
-    exits="1 to 125 git merged it by lines and left so many conflicts in it, 255 nothing was changed",
+    exits="1 it is no text, and git shows a conflict, 255 nothing was changed",
     answers="""
 path: the note
 code: the exit code
 disputed: about how many bullets the sides disagree
-by_lines: git merged it
+by_lines: git merged it by lines
 """,
 )

@@ -117,7 +117,6 @@ class Version:
 
     def __init__(self, data: bytes) -> None:
         document = Document(data)
-        self.is_open = document.open_line is not None
         self.bom = BOM if data.startswith(BOM) else b""
         self.newline = newline_of(data)
         self.nodes: list[Node] = []
@@ -272,24 +271,24 @@ def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> MergedN
     if any(len(data) > LARGEST or _SIGNS.search(data) or b"\0" in data for data in (base, one, two)):
         return None
     old, first, second = Version(base), Version(one), Version(two)
-    if old.is_open or first.is_open or second.is_open:
-        return None
     items = _items(old, first, second)
     _place(items)
     for item in items:
         _settle(item, text_merge)
     top = _arranged(items, first, second)
     data = _written(top, old, first, second)
-    wanted = sorted(_normal(raw).strip() for item in _walk(top) if item.any.kind == BULLET for raw in item.versions)
-    found = sorted(
-        node.norm.strip()
-        for node in Version(data).of(BULLET)
-        if not node.parts.text.startswith((ALSO_CHANGED, ALSO_REMOVED))
-    )
-    wanted = [raw for raw in wanted if not _parts(raw).text.startswith((ALSO_CHANGED, ALSO_REMOVED))]
-    if wanted != found:
-        return None
+    wanted = Counter(_normal(raw).strip() for item in _walk(top) if item.any.kind == BULLET for raw in item.versions)
+    found = Counter(node.norm.strip() for node in Version(data).of(BULLET))
+    new = (raw for raw in found - wanted if not _parts(raw).text.startswith((ALSO_CHANGED, ALSO_REMOVED)))
+    if wanted - found or any(_often(data, raw) > max(_often(one, raw), _often(two, raw)) for raw in new):
+        return None  # an open fence of the one has swallowed a bullet of the other, or two of them are one closed one
     return MergedNote(data, sum(1 for item in _walk(top) if item.disputed))
+
+
+def _often(data: bytes, raw: bytes) -> int:
+    """How often a note has a line."""
+    line = raw.partition(b"\n")[0]
+    return sum(each.strip() == line for each in _normal(data).split(b"\n"))
 
 
 # -- which is which
@@ -299,6 +298,7 @@ def _items(old: Version, first: Version, second: Version) -> list[MergePiece]:
     """One item for each piece that is in any of the versions."""
     one, two = (_Pairs(old.nodes, side.nodes, base=True).found for side in (first, second))
     _same_copies(old, one, two)
+    _moved_by_both(old, first, second, one, two)
     items = [MergePiece(node, one.get(node), two.get(node)) for node in old.nodes]
     taken = {node for item in items for node in (item.one, item.two) if node}
     new_one = [node for node in first.nodes if node not in taken]
@@ -331,6 +331,23 @@ def _same_copies(old: Version, one: dict[Node, Node], two: dict[Node, Node]) -> 
                 two[there] = mine
 
 
+def _moved_by_both(old: Version, first: Version, second: Version, one: dict[Node, Node], two: dict[Node, Node]) -> None:
+    """A line that each version has once is one line, also where each side has it below another one."""
+    every: list[dict[object, list[Node]]] = []
+    for version in (old, first, second):
+        groups: dict[object, list[Node]] = defaultdict(list)
+        for node in version.of(BULLET):
+            groups[node.parts.time, node.parts.text].append(node)
+        every.append(groups)
+    taken = {*one.values(), *two.values()}
+    for words, nodes in every[0].items():
+        here, there = every[1].get(words, ()), every[2].get(words, ())
+        if not len(nodes) == len(here) == len(there) == 1:
+            continue
+        if nodes[0] not in one and nodes[0] not in two and not taken & {here[0], there[0]}:
+            one[nodes[0]], two[nodes[0]] = here[0], there[0]
+
+
 class _Pairs:
     """Which node of one version is which of another.
 
@@ -358,6 +375,8 @@ class _Pairs:
             self._by(BULLET, lambda node: None if _nested(node) else node.norm, unique=True)
             self._by(BULLET, lambda node: None if _nested(node) else (node.parts.time, node.parts.text), unique=True)
             self._renamed()
+        else:
+            self._by(BULLET, lambda node: None if _nested(node) else (node.parts.time, node.parts.text), among=_within)
         self._below()
         if base:
             self._by(BULLET, lambda node: node.norm.strip(), unique=True)
@@ -381,8 +400,18 @@ class _Pairs:
         same_id = one.parts.block_id is not None and one.parts.block_id == two.parts.block_id
         return same_id or self.found.get(one.up) is two.up or one.place == two.place
 
-    def _by(self, kind: str, key: Callable[[Node], object], *, unique: bool = False) -> None:
-        """Pair what has the same key, in order; with ``unique`` only what no other node has."""
+    def _by(
+        self,
+        kind: str,
+        key: Callable[[Node], object],
+        *,
+        unique: bool = False,
+        among: Callable[[Node, Node], bool] | None = None,
+    ) -> None:
+        """Pair what has the same key, in order; with ``unique`` only what no other node has.
+
+        With ``among`` that, too, and only if it says that the two may be the same.
+        """
         here: dict[object, list[Node]] = defaultdict(list)
         there: dict[object, list[Node]] = defaultdict(list)
         for nodes, groups, taken in ((self._old, here, self.found), (self._new, there, self.back)):
@@ -391,7 +420,7 @@ class _Pairs:
                     groups[name].append(node)
         for name, group in here.items():
             others = there.get(name, [])
-            if not unique or len(group) == len(others) == 1:
+            if not (unique or among) or (len(group) == len(others) == 1 and (not among or among(group[0], others[0]))):
                 self._in_order(group, others)
 
     def _below(self) -> None:
@@ -477,6 +506,12 @@ def _section(node: Node) -> tuple[object, ...]:
     return node.key
 
 
+def _within(one: Node, two: Node) -> bool:
+    """Whether the one stands under a heading, and the other in front of all that this one is a part of."""
+    here, there = sorted((_section(one)[1:-1], _section(two)[1:-1]), key=len)
+    return here == there[: len(here)]
+
+
 def _gap(node: Node, known: Mapping[Node, Node]) -> object:
     """The nearest known neighbour above a node, and what it stands under, as nodes of the old version."""
     up = known.get(node.up) if node.up else None
@@ -518,7 +553,7 @@ def _place(items: Sequence[MergePiece]) -> None:
         homes = [_home(node) for node in (item.one, item.two) if node]
         if len(homes) == 2:
             homes = list(_three(_home(item.base), *homes)) if item.base else homes
-            homes.sort(key=lambda home: home.any.norm if home else b"")
+            homes.sort(key=lambda home: (-len(home.any.key), home.any.norm) if home else (0, b""))
         item.home = homes[0] if homes else _home(item.base)
     for item in items:
         seen = {item}
@@ -556,7 +591,7 @@ def _both(item: MergePiece, base: Node | None, one: Node, two: Node, text_merge:
         return
     first, second = sorted((one, two), key=lambda node: (node.norm, node.raw))
     if one.kind == BULLET:
-        whole = _combined(base, first, second)
+        whole = _combined(base, *sorted((first, second), key=lambda node: _home(node) is not item.home))
         item.versions = [first.raw, second.raw] if whole is None else [whole]
         if whole is None:
             name = first.parts.block_id
