@@ -372,7 +372,7 @@ class Memory:
         """
         named = Path(path)
         if self.workspace.root in (real := named.resolve()).parents or real == self.workspace.root:
-            raise UsageError(f"{named} lies in the vault", "an export is not a note: name a file outside of it")
+            raise UsageError(f"{named} is in the vault", "an export is not a note: name a file outside of it")
         today, scope, wanted = self.workspace.now().date(), self.workspace.project, tuple(tables)
         return self.workspace.ask(
             lambda reader: index.tables.export(
@@ -741,7 +741,7 @@ class Memory:
 
         Raises:
             UsageError: no such period; or nobody who may sits at a terminal, and the configuration does not allow it.
-            ConflictError: a note changed meanwhile; nothing was written.
+            ConflictError: a note changed in the meantime; nothing was written.
             UnwritableError: a note can't be written; nothing was.
         """
         may = self.workspace.settings.permissions.unattended_compress

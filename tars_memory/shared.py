@@ -97,7 +97,7 @@ def opened(
             notices.append(f"the shared vault {path} is not there: not searched (unmounted?)")
             continue
         if root == own or root in own.parents or own in root.parents:
-            notices.append(f"{path} is not a shared vault: it and your own lie within each other")
+            notices.append(f"{path} is not a shared vault: one of it and your own vault is inside the other")
             continue
         if any(root == each.vault.root for each in found):  # named twice, or by a link
             continue

@@ -307,8 +307,8 @@ def test_what_would_go_is_told_and_nothing_is_touched(tmp_path: Path) -> None:
         receipt = memory.forget(SAID, everywhere=True)
         told = {each.path for each in receipt.touched} | {receipt.path}
         assert {"Memory.md", "2026-11-27.md"} < told and any(path.startswith("sessions/") for path in told)
-        assert [each for each in receipt.notices if "the same words stand in 2026-11-20.md:2" in each]
-        assert [each for each in receipt.notices if "words of it stand in 2026-11-20.md:3" in each]
+        assert [each for each in receipt.notices if "the same words are in 2026-11-20.md:2" in each]
+        assert [each for each in receipt.notices if "words of it are in 2026-11-20.md:3" in each]
         assert not [each for each in receipt.notices if "2026-11-20.md:4" in each]
         assert [each for each in receipt.notices if each.startswith("said in chat.jsonl")]
     assert {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")} == before

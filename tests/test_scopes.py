@@ -329,7 +329,7 @@ def test_what_fails_in_one_project_is_told_there_alone(tmp_path: Path, monkeypat
         night = nights.sleep(memory)
     assert night.failed and "canaryboat" not in json.dumps(night.as_dict())
     assert [step.error for step in night.steps if step.error] == [
-        "it failed there; tars-memory --project boat sleep tells why"
+        "it failed there; tars-memory --project boat sleep says why"
     ]
     assert (root / "projects/house/archive/2026-06-20.md").exists()
     with opened(root, "boat") as memory:

@@ -197,7 +197,7 @@ def test_a_vault_that_is_away_costs_a_notice_and_nothing_else(office: Office) ->
         assert [hit.text for hit in result.hits] == ["- the harbour key of ann hangs by the door"]
         away = [notice for notice in result.notices if "is not there" in notice]
         assert len(away) == 3
-        assert sum("lie within each other" in notice for notice in result.notices) == 2
+        assert sum("is inside the other" in notice for notice in result.notices) == 2
     office.person("ann")
     with office.memory("ann") as memory:
         assert texts(memory, "office opens seven")

@@ -45,7 +45,7 @@ def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare:
         UsageError: no text.
         NotFoundError: no such entry.
         AmbiguousError: several; they are listed.
-        ConflictError: the entry changed meanwhile.
+        ConflictError: the entry changed in the meantime.
         UnwritableError: the change is in the spool.
     """
     text, tags = ctx.masked(text), [grammar.tag(ctx.masked(tag)) for tag in tags]

@@ -90,7 +90,7 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
         NotFoundError: no such fact.
         AmbiguousError: several; they are listed.
         UsageError: it would end before it began.
-        ConflictError: it changed meanwhile.
+        ConflictError: it changed in the meantime.
         UnwritableError: the note can't be written; the change is in the spool.
     """
     entry, fact = find(ctx, target)
@@ -118,7 +118,7 @@ def remove(ctx: Caller, target: str) -> Receipt:
     Raises:
         NotFoundError: no such fact.
         AmbiguousError: several; they are listed.
-        ConflictError: it changed meanwhile.
+        ConflictError: it changed in the meantime.
         UnwritableError: the note can't be written; the change is in the spool.
     """
     entry, fact = find(ctx, target)

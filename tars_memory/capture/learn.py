@@ -98,7 +98,7 @@ def _stand_by(ctx: Caller, session: WriteSession, path: str, text: str) -> None:
     lines = {line.encode("utf-8", "surrogateescape") for line in text.split("\n") if line.strip()}
     if ctx.attended and not vault.writing.history.stands_approved(ctx.store.journal, path, session.note(path).data):
         session.vouch(path, lines)
-        ctx.notices.append(f"{path} was there and nobody had approved it here: now you have")
+        ctx.notices.append(f"{path} was there already, not approved here; now it is")
 
 
 def pin(ctx: Caller, path: str, *, pinned: bool) -> Receipt:

@@ -99,7 +99,7 @@ def _place(ctx: Caller, title: str, beside: str) -> str:
     folder = "" if folders else (beside if layout.new_beside else layout.new_folder)
     if any(part in (".", "..") or part.startswith(".") for part in folder.split("/")):
         raise UsageError(
-            f"{folder!r} ({OBSIDIAN_APP}) is not a folder for notes", "set it anew in Obsidian: Files and links"
+            f"{folder!r} ({OBSIDIAN_APP}) is not a folder for notes", "set it again in Obsidian: Files and links"
         )
     path = "/".join([*([folder] if folder else []), *names]) + ".md"
     if not layout.is_ours(path):
@@ -197,7 +197,7 @@ def heading_named(ctx: Caller, path: str, title: str) -> Heading:
         raise AmbiguousError(f"{path} has several headings {title!r}", candidates, "rename one of them")
     below = found[found.index(same[0]) + 1 :]
     if below and below[0].level > same[0].level:
-        raise UsageError(f"{path}: {below[0].title!r} stands below {same[0].title!r}", "remove that one first")
+        raise UsageError(f"{path}: {below[0].title!r} is below {same[0].title!r}", "remove that one first")
     return same[0]
 
 
@@ -206,13 +206,11 @@ def remove_heading(ctx: Caller, path: str, title: str, *, filled: bool = False) 
 
     Raises:
         NotFoundError, UsageError: as for :func:`heading_named`; or something stands under it.
-        ConflictError: the section changed meanwhile.
+        ConflictError: the section changed in the meantime.
     """
     found = heading_named(ctx, path, title)
     if found.filled and not filled:
-        raise UsageError(
-            f"{path}: something stands under {found.title!r}", "--yes removes it, too; undo brings it back"
-        )
+        raise UsageError(f"{path}: there is text under {found.title!r}", "--yes removes it, too; undo brings it back")
     return _changed(ctx, Change("remove_section", found.title, replaces=found.text, target=path), found.title)
 
 

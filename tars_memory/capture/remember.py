@@ -86,7 +86,7 @@ def _stand_by(ctx: Caller, session: WriteSession, entry: Entry) -> None:
     lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
     if not lines <= vault.writing.history.typed_lines(ctx.store.journal, entry.path):
         session.vouch(entry.path, lines)
-        ctx.notices.append(f"{entry.path}:{entry.line} stood there and nobody had approved it here: now you have")
+        ctx.notices.append(f"{entry.path}:{entry.line} was there already, not approved here; now it is")
 
 
 def doubts(words: str, day: date) -> list[str]:

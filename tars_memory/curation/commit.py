@@ -3,7 +3,7 @@
 Gates first: who may have which decision carried out, and on which notes, is asked before anything is looked at. Then
 everything is looked for in the notes as they are now, under the lock; then the notes are changed, each by one write:
 first those that the proposals are about, then the candidates' marks (many of one note from few parses of it, byte for
-byte as one after the other), last the inbox. A note that changed meanwhile, an error or a kill takes everything back
+byte as one after the other), last the inbox. A note that changed in the meantime, an error or a kill undoes everything
 (:meth:`tars_memory.vault.writing.store.Store.transaction`).
 """
 
@@ -105,7 +105,7 @@ def commit(
 
     Raises:
         UsageError: it would take a person at a terminal, a target that is not ours to change, or text without words.
-        ConflictError: a note changed since the proposal was made, or it was decided meanwhile.
+        ConflictError: a note changed since the proposal was made, or it was decided in the meantime.
         UnwritableError: the vault can't be written.
     """
     check(ctx, decisions, by_tick=by_tick)
@@ -205,7 +205,7 @@ class _Batch:
         for number, decision in sorted(enumerate(self.decisions), key=lambda each: _since(each[1]), reverse=True):
             for proposal in (decision.proposal, *decision.instead):
                 if proposal.kept and proposal.id not in waiting:
-                    raise ConflictError(f"{proposal.id} was decided meanwhile", AGAIN)
+                    raise ConflictError(f"{proposal.id} was decided in the meantime", AGAIN)
                 if proposal.kept:
                     self.kept.append(waiting[proposal.id])
             if decision.accept:
@@ -261,7 +261,7 @@ class _Batch:
                 yield Decided(proposal, "rejected", "applied")
                 continue
             if proposal.op == "choose":
-                told = ("applied", "") if decision.replaces else ("no-op", "all of these lines stand")
+                told = ("applied", "") if decision.replaces else ("no-op", "all of these lines stay")
                 yield Decided(proposal, "accepted", *told, proposal.target)  # type: ignore[arg-type]
                 continue
             landed = self.landed[proposal.target, number]
@@ -429,7 +429,9 @@ def refused(layout: Layout, proposal: Proposal) -> str:
         name = proposal.target.removeprefix(f"{layout.playbooks}/")
         fits = layout.is_playbook(proposal.target) and "/" not in name and name == f"{file_name(name[:-3])}.md"
         return (
-            "" if fits and proposal.text.strip() else f"it would make {proposal.target}, which is no playbook's place"
+            ""
+            if fits and proposal.text.strip()
+            else f"it would make {proposal.target}, which is not a place for a playbook"
         )
     ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
     return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"

@@ -37,10 +37,10 @@ RULE = "rule"
 SHOWN = 120
 """Characters of another line that a sentence repeats."""
 
-NEW = "New: nothing about it stands in your notes"
+NEW = "New: your notes say nothing about it"
 """Why a proposal is made that needs no further word."""
 
-BESIDE = "Related lines stand in your notes: accepting adds, and replaces only what you choose"
+BESIDE = "Your notes have related lines: accepting adds, and replaces only what you choose"
 """The same, where there are some."""
 
 

@@ -244,7 +244,7 @@ class MemoryTool:
             for each in files:
                 data = session.read(each)
                 if data is not None and session.remove(each, digest(data)) is None:
-                    raise MemoryToolError(f"Error: {named} changed meanwhile. Please view it and try again")
+                    raise MemoryToolError(f"Error: {named} changed in the meantime. Please view it and try again")
             session.remove_empty(path)
         return f"Successfully deleted {named}"
 
@@ -263,7 +263,7 @@ class MemoryTool:
         with self._session("memory rename", atomic=True) as session:
             for each in files:
                 if not session.move(each, target + each[len(source) :]):
-                    raise MemoryToolError(f"Error: {old} changed meanwhile. Please view it and try again")
+                    raise MemoryToolError(f"Error: {old} changed in the meantime. Please view it and try again")
             session.remove_empty(source)
         return f"Successfully renamed {old} to {new}"
 

@@ -270,7 +270,7 @@ def _passages(
         for digest in digests:
             row = connection.execute("SELECT head, text FROM chunk_texts WHERE id = ?", (wanted[digest][0],)).fetchone()
             if row is None:
-                continue  # the note changed meanwhile
+                continue  # the note changed in the meantime
             order.append(digest)
             yield embedded_text(*row)
 

@@ -356,7 +356,7 @@ def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool 
     if kind == "csv" and len(tables) != 1:
         raise UsageError("a CSV file holds one table", f"say which: --table {next(iter(tables), 'facts')}")
     if os.path.lexists(path) and not replace:
-        raise UsageError(f"{path} is there already", "name another file, or write it anew: --replace")
+        raise UsageError(f"{path} is there already", "name another file, or overwrite it: --replace")
     names = [name for name in TABLES if name in (tables or TABLES)]
     making = path.with_name(f".{path.name}.{os.getpid()}.tars-tmp")
     try:

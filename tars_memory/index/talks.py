@@ -183,7 +183,7 @@ class TalkIndex:
             UnwritableError: it is busy in another process, or none can be made.
         """
         self.close()
-        with spoken("the index of conversations can't be made anew"), self.files.lock(LOCK_WAIT) as held:
+        with spoken("the index of conversations can't be rebuilt"), self.files.lock(LOCK_WAIT) as held:
             if not held:
                 raise UnwritableError("the index of conversations is busy in another process", "try again later")
             if damaged is None or self.files.current() in (None, damaged):

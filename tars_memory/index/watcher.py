@@ -140,7 +140,7 @@ class Watcher:
         if self._asked_to_poll:
             return f"looking every {self._poll:g} s, as asked"
         if not is_local(self.root):
-            return f"{self.root} is on a network or shared file system, which tells no changes"
+            return f"{self.root} is on a network or shared file system, which reports no changes"
         wanted: list[type[events.FileSystemEvent]] = [
             *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent),
             *(events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent),

@@ -226,7 +226,7 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Trouble:
         original = workspace.vault.read(f"{folder}/{note}" if folder else note)
     except TarsError:
         copy, original = b"?", b""
-    said = f"{name} lies beside its note"
+    said = f"{name} is beside its note"
     if not ours and lacks(original, copy):
         return Trouble("left over", said, "compare the two, then remove it", name)
     knows = "the journal" if ours else "its note"
@@ -343,7 +343,7 @@ def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) ->
         yield Trouble(
             "conflict copy",
             f"{path} says nearly the same as {original}: iCloud names its copies so. It is searched like any note",
-            f"take over what is true from it into {original}, then remove it; or give it a name of its own",
+            f"copy what is true from it into {original}, then remove it; or give it a name of its own",
             path,
         )
 
@@ -370,7 +370,7 @@ def _copy(workspace: Workspace, path: str) -> Trouble:
     return Trouble(
         "conflict copy",
         f"{path} has {counted(len(missing), 'line')} that {original} lacks{shown}",
-        f"take over what is true from it into {original}, then remove it",
+        f"copy what is true from it into {original}, then remove it",
         path,
     )
 

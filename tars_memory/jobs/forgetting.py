@@ -148,7 +148,7 @@ class Copies:
         """Sentences on what stays: other lines that hold the words or come near, and the logs it was said in."""
         told = []
         for entry, holds in self.related():
-            what = "the same words stand in" if holds else "words of it stand in"
+            what = "the same words are in" if holds else "words of it are in"
             told.append(f"{what} {entry.path}:{entry.line}, which stays: forget {entry.ref} takes it out, too")
         return told[:MOST_RELATED] + [
             f"said in {log}: your log is not touched; what it says of this is withheld" for log in self.sources
@@ -404,7 +404,7 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
     Raises:
         NotFoundError: no such entry.
         AmbiguousError: several; they are listed.
-        ConflictError: the entry changed meanwhile.
+        ConflictError: the entry changed in the meantime.
         UnwritableError: the removal is in the spool, if ``later``.
         SettingsError: what was forgotten before can't be read; nothing was written.
     """
@@ -599,7 +599,7 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
             failed.append(error.message if isinstance(error, TarsError) else str(error))
     workspace.close()
     standing = [path for path in workspace.vault.paths() if _holds(workspace.root / path, texts)]
-    also = [f"the same words stand in {path}" for path in sorted(standing) if workspace.vault.layout.is_ours(path)]
+    also = [f"the same words are in {path}" for path in sorted(standing) if workspace.vault.layout.is_ours(path)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (standing and path.name.startswith("index"))]
     elsewhere = workspace.settings.places.state
     ours += [path for name in ("crash-*", "kept/*", "spool/*") for path in sorted(elsewhere.glob(name))]

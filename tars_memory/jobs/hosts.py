@@ -179,7 +179,7 @@ class Hosts:
     def __init__(self, env: Mapping[str, str], state: Path, lines: Collection[str] = ()) -> None:
         home = env.get("USERPROFILE" if os.name == "nt" else "HOME")
         if not home:
-            raise UsageError("HOME is not set, so nobody knows where settings are", "set it, and try again")
+            raise UsageError("HOME is not set, so the settings can't be found", "set it, and try again")
         self.env, self.home, self.records, self.lines = env, Path(home), state / "hosts", lines
 
     def folder(self, name: str) -> Path:
@@ -247,7 +247,7 @@ class Hosts:
             if now == edit.after:
                 return False
             if now != edit.before:
-                raise ConflictError(f"{edit.path} was changed meanwhile", "nothing was written; run it again")
+                raise ConflictError(f"{edit.path} was changed in the meantime", "nothing was written; run it again")
             effective = os.access in os.supports_effective_ids
             if now is not None and not os.access(edit.target, os.W_OK, effective_ids=effective):
                 raise UnwritableError(
@@ -650,7 +650,7 @@ def _settle(folder: Folder, edit: Edit, displaced: str, name: str) -> None:
 
 
 def _changed(edit: Edit) -> ConflictError:
-    return ConflictError(f"{edit.path} was changed meanwhile", "nothing was written; run it again")
+    return ConflictError(f"{edit.path} was changed in the meantime", "nothing was written; run it again")
 
 
 def _write(folder: Folder, temp: str, edit: Edit) -> None:

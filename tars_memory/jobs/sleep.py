@@ -187,12 +187,12 @@ def _elsewhere(memory: Memory, project: str, tend: Callable[[Memory], list[Step]
     with memory.within(project) as inside, inside.workspace.vault.read_once():
         found = []
         for step in tend(inside):
-            error = f"it failed there; {call} sleep tells why" if step.error else ""
+            error = f"it failed there; {call} sleep says why" if step.error else ""
             told = step.told.replace("tars-memory", call)
             found.append(step._replace(told=told, error=error, project=project))
         if inside.workspace.notices:
             memory.workspace.notices.append(
-                f"{project}: {len(inside.workspace.notices)} notices; {call} doctor tells more"
+                f"{project}: {len(inside.workspace.notices)} notices; {call} doctor says more"
             )
     return found
 

@@ -354,11 +354,7 @@ def _remove_section(note: Note, change: Change) -> _Done:
     same = [section for section in named if _section_text(document, section) == lines]
     if len(same) != 1:
         many = (
-            f"stands there {counted(len(same), 'time')}"
-            if same
-            else "does not say that any more"
-            if named
-            else "is gone"
+            f"is there {counted(len(same), 'time')}" if same else "does not say that any more" if named else "is gone"
         )
         raise _RejectedError(f"{note.path}: the section {wanted!r} {many}")
     start = document.lines[same[0].start_line - 1].start
@@ -507,7 +503,7 @@ def _checked(
     if less:
         titles.remove(less)
     if has != had - Counter(gone) + Counter(come) or not _within(titles, now):
-        raise _RejectedError(f"{note.path}: it would change what stands around it")
+        raise _RejectedError(f"{note.path}: it would change the lines around it")
     return list(splices)
 
 

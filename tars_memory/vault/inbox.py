@@ -232,7 +232,7 @@ def _is(data: bytes, name: str) -> bool:
 
 def _proposal(said: Any) -> dict[str, Any]:
     """What a file of the inbox says, each value of the type it should have; the id is made of the change itself, so
-    that a file that was changed meanwhile is another proposal.
+    that a file that was changed in the meantime is another proposal.
 
     Raises:
         ValueError, KeyError, TypeError: it is not a proposal.

@@ -542,7 +542,7 @@ class Layout:
         hidden = any(step.startswith(".") for step in path.split("/"))
         if hidden or re.search(_UNNAMEABLE, path) or self.project_of(path) or self.tier_of(path) is not Tier.DAILY:
             raise UsageError(
-                f"folder and format of the daily notes ({source}) make {path!r}, which is no place for a daily note",
+                f"folder and format of the daily notes ({source}) make {path!r}, which is not a place for a daily note",
                 "name a folder that is not hidden, outside projects and sessions, and a format like YYYY-MM-DD",
             )
 
@@ -564,7 +564,7 @@ def _obsidian(files: _Files) -> dict[str, Any]:
     values |= {"date_format": templates.get("dateFormat"), "time_format": templates.get("timeFormat")}
     for key, value in values.items():
         if value is not None and not isinstance(value, str):
-            raise UsageError(f"{key} in {source} is not text", "set it anew in Obsidian: Settings, Daily notes")
+            raise UsageError(f"{key} in {source} is not text", "set it again in Obsidian: Settings, Daily notes")
     return {**values, "source": source}
 
 
@@ -621,7 +621,7 @@ def _json(files: _Files, path: str) -> dict[str, Any]:
     if isinstance(said, SettingsError):
         raise UsageError(
             f"where the daily notes are is not known: {said.message}",
-            "set the daily notes anew in Obsidian; or say daily_folder and daily_format under [layout]",
+            "set the daily notes again in Obsidian; or say daily_folder and daily_format under [layout]",
         ) from said
     return said
 

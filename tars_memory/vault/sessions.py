@@ -553,7 +553,7 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         Splices, in order. Of a note whose front matter has lost its ``source_hash`` that part stays as it is.
 
     Raises:
-        ConflictError: no place takes a new bullet without changing what stands around it.
+        ConflictError: no place takes a new bullet without changing the lines around it.
     """
     note = read("", data)
     changes = Changes(data)

@@ -175,7 +175,7 @@ def add(data: bytes, new: Summary) -> list[Splice]:
         new: what to add; ``left_out`` is added to what the note says, a session's ``turns`` replace what it says.
 
     Raises:
-        ConflictError: no place takes a new bullet without changing what stands around it.
+        ConflictError: no place takes a new bullet without changing the lines around it.
     """
     held = read(data)
     changes = Changes(data)

@@ -33,12 +33,12 @@ def test_headings_are_listed_added_and_removed(tmp_path: Path) -> None:
         assert "Empty" not in (root / "Memory.md").read_text()
         memory.undo(last=2)
         assert (root / "Memory.md").read_bytes() == MEMORY.encode()
-        with pytest.raises(UsageError, match="something stands under 'Küche'"):
+        with pytest.raises(UsageError, match="there is text under 'Küche'"):
             memory.remove_heading("Memory", "küche")
         memory.remove_heading("Memory", "küche", filled=True)
         assert (root / "Memory.md").read_bytes() == MEMORY.partition("## Küche")[0].encode()
         memory.undo()
-        with pytest.raises(UsageError, match="'Later' stands below 'Work'"):
+        with pytest.raises(UsageError, match="'Later' is below 'Work'"):
             memory.remove_heading("Memory", "Work", filled=True)
         with pytest.raises(NotFoundError) as missing:
             memory.remove_heading("Memory", "Wrok")

@@ -132,7 +132,7 @@ def test_typing_one_that_nobody_approved_approves_it(bench):
     bench.put("playbooks/Release.md", "# Release\r\n\r\n1. by hand\r\n")
     assert not typed_lines(bench.ctx().store.journal, "playbooks/Release.md")
     told = learn(bench.ctx(), "Release", "1. by hand")
-    assert told.notices == ["playbooks/Release.md was there and nobody had approved it here: now you have"]
+    assert told.notices == ["playbooks/Release.md was there already, not approved here; now it is"]
     assert typed_lines(bench.ctx().store.journal, "playbooks/Release.md") == {b"# Release", b"1. by hand"}
 
 
@@ -171,7 +171,7 @@ def test_a_proposal_from_elsewhere_makes_no_other_note(bench, target):
     (proposal,) = waiting(bench)
     layout = bench.ctx().layout
     assert not refused(layout, proposal)
-    assert "no playbook's place" in refused(layout, proposal._replace(target=target))
+    assert "not a place for a playbook" in refused(layout, proposal._replace(target=target))
 
 
 def test_pinning_sets_one_property_and_no_other_byte(bench):

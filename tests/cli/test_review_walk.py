@@ -134,7 +134,7 @@ def test_another_heading_and_taking_back(desk: Desk) -> None:
     walk.type("u\n")
     walk.wait_for("nothing to take back")
     walk.type("what?\n")
-    walk.wait_for("accept it as it stands")
+    walk.wait_for("accept it as it is")
     walk.type("q\n")
     assert walk.end() == 0
     assert b"0 accepted, 0 rejected, 4 proposals left" in walk.screen
@@ -249,7 +249,7 @@ def test_two_walks_at_once(desk: Desk) -> None:
 
 
 def test_others_may_write_while_it_waits(desk: Desk) -> None:
-    """A walk holds the review, not the vault; a line that changed meanwhile is told and shown anew."""
+    """A walk holds the review, not the vault; a line that changed in the meantime is told and shown anew."""
     from tars_memory.memory import Memory
 
     walk = desk.walk("--limit", "1")

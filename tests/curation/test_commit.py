@@ -218,7 +218,7 @@ class TestAllOrNothing:
     def test_a_proposal_that_was_decided_on_another_machine(self, desk: Desk) -> None:
         kept = desk.kept()
         next((desk.root / inbox.INBOX).iterdir()).unlink()
-        with pytest.raises(ConflictError, match="decided meanwhile"):
+        with pytest.raises(ConflictError, match="decided in the meantime"):
             commit(desk.ctx(), accept(kept, desk.promote("likes hiking")))
         assert desk.get("Memory.md") == MEMORY
 

@@ -330,7 +330,7 @@ def test_whatever_comes_it_is_an_answer_or_a_reply_error(text: str) -> None:
 
 @pytest.mark.parametrize("facts", ['"x"', "7", "true", "[1, 2]", "[[]]", '{"a": 1}'])
 def test_facts_that_are_no_list_of_facts_are_no_answer(facts: str) -> None:
-    with pytest.raises(dialogues.ReplyError, match="'facts' is no list of objects"):
+    with pytest.raises(dialogues.ReplyError, match="'facts' is not a list of objects"):
         dialogues.extraction(f'{{"facts": {facts}}}', {1})
 
 

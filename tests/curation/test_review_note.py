@@ -513,7 +513,7 @@ def test_a_related_line_that_changed_waits_and_is_told_and_the_others_are_done(v
     vault["Memory.md"] = vault["Memory.md"].replace("dentist on 15 Oct", "dentist on 14 Oct at noon")
     done = vault.review().from_note()
     assert [each.proposal.text for each in done.decided] == ["Anna moves to Cork in March 2027"]
-    assert any("stands in the tier notes (any more)" in notice for notice in done.notices)
+    assert any("is in the tier notes (any more)" in notice for notice in done.notices)
     assert "dentist on 14 Oct at noon" in vault["Memory.md"]
     assert "[x] dentist on 16 Oct" in vault["Review.md"]
 

@@ -86,7 +86,7 @@ def test_what_stands_in_a_prompt_and_in_which_order(vault: Vault) -> None:
     assert "The viola of Anna wants new strings in spring." in said(result, "recalled")
     assert result.used == -(-len(result.text) // 4) <= 2000
     assert re.findall(r"^<(\w+)-", result.text, re.MULTILINE) == kinds
-    assert result.notices == ["Procedural.md: 1 rule, not approved here, stands with the data"]
+    assert result.notices == ["Procedural.md: 1 rule, not approved here, is shown with the data"]
 
 
 def test_machinery_is_stripped_and_dates_stay(vault: Vault) -> None:

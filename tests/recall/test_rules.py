@@ -79,7 +79,7 @@ def test_typing_a_rule_again_approves_it(tmp_path: Path) -> None:
     with memory(tmp_path, actor="person", interactive=True) as mine:
         receipt = mine.remember("answer briefly", tier="procedural")
         assert (receipt.written, receipt.line) == (False, 1)
-        assert any("now you have" in notice for notice in receipt.notices)
+        assert any("not approved here; now it is" in notice for notice in receipt.notices)
         assert mine.status()["rules"]["lines"] == {"Procedural.md": [2]}
     with memory(tmp_path, actor="person", interactive=True) as mine:
         assert not [each for each in mine.remember("answer briefly", tier="procedural").notices if "now you" in each]

@@ -176,7 +176,7 @@ class TestMovedOn:
         place.write("a.md", add(b"- one\n"))
         place.store().undo()
         place.put("a.md", b"other\n")
-        with pytest.raises(ConflictError, match="made anew"):
+        with pytest.raises(ConflictError, match="made again"):
             place.store().undo(next(place.store().history()).txn)
 
     def test_all_of_a_transaction_or_nothing(self, place: Place) -> None:

@@ -400,7 +400,7 @@ class Examiner:
             for task, drawn in done:
                 transcript = task.transcript
                 if moved and self._place(transcript) != task.place:
-                    self.skipped.append(Skipped(transcript.source, "another process examined it meanwhile"))
+                    self.skipped.append(Skipped(transcript.source, "another process examined it in the meantime"))
                     continue
                 chosen, dropped = self._chosen(drawn, task.when, ctx.author)
                 if not self._is_news(task, chosen):

@@ -243,7 +243,7 @@ def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, start:
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         if data:
-            raise ConflictError(f"{path} appeared meanwhile", "try again")
+            raise ConflictError(f"{path} appeared in the meantime", "try again")
         return [Splice(0, 0, rendered)]
 
     session.write(path, plan)

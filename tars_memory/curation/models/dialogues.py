@@ -414,7 +414,7 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
         and not isinstance(items, dict)
         and not (isinstance(items, list) and any(isinstance(item, dict | str) for item in items))
     ):
-        raise ReplyError("the field 'facts' is no list of objects")
+        raise ReplyError("the field 'facts' is not a list of objects")
     return Extraction(tuple(fact for item in _items(items)[:MAX_FACTS] if (fact := _fact(item, turns))))
 
 

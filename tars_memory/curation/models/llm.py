@@ -151,7 +151,7 @@ class Reply:
             self.open += [prompt] if prompt.job == LOOK else []
             raise ModelUnavailableError(
                 f"{self.name} holds {self._count} answer(s), and another prompt needs one",
-                "--print-prompt prints what is to be answered; it was written for what stood there then",
+                "--print-prompt prints what is to be answered; it was written for the lines as they were then",
             )
         text = texts.pop(0)
         ended = text.rstrip(" \t\r\n`~").endswith(("}", "]"))

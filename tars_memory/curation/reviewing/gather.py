@@ -45,7 +45,7 @@ CONFLICTS = 5
 TOGETHER = 5
 """Lines of one conversation that one answer decides: as many as are read at a glance."""
 
-RIVALS = "Only one of them can be true at a time, and all stand as true today"
+RIVALS = "Only one of them can be true at a time, and all count as true today"
 """Why facts are asked about."""
 
 OPEN = "extracted"

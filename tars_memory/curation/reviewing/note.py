@@ -35,10 +35,10 @@ GONE = "nothing is left of its words"
 CUT = "the note may be cut off there: it is the last line of all"
 TWICE = "it is decided in more than one way"
 MISPLACED = "its mark must be the last word of its line"
-UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it anew"
+UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it again"
 ODD = "decides nothing here: [x] accepts, [-] rejects"
 """Said of boxes with another mark: themes of Obsidian have dozens, and none of them may be a guess."""
-UNMARKED_BELOW = "a ticked line below it has lost its mark (^r-…); tick it in a note that review --note writes anew"
+UNMARKED_BELOW = "a ticked line below it has lost its mark (^r-…); tick it in the note that review --note writes"
 ODD_BELOW = "at a line below it decides nothing here: [x] replaces that line"
 
 _KEYS = ("to", "step", "said", "mind", "instead of", "ends", "beside", "why", "asked before", "or")

@@ -1,7 +1,7 @@
 """``review``: what waits is shown, and what the person decides about it is done, once.
 
 Nothing is offered that was decided, and a decision counts only for the proposal as it was shown: its id is made of the
-change, so a line that changed meanwhile gives another proposal with another id.
+change, so a line that changed in the meantime gives another proposal with another id.
 
 Beside it: rules that stand in the vault though nobody typed or approved them here (brought along, synced, edited
 elsewhere), of which approving changes no byte, for the journal of this machine says then that the person stands by
@@ -124,7 +124,7 @@ class Review:
 
         Raises:
             AmbiguousError: it is about several lines.
-            NotFoundError: it stands in no note yet.
+            NotFoundError: it is not in any note yet.
         """
         found = self.gather(expired=True)
         if (proposal := found.offered.get(name)) is None:
@@ -139,7 +139,7 @@ class Review:
         ]
         if not refs:
             drop = f"tars-memory review --reject {name} drops it"
-            raise NotFoundError(f"proposal {name} stands in no note yet", drop)
+            raise NotFoundError(f"proposal {name} is not in any note yet", drop)
         if len(refs) > 1:
             told = [found.waiting[ref].said if ref in found.waiting else str(found.lines[ref]) for ref in refs]
             lines = [f"{ref}  {text}" for ref, text in zip(refs, told, strict=True)]
@@ -193,7 +193,7 @@ class Review:
         if unknown:
             raise ConflictError(
                 f"no proposal {', '.join(unknown)} waits (any more); nothing was written",
-                "it was decided meanwhile or its note changed: tars-memory review --list",
+                "it was decided in the meantime or its note changed: tars-memory review --list",
             )
         chosen: list[Decision] = []
         for name in dict.fromkeys(accept):
@@ -515,7 +515,7 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
                 left = Note(one.entry.path, changes.data)
                 same = (each for each, _ in sessions.facts_of(left.entries, LEFT_OUT) if each.text == one.entry.text)
                 if (entry := next(same, None)) is None:
-                    raise ConflictError(f"{one.entry.path} changed meanwhile", "try again")
+                    raise ConflictError(f"{one.entry.path} changed in the meantime", "try again")
                 changes.make(edits.remove_bullet(left, entry))
                 return changes.splices()
 

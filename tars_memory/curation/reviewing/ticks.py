@@ -422,7 +422,7 @@ def accepted(
     gone = [name for name in chosen if name not in lines and name not in waiting]
     if gone:
         raise ConflictError(
-            f"no line {', '.join(gone)} waits or stands in the tier notes (any more)", "tars-memory review --list"
+            f"no line {', '.join(gone)} waits or is in the tier notes (any more)", "tars-memory review --list"
         )
     instead = {waiting[name].id: waiting[name] for name in chosen if name not in lines}
     if proposal.id in instead:
@@ -500,7 +500,7 @@ def settle(review: Review, found: Gathered, *, but: Collection[Mark] = (), expir
         expired: what has aged was gathered, too.
 
     Returns:
-        How many lines were marked. One that changed meanwhile is passed over: the next look finds it.
+        How many lines were marked. One that changed in the meantime is passed over: the next look finds it.
 
     Raises:
         UnwritableError: the vault can't be written.

@@ -130,7 +130,7 @@ def compress(ctx: Caller, terms: CompressionTerms, *, apply: bool = False, allow
 
     Raises:
         UsageError: it may not be applied, there is no such period, or the vault's daily note format can't be used.
-        ConflictError: a note changed meanwhile; nothing was written.
+        ConflictError: a note changed in the meantime; nothing was written.
         UnwritableError: a note can't be written; nothing was.
     """
     if terms.by not in BY:
@@ -175,7 +175,7 @@ def _plan(each: Proposed) -> Plan:
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         if (data or b"") != each.base:
-            raise ConflictError(f"{each.path} changed meanwhile", "run it again; nothing was written")
+            raise ConflictError(f"{each.path} changed in the meantime", "run it again; nothing was written")
         return each.splices
 
     return plan

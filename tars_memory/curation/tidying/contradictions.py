@@ -88,7 +88,7 @@ def _made(ctx: Caller, lines: list[Entry], op: ModelOp, name: str) -> dict[str, 
     """The proposal that an op comes to: a line to remove, or the question which of some lines is to stay."""
     said = f"{grammar.neutralise(mask(op.why))}; " if op.why.strip() else ""
     if op.kind == "stale":
-        return proposed(ctx, "remove", lines[0], f"{said}{name} takes it to be over")
+        return proposed(ctx, "remove", lines[0], f"{said}{name} thinks it is over")
     text = question([related(ctx, line) for line in lines])
     why = "sees a contradiction" if op.kind == "conflict" else "takes them to say the same"
     made = proposed(ctx, "choose", lines[0], f"{said}{name} {why}", text=text, others=lines)

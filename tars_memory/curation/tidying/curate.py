@@ -196,14 +196,14 @@ def _made(ctx: Caller, asked: CurationMaterial, op: ModelOp, name: str) -> dict[
     stands = {"quote": quote, "source": source, "date": day.isoformat()}
     if op.kind == "remove":
         line = asked.lines[op.lines[0] - 1]
-        made = proposed(ctx, "remove", line, f"{said}{name} takes it to be over")
+        made = proposed(ctx, "remove", line, f"{said}{name} thinks it is over")
         return {**made, **stands, "quote": quote or line.raw}
     if op.kind == "end":
         line, fact = asked.facts[op.facts[0] - 1]
         if fact.since and fact.since >= day:
             raise UsageError(f"the fact begins on {fact.since}, not before the note", "")
         text = facts.words(fact.predicate, fact.object, fact.since, day)
-        return {**proposed(ctx, "replace", line, f"{said}{name} takes it to be over", text=text), **stands}
+        return {**proposed(ctx, "replace", line, f"{said}{name} thinks it is over", text=text), **stands}
     return _line(ctx, asked, op, words, f"{said}{name} would keep it", stands)
 
 

@@ -122,7 +122,7 @@ def repeated_headings(note: TidyNote, world: World) -> Iterator[tuple[Finding, s
         key = (section.level, *(name.casefold() for name in section.path))
         line = first.setdefault(key, section.start_line)
         if line != section.start_line:
-            sentence = f"the heading stands in line {line} already: move its lines there and remove this one"
+            sentence = f"the heading is in line {line} already: move its lines there and remove this one"
             yield (
                 Finding("", "repeated-heading", note.path, section.start_line, section.title, sentence),
                 " › ".join(section.path),

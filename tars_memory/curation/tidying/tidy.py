@@ -72,7 +72,7 @@ MOST = 50
 SOURCE = "tidy"
 """Who proposes."""
 
-CHANGED = "its note changed meanwhile, or the line can't go without changing what stands around it"
+CHANGED = "its note changed in the meantime, or the line can't go without changing the lines around it"
 LATER = f"a run removes {MOST} lines at most: run it again"
 
 

@@ -37,7 +37,7 @@ QUIT, LATER, AGAIN, APART = "quit", "later", "again", "apart"
 NO_LINE = "no line"
 NO_WORDS = "no words are left, so nothing is decided"
 KEYS = {
-    "a": "accept it as it stands: it is added, and nothing is replaced",
+    "a": "accept it as it is: it is added, and nothing is replaced",
     "r N": "accept it in place of line N, which goes (r 1 3: of two; also e 1, s 1)",
     "e": "edit its words in $EDITOR, then accept",
     "b": "keep both: accept it and leave the line or the fact that it names",
@@ -154,7 +154,7 @@ class Sitting:
                     replace={name: answer.chosen},
                 )
         except ConflictError as error:
-            return ReviewTold([Text(f"{line(error.message)}; it will be shown anew", style="yellow")], done=True)
+            return ReviewTold([Text(f"{line(error.message)}; it will be shown again", style="yellow")], done=True)
         except TarsError as error:
             return ReviewTold([Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow")], done=False)
         accepted = sum(result.decision == "accepted" for result in done.decided)

@@ -211,7 +211,7 @@ def headings(
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path.")] = None,
     add: Annotated[str | None, typer.Option("--add", metavar="TITLE", help="Add this heading at the end.")] = None,
     remove: Annotated[str | None, typer.Option("--remove", metavar="TITLE", help="Remove this heading.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove what stands under it, too; don't ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove the text under it, too; don't ask.")] = False,
 ) -> int:
     """List a note's headings with the number of their bullets; add one at its end, or remove one.
 
@@ -258,7 +258,7 @@ tm headings Memory
 tm headings Memory --add Travel
 tm headings Memory --remove Travel
 """,
-    exits="1 no headings, no such note or heading (those that there are are listed), 2 something stands under it",
+    exits="1 no headings, no such note or heading (those that there are are listed), 2 there is text under it",
     answers="""
 path: the note
 headings[].line level title: where, how deep, its words

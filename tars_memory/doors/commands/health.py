@@ -372,7 +372,7 @@ def _compare(call: Call) -> int:
         for difference in differences:
             call.out.data(line(difference))
         if differences:
-            call.out.say("the index differs from the notes: tars-memory reindex --full makes it anew")
+            call.out.say("the index differs from the notes: tars-memory reindex --full rebuilds it")
         else:
             call.out.say("the index agrees with the notes")
     return 1 if differences else 0

@@ -169,7 +169,7 @@ def hook(
             )
     _set_timer(0)  # from here on the answer is whole
     if event.kind != TOOL:
-        desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} told")
+        desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} returned")
     _print(call, event, text, agent)
     _set_timer(options.timeout)  # what is to be noted must not cost the answer
     _note(call, event, agent, lines_of(options.lines).values())
@@ -353,7 +353,7 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
     """
     files = ", ".join(dict.fromkeys(clean(str(edit.path)) for edit in changes))
     if not call.interactive:
-        raise UsageError(f"nobody is here to agree to a change of {files}", "nothing was written; --yes agrees to it")
+        raise UsageError(f"nobody can confirm here a change of {files}", "nothing was written; --yes agrees to it")
     if confirmed(call, f"change {files}?"):
         return True
     call.out.complain("nothing was written")
@@ -385,7 +385,7 @@ tm hook status
 tm hook uninstall                # of all agents here
 echo '{"hook_event_name": "UserPromptSubmit", "prompt": "tea for Anna?"}' | tm hook --json
 """,
-    exits="""1 you said no, 6 the agent's settings changed meanwhile; 0 whatever happens when an agent calls""",
+    exits="""1 you said no, 6 the agent's settings changed in the meantime; 0 whatever happens when an agent calls""",
     answers="""
 hookSpecificOutput.hookEventName additionalContext: nothing at all if there is nothing to say
 [install]

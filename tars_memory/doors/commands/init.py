@@ -34,7 +34,7 @@ def init(
     """
     call = call_of(ctx)
     if path == "" or call.vault == "":
-        raise UsageError("PATH is empty", "name the folder, or stand in it and leave PATH out")
+        raise UsageError("PATH is empty", "name the folder, or run init inside it without PATH")
     root = path or call.vault or call.env.get("TARS_MEMORY_DIR") or "."
     made = tars_memory.Memory.init(
         root, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env

@@ -41,7 +41,7 @@ MERGE = command(
     examples="""
 tm merge %O %A %B %P   # what tm init --git tells git to call
 """,
-    exits="1 it is no text, and git shows a conflict, 255 nothing was changed",
+    exits="1 the file is not text, and git shows a conflict, 255 nothing was changed",
     answers="""
 path: the note
 code: the exit code

@@ -131,7 +131,9 @@ def opener_for(call: Call, note: Path, at: int, url: str | None) -> list[str] | 
     except ValueError:
         words = []
     if not words:
-        raise UsageError(f"VISUAL or EDITOR is {editor!r}, which is no command", "set it to your editor: EDITOR=nano")
+        raise UsageError(
+            f"VISUAL or EDITOR is {editor!r}, which is not a command", "set it to your editor: EDITOR=nano"
+        )
     name = Path(words[0]).stem
     if name in GOTO:
         return [*words, "--goto", f"{note}:{at}"]
@@ -205,7 +207,7 @@ opened: false if it was only printed
 def new(
     ctx: typer.Context,
     title: Annotated[list[str] | None, typer.Argument(metavar="TITLE…", help="All remaining words.")] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Take what stands in it from stdin.")] = False,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read its text from stdin.")] = False,
     opens: Annotated[bool, typer.Option("--open", help="Open it, as open does.")] = False,
 ) -> int:
     """Make a note, and print its path. A note that is there is never overwritten.

@@ -180,7 +180,7 @@ tm edit 7f3ak2cq Anna prefers night trains
 tm edit "night trains" Anna prefers sleepers --tag travel
 tm edit Memory.md:12 "[x] book the ferry"    # tick a task
 """,
-    exits="1 no such entry, 2 several entries fit, 6 the note changed meanwhile",
+    exits="1 no such entry, 2 several entries fit, 6 the note changed in the meantime",
     answers="""
 as remember
 """,

@@ -134,7 +134,7 @@ def export(
     table: Annotated[
         list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table of `sql`; repeatable.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Write a file anew that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")] = False,
 ) -> int:
     """Write the tables of `sql` into a file: a SQLite database that Datasette and any other tool opens, JSON or CSV.
 

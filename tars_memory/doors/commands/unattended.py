@@ -195,7 +195,7 @@ HOUR, MINUTE = 3, 30
 WATCHER = """\
 # Save as ~/.config/systemd/user/tars-memory.service, then: systemctl --user enable --now tars-memory
 [Unit]
-Description=tars-memory keeps the index of {vault} in step
+Description=tars-memory keeps the index of {vault} up to date
 
 [Service]
 {environment}ExecStart={command}
@@ -268,7 +268,7 @@ def _cron_word(word: str) -> str:
     if word.isprintable() and not set("%\\") & set(word):
         return shlex.quote(word)
     if word.endswith("\n"):
-        raise UsageError(f"cron can't be told of {word!r}", "give the folder a name that doesn't end in a line break")
+        raise UsageError(f"a crontab can't hold {word!r}", "give the folder a name that doesn't end in a line break")
     octal = "".join(
         chr(byte) if 32 <= byte < 127 and byte not in b"%\\'" else f"\\{byte:03o}" for byte in os.fsencode(word)
     )

@@ -170,7 +170,7 @@ class SearchView(View):
         self._by_words = memory.workspace.settings.recall.mode == "lexical"
 
     def enter(self) -> None:
-        """Ask anew: notes may have changed meanwhile."""
+        """Ask anew: notes may have changed in the meantime."""
         self.type(self.typed)
 
     def again(self, told: str) -> None:

@@ -206,7 +206,7 @@ def _reader(np: Any, manifest: models.Manifest, folder: Path) -> _Reader:
 def _damaged(folder: Path, error: Exception) -> ModelUnavailableError:
     return ModelUnavailableError(
         f"the embedding model in {folder} can't be opened: {error}",
-        "remove that folder; it is made anew by the next search or reindex",
+        "remove that folder; the next search or reindex rebuilds it",
     )
 
 
@@ -282,7 +282,7 @@ def unit(np: Any, vector: Any) -> bytes:
     if not 0.0 < length < float("inf"):
         raise ModelUnavailableError(
             "the embedding model gives vectors without direction",
-            "remove its folder in the cache; it is made anew by the next search or reindex",
+            "remove its folder in the cache; the next search or reindex rebuilds it",
         )
     data: bytes = (vector / length).astype("<f4").tobytes()
     return data

@@ -277,8 +277,8 @@ class _Filling(Reading):
         for part in others:
             self._load(part.kind, part.note, part.units)
             if rest := part.units:
-                stand = "stands" if len(rest) == 1 else "stand"
-                said = f"{counted(len(rest), 'rule')}, not approved here, {stand} with the data"
+                shown = "is shown" if len(rest) == 1 else "are shown"
+                said = f"{counted(len(rest), 'rule')}, not approved here, {shown} with the data"
                 self.notices.append(f"{part.note.path}: {said}")
         for note in self.read(layout.loaded_of(self.scope)):
             self._load("user", note, note.units)
@@ -493,7 +493,7 @@ class _Filling(Reading):
             if whole is not None and not self.packing.add(kind, whole, self.packing.room // 2):
                 self.named.append(NamedPlaybook(book.path, book.title, whole=True, approved=book.approved))
                 if not book.approved:
-                    self.notices.append(f"{book.path}: a playbook, not approved here, stands with the data")
+                    self.notices.append(f"{book.path}: a playbook, not approved here, is shown with the data")
                 continue
             title = next((at for at, row in enumerate(self.notes[book.path], 1) if row.startswith("# ")), 1)
             text = fence.shown(f"- {veiled(book.named.encode('utf-8', 'replace')).decode('utf-8', 'replace')}")

@@ -51,7 +51,7 @@ def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
         One splice. It is at the very end of the note whenever the section is the last one and nothing is left open.
 
     Raises:
-        ConflictError: wherever the bullet were put, it would change what stands around it.
+        ConflictError: wherever the bullet were put, it would change the lines around it.
     """
     return _inserted(data, [bullet], section)
 
@@ -97,7 +97,7 @@ def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]
         if made.title == plain_heading(section) and _added(before, after, made.start_line + 1, counts, heading=True):
             return [splice]
     raise ConflictError(
-        f"no place under the heading {section!r} takes a bullet without changing what stands around it",
+        f"no place under the heading {section!r} takes a bullet without changing the lines around it",
         "put a blank line or a new heading at the end of the note, then try again",
     )
 
@@ -163,7 +163,7 @@ def insert_heading(data: bytes, title: str) -> list[Splice]:
         if added and now[:-1] == same:
             return [bare]
     raise ConflictError(
-        f"no place for the heading {title!r} leaves what stands around it as it is",
+        f"no place for the heading {title!r} leaves the text around it as it is",
         "put a blank line at the end of the note, then try again",
     )
 
@@ -478,7 +478,7 @@ def add_fact(
         author: who says so; empty for nobody in particular.
 
     Raises:
-        ConflictError: no place takes the line without changing what stands around it.
+        ConflictError: no place takes the line without changing the lines around it.
     """
     found = note.facts
     known = {fact.ref: entry for entry, fact in found}

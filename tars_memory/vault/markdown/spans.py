@@ -293,7 +293,7 @@ def _find(texts: Sequence[bytes], added: Sequence[bytes], previous: bytes | None
             near = [at for at in found if fits(at + shift)] if landmark and landmark.strip() else []
             if len(near) == 1:
                 return near[0]
-    reason = "stands there several times" if found and worded else "is no longer there"
+    reason = "is there several times" if found and worded else "is no longer there"
     raise ConflictError(f"the text to take back {reason}")
 
 

@@ -83,7 +83,7 @@ class JournalEntry:
         if self.op == "remove":
             if data is not None and data != base_of(self.record):
                 raise ConflictError(
-                    f"{self.file} was made anew since {self.txn} removed it", "move it away, then undo again"
+                    f"{self.file} was made again since {self.txn} removed it", "move it away, then undo again"
                 )
             return ()
         spans = unpack(self.record)
@@ -177,7 +177,7 @@ def find_transactions(
         if wanted and name < min(wanted):
             break
         if wanted and name in wanted and group[0].undone:
-            raise NotFoundError(f"{name} is undone already", "tars-memory history shows what stands")
+            raise NotFoundError(f"{name} is undone already", "tars-memory history shows what is in force")
         if name in wanted if wanted else not group[0].undone and group[0].undoes is None:
             found.append((name, group))
             if len(found) == (len(wanted) or last):

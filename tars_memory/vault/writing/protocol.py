@@ -6,7 +6,7 @@ he wrote is put back or left in place, and the caller plans again on the newer t
 and the note keeps its file; else a file of ours and the note change places, and nothing goes that was not looked at
 again.
 
-A protocol answers True (done) or False (the note changed meanwhile, nothing of ours is in it). An ``OSError`` leaves
+A protocol answers True (done) or False (the note has changed, nothing of ours is in it). An ``OSError`` leaves
 nothing of ours in the note, or an unfinished journal record that the next writer settles.
 """
 
@@ -309,7 +309,7 @@ def save_late(folder: Folder, name: str, late: bytes, mode: int) -> None:
 
 
 def append(job: Job, note: OpenNote, payload: bytes, spans: Sequence[Span], line: int) -> bool:
-    """Append ``payload``, which is what ``spans`` say; False if the note changed meanwhile."""
+    """Append ``payload``, which is what ``spans`` say; False if the note changed in the meantime."""
     note.close()
     job.begin("append", spans, note.data, note.data + payload)
     try:

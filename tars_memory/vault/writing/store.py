@@ -176,8 +176,7 @@ class WriteSession(Transaction):
             to: where it shall be, in the vault too.
 
         Returns:
-            False, and both paths are as they were: the note is gone or changed meanwhile, or another text stands at
-            ``to``.
+            False, and both paths are as they were: the note is gone or has changed, or another text is at ``to``.
 
         Raises:
             UnwritableError: it can't be made there, or not be removed here; both paths are as they were.

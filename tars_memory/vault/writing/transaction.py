@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Transaction", "Written", "writing"]
 
 Plan = Callable[[bytes | None], Sequence[Splice]]
-"""From the note's bytes to what shall change. Pure: called again on newer bytes if the note changed meanwhile.
+"""From the note's bytes to what shall change. Pure: called again on newer bytes if the note changed in the meantime.
 
 For a note that isn't there it is given what the new note begins with, or None if that is nothing. It answers () for
 nothing to do, and raises ConflictError or NotFoundError if its target isn't there.
@@ -332,7 +332,7 @@ class Transaction:
         below = ((line.start, line.next) for line in document.lines[document.body_line - 1 :])
         found = [Splice(start, end, data[start:end]) for start, end in below if bare(data[start:end]) in lines]
         if not set(lines) <= {bare(splice.data) for splice in found}:
-            raise ConflictError(f"{path} changed: a line does not stand there any more", "look again")
+            raise ConflictError(f"{path} changed: a line is not there any more", "look again")
         spans = spans_of(data, found)
         if not self._store.dry_run and spans:
             with writing(path):
@@ -489,7 +489,7 @@ class Transaction:
         if spans is None:
             return None
         old = text
-        with contextlib.suppress(ConflictError):  # it stands there several times: as it was meant to be written
+        with contextlib.suppress(ConflictError):  # it is there several times: as it was meant to be written
             back = spans_of(text, reversed_by_text(text, spans))
             old = apply(text, [Splice(span.start, span.start + len(span.before), span.after) for span in back])
             spans = spans_of(old, reversed_exactly(back))

@@ -246,7 +246,7 @@ def _read(path: Path) -> tuple[bytes, list[_Forgotten], list[bytes]]:
             odd.append(line)
     if not salt and (found or odd):
         raise SettingsError(
-            f"{path} has lost its first line (the salt), so what was forgotten can't be told; it is left as it is",
+            f"{path} has lost its first line (the salt), so what was forgotten is not recognised; it is left as it is",
             "put it back from a backup; or move it away: old conversations may then bring back what was forgotten",
         )
     return salt or os.urandom(16), found, odd
