@@ -40,7 +40,8 @@ MOST = (255, 255, 65_535)
 
 
 POSTINGS = 100_000
-"""Occurrences from which on a question's rarest words alone name rows, and the others only count for these."""
+"""Occurrences from which on a question's rarest words alone name rows, and the others only count for these, if no row
+without them can be among the best. Measured in docs/development/ranking.md."""
 COMPLETED = 10
 """For each row that is wanted so many are named by the rarest words before the others are counted."""
 TUPLES = 20_000
@@ -398,7 +399,11 @@ class PostgresReader(IndexReader):
     def _ranked(
         self, table: str, weights: tuple[float, ...], expression: str, within: Filter, k: int
     ) -> list[tuple[int, float]]:
-        """The k best rows; of many occurrences those of the rarest words name the rows, the others count for these."""
+        """The k best rows; of many occurrences those of the rarest words name the rows, the others count for these.
+
+        As many words name rows as it takes that what only the others hold can't be among the k best: no row has more of
+        a word than its idf, K1 + 1 times.
+        """
         of = TABLES[table]
         node = parsed(expression, of.tokenizer)
         rows, length = self._total(table)
@@ -431,14 +436,27 @@ class PostgresReader(IndexReader):
             return [_hits(table, terms, [_idf(rows, held[term]) for term in terms], weight, among)] if terms else []
 
         others = [_phrase_hits(table, phrase, weight, rows) for phrase in phrases if not _is_word(phrase)]
-        rarest = _rarest(held, k)
-        rare, common = ([term for term in terms if (term in rarest) is is_rare] for is_rare in (True, False))
-        found = best([*words(rare), *others], COMPLETED * k if common else k)
-        if common and len(found) < k:  # within the filter the rarest words are too few
-            found = best([*words(terms), *others], k)
-        elif common:
-            for row, score in best(words(common, list(found)), len(found)).items():
+        terms.sort(key=lambda term: (held[term], term))
+
+        def named_by(rare: int) -> dict[int, int]:
+            """The rows that so many of the rarest words name, with what the others are worth in them."""
+            hits = [*words(terms[:rare]), *others]
+            if rare == len(terms):
+                return best(hits, k)
+            found = best(hits, COMPLETED * k)
+            for row, score in best(words(terms[rare:], list(found)), len(found)).items():
                 found[row] += score
+            return found
+
+        rare = _rarest([held[term] for term in terms], k)
+        found = named_by(rare)
+        needed = len(terms)  # within the filter the rarest words may be too few
+        if len(found) >= k:
+            least = sorted(found.values())[-k]
+            most = [EXACT * (K1 + 1) * _idf(rows, held[term]) for term in terms]
+            needed = next(count for count in range(len(terms) + 1) if sum(most[count:]) <= least)
+        if needed > rare:
+            found = named_by(needed)
         first = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
         return [(row, score / EXACT) for row, score in first]
 
@@ -510,16 +528,16 @@ def _is_word(phrase: TokenPhrase) -> bool:
     return len(phrase.tokens) == 1 and not phrase.prefix and not phrase.column
 
 
-def _rarest(held: dict[str, int], k: int) -> set[str]:
-    """The words that name rows: the rarest ones, up to :data:`POSTINGS` occurrences, and until they may name k rows."""
-    found: set[str] = set()
+def _rarest(held: Sequence[int], k: int) -> int:
+    """How many words name rows, of these many occurrences, the rarest first: up to :data:`POSTINGS` of them, and until
+    they may name k rows.
+    """
     occurrences = 0
-    for term in sorted(held, key=lambda term: (held[term], term)):
-        if occurrences >= k and occurrences + held[term] > POSTINGS:
-            break
-        found.add(term)
-        occurrences += held[term]
-    return found
+    for count, some in enumerate(held):
+        if occurrences >= k and occurrences + some > POSTINGS:
+            return count
+        occurrences += some
+    return len(held)
 
 
 def _hits(table: str, terms: list[str], idfs: list[float], weights: list[float], among: list[int] | None) -> _Hits:

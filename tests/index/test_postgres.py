@@ -242,6 +242,36 @@ def test_of_many_occurrences_those_of_the_rarest_words_name_the_rows_and_all_cou
     assert narrow == one.read(told)
 
 
+def test_as_many_words_name_rows_as_the_best_take(team, monkeypatch) -> None:
+    """A row of common words alone may be better than one of a rare word: then those of the common ones are read, too."""
+    chance = random.Random(5)
+    words = ("tin", "fern", "clay", "moss", "reed")
+    notes = {}
+    for number in range(120):
+        held = [word for word, share in zip(words, (0.1, 0.3, 0.35, 0.4, 0.45), strict=True) if chance.random() < share]
+        notes[f"n{number}.md"] = " ".join([*held, *chance.choices(("a1", "b2", "c3", "d4"), k=chance.randint(2, 60))])
+    _, one = team(notes)
+    asked = expression(list(words))
+    every = one.read(lambda reader: reader.match_chunks(asked, Filter(), 12))
+    rare = {row for row, _ in one.read(lambda reader: reader.match_chunks(expression(["tin"]), Filter(), 90))}
+    assert not {row for row, _ in every} <= rare
+    read: list[tuple[tuple[str, ...], bool]] = []
+    hits = postgres_reader._hits
+
+    def counted(table, terms, idfs, weights, among):
+        read.append((tuple(terms), among is None))
+        return hits(table, terms, idfs, weights, among)
+
+    monkeypatch.setattr(postgres_reader, "_hits", counted)
+    monkeypatch.setattr(postgres_reader, "POSTINGS", 1)
+    assert one.read(lambda reader: reader.match_chunks(asked, Filter(), 12)) == every
+    named = [len(terms) for terms, whole in read if whole]
+    assert named[0] < named[-1], "more words than the limit allows"
+    read.clear()
+    one.read(lambda reader: reader.match_chunks(expression(["tin", "fern"]), Filter(), 3))
+    assert [terms for terms, whole in read if whole] == [("tin",)], "a row of fern alone is none of three best"
+
+
 def test_vectors_follow_when_they_are_made(team) -> None:
     index, one = team({"a.md": "tea\n"})
     (index.vault.root / "b.md").write_text("river\n")
