@@ -243,7 +243,7 @@ def test_of_many_occurrences_those_of_the_rarest_words_name_the_rows_and_all_cou
 
 
 def test_as_many_words_name_rows_as_the_best_take(team, monkeypatch) -> None:
-    """A row of common words alone may be better than one of a rare word: then those of the common ones are read, too."""
+    """A row of common words alone may be better than one of a rare word: then the common ones name rows, too."""
     chance = random.Random(5)
     words = ("tin", "fern", "clay", "moss", "reed")
     notes = {}
