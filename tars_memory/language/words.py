@@ -344,6 +344,11 @@ _GRAMMAR_WORDS = {
 _LANGUAGES = {name: frozenset(words.split()) for name, words in _GRAMMAR_WORDS.items()}
 
 
+def grammar_words(text: str) -> frozenset[str]:
+    """The function words, folded, of the language that a query is in; none of English or where it can't be told."""
+    return frozenset(map(fold, _LANGUAGES.get(foreign(text), ())))
+
+
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 

@@ -307,3 +307,15 @@ def test_a_question_that_names_the_subject_of_facts_is_answered_by_a_fact_of_its
         first = vault.search(asked, mode).hits[0]
         assert (first.path, first.headings[-1]) == ("Facts.md", people[0]), mode
     vault.close()
+
+
+def test_in_a_small_vault_the_words_of_a_questions_grammar_name_nothing(tmp_path):
+    """There they are as rare as any, and would be what the question asks about."""
+    likes = {"Papi": "la soupe", "Odile": "les sushis", "Jules": "la pizza"}
+    home = "# Maison\n\n- Le vélo est à la cave, que les clés sont dans le couloir\n"
+    notes = {f"2026-10-0{n}.md": f"- 10:00 {one} préfère {what}\n" for n, (one, what) in enumerate(likes.items(), 1)}
+    vault = Recalled(tmp_path, {**notes, "Maison.md": home})
+    for mode in ("lexical", "hybrid"):
+        assert vault.found("Qu'est-ce que Papi préfère ?", mode)[0] == "- 10:00 Papi préfère la soupe", mode
+        assert vault.found("est que", mode)[0].startswith("- Le vélo est"), mode
+    vault.close()

@@ -7,11 +7,12 @@ Measured with questions and claims of one set put to the notes of another, and 1
 from __future__ import annotations
 
 import unicodedata
+from copy import copy
 from math import exp, log
 from typing import TYPE_CHECKING
 
 from tars_memory.index.filters import Filter
-from tars_memory.language.words import is_inflected, stem, unspaced_runs
+from tars_memory.language.words import grammar_words, is_inflected, stem, unspaced_runs
 from tars_memory.recall.ranking import scores as ranking
 from tars_memory.recall.ranking.candidates import CHUNKS_READ, Candidate, CandidateLine, Pool, gather
 from tars_memory.recall.ranking.fusion import DEFAULT, STRANGE, UNTOLD, mean
@@ -326,6 +327,7 @@ def scored(
         mode: ``hybrid``, ``lexical`` or ``semantic``.
         limit: hits that are wanted.
     """
+    query = _without_grammar(query, reader)
     terms = Terms(query)
     pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
     mode = mode if pool.coverage else "lexical"
@@ -340,6 +342,19 @@ def scored(
     if query.exact and mode != "semantic":
         return _quoting(pool, terms), pool.blank
     return [line for chunk in pool.chunks if shows(chunk, pool) for line in chunk.lines], pool.blank
+
+
+def _without_grammar(query: Query, reader: IndexReader) -> Query:
+    """The query without the words that only carry its grammar, where a vault is too small to tell them by their idf."""
+    if reader.chunk_count() >= FULL_VAULT:
+        return query
+    grammar = grammar_words(query.meaning)
+    words = tuple(word for word in query.words if word not in grammar)
+    if not words or len(words) == len(query.words):
+        return query
+    query = copy(query)
+    query.words = words
+    return query
 
 
 def _quoting(pool: Pool, terms: Terms) -> list[CandidateLine]:
