@@ -118,6 +118,29 @@ def test_of_the_same_words_the_newer_come_first_whatever_stands_around_them(reca
             assert sum(hit.explain.values()) == pytest.approx(hit.score)
 
 
+@pytest.mark.parametrize(
+    ("asked", "older", "newer"),
+    [
+        ("where is the water meter", "the water meter is behind the boiler", "The water meter is behind the boiler!"),
+        ("Wo sitzt der Zähler?", "Der Zähler sitzt hinter dem Kessel", "Der **Zähler** sitzt hinter dem [[Kessel]]."),
+        ("水道メーターはどこ", "水道メーターはボイラーの裏にあります", "**水道**メーターは[[ボイラー]]の裏にあります"),
+        ("水表 锅炉", "水表在锅炉后面", "[[水]]表在锅炉后面。 #house/cellar"),
+    ],
+)
+def test_what_dresses_a_line_does_not_make_it_another(recalled, asked, older, newer):
+    marked = f"- 14:30 [extracted] {newer} ([[sessions/A talk]]) ^d-abcdefg\n"
+    for old, new in ((f"- {older}\n", marked), (marked, f"- {older}\n")):
+        vault = recalled({"2026-11-02.md": old, "2026-11-19.md": "".join([*LONG[:5], new, *LONG[5:]])})
+        assert paths(vault, asked, "lexical")[:1] == ["2026-11-19.md"], (old, new)
+
+
+def test_of_the_same_words_that_have_faded_long_ago_the_newer_come_first(recalled):
+    """Decades of a half-life away no bonus is left that could part them."""
+    days = ["2009-05-01", "2012-05-01", "2010-01-01"]
+    vault = recalled({f"{day}.md": "- the oolong kettle is on the upper shelf\n" for day in days})
+    assert paths(vault, "oolong kettle", "lexical") == [f"{day}.md" for day in sorted(days, reverse=True)]
+
+
 def test_a_tier_without_half_life_never_gives_way_to_a_newer_line(recalled):
     line = "- the oolong kettle is on the upper shelf\n"
     older, newer = "2026-03-04.md", "sessions/2026-11-19 1200 A talk.md"

@@ -42,6 +42,10 @@ PARTS = (
 
 
 HEADING = "heading"
+MARKED = 7
+"""Characters that stand around a state, an id or a source, at most, with the time before them: ``- 14:30 [``."""
+PARTED = 1e-9
+"""What parts two lines that say the same in notes that have long faded, and have the same score."""
 NEVER_FADES = "9999-12-31"
 """The day of what is as new as can be, whenever it was written."""
 
@@ -219,7 +223,7 @@ def _newest_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) -> N
         newer = [
             (line, other)
             for line, other in able
-            if other > day and line.score < best.score and id(line) not in gone and _is_alike(best, line, least, words)
+            if other > day and line.score <= best.score and id(line) not in gone and _is_alike(best, line, least, words)
         ]
         newest: list[CandidateLine] = []
         for line, _ in sorted(newer, key=lambda pair: (pair[1], pair[0].score), reverse=True):
@@ -229,7 +233,8 @@ def _newest_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) -> N
             newest.append(best)
             gone.update(map(id, newest))
             scores = sorted((line.score for line in newest), reverse=True)
-            for line, score in zip(newest, scores, strict=True):
+            for n, (line, score) in enumerate(zip(newest, scores, strict=True)):
+                score -= n * PARTED
                 line.parts = (*line.parts[:-1], score - line.score)
                 line.score = score
 
@@ -257,13 +262,19 @@ def _is_alike(older: CandidateLine, newer: CandidateLine, least: float, words: d
         return False
     if not older.counts.keys() <= newer.counts.keys():
         return False
-    if min(older.length, newer.length) < least * least * max(older.length, newer.length):
+    if min(_told_length(older), _told_length(newer)) < least * least * max(_told_length(older), _told_length(newer)):
         return False  # spares most of them the reading
     for line in (older, newer):
         if id(line) not in words:
             words[id(line)] = _words_of(line)
     ours, theirs = words[id(older)], words[id(newer)]
     return bool(ours) and len(ours & theirs) >= least * len(ours | theirs)
+
+
+def _told_length(line: CandidateLine) -> int:
+    """About how many characters a line has without where it came from and what became of it."""
+    known = line.chunk.row.lines[line.index]
+    return max(1, line.length - sum(len(part) + MARKED for part in (known.state, known.block_id, known.source) if part))
 
 
 def _words_of(line: CandidateLine) -> frozenset[str]:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import fold_signs
-from tars_memory.language.words import WORD, fold, stem, symbols
+from tars_memory.language.words import WORD, fold, is_run, stem, symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +27,8 @@ K1 = 1.2
 B = 0.75
 """BM25 as FTS5 has it fixed (``fts5_aux.c``); lines and chunks are weighed by the same rule."""
 _REST = re.compile(r"[^\W_]*")
+_EMPHASIS = dict.fromkeys(map(ord, "*_[]~=`"))
+"""What may part a word in a script without blanks for the eye only: ``**水道**メーター``."""
 
 
 def idf(rows: int, holding: int) -> float:
@@ -84,11 +86,13 @@ class Terms:
                 self.add_phrases(line, counts[i])
             if self.prefixes:
                 self._add_prefixes(line, counts[i])
-        for literal in self.literals:
-            for i, line in enumerate(lines):
-                n = fold_signs(line).count(literal)
-                if n:
-                    counts[i][literal] = n
+        if self.literals:
+            written = list(map(fold_signs, lines))
+            read = [line.translate(_EMPHASIS) for line in written]
+            for literal in self.literals:
+                for i, line in enumerate(read if is_run(literal) else written):
+                    if n := line.count(literal):
+                        counts[i][literal] = n
         return counts
 
     def _stems_in(self, folded: Sequence[str]) -> Iterator[tuple[int, str]]:
