@@ -622,7 +622,14 @@ class Memory:
 
     def copies(self, target: str) -> Copies:
         """What :meth:`forget` would take out, and what would stay."""
-        return jobs.forgetting.copies_of(self.workspace.capture(writes=False), self.workspace.meant(target))
+        return jobs.forgetting.copies_of(self.workspace.capture(writes=False), self._to_forget(target))
+
+    def _to_forget(self, target: str) -> str:
+        """Of a proposal's id the REF of its line; one that stands in no note yet is forgotten itself."""
+        try:
+            return self.workspace.meant(target)
+        except NotFoundError:
+            return target.strip().removeprefix("^").removeprefix("r-")
 
     def near(self, target: str) -> builtins.list[TalkLine]:
         """What was said in conversations of the same thing as an entry, in other words: :meth:`forget` leaves it."""
@@ -640,7 +647,7 @@ class Memory:
             also: lines of conversations (of :meth:`near`) to be withheld with it.
         """
         self.workspace.take_ticks()
-        target = self.workspace.meant(target)
+        target = self._to_forget(target)
         self.workspace.forget_withheld()
         if everywhere:
             return jobs.forgetting.forget_everywhere(self.workspace, target, tuple(also))

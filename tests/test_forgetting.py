@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tars_memory.errors import AmbiguousError, BusyError, NotFoundError, PartialError, SettingsError
+from tars_memory.errors import AmbiguousError, BusyError, NotFoundError, PartialError, SettingsError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
 from tars_memory.vault import inbox
@@ -435,3 +435,73 @@ def test_a_record_without_its_salt_is_refused_and_kept(opened: Open, tmp_path: P
     assert "Anna keeps forty hens" in (memory.workspace.root / "Memory.md").read_text()
     assert (path.read_text() if path.is_file() else "") == before
     assert "forgotten" in {finding["kind"] for finding in memory.doctor()["findings"]}
+
+
+LADDER = "1. bring the hazelnut ladder\n2. close the window"
+
+
+def person(tmp_path: Path) -> Memory:
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    return Memory(tmp_path / "vault", env=env, embedder=HashEmbedder(), actor="person", interactive=True)
+
+
+@pytest.mark.parametrize("words", ["how I open the marzipan safe", "the hazelnut ladder", "ID"])
+@pytest.mark.parametrize("refuse", [False, True])
+def test_a_playbook_that_was_proposed_goes_by_its_words(
+    opened: Open, tmp_path: Path, words: str, *, refuse: bool
+) -> None:
+    """One that waits, and one that was refused; what the journal keeps of either goes as well."""
+    with opened() as memory:
+        proposal = memory.learn("how I open the marzipan safe", LADDER, when="the key is lost").ref
+        memory.learn("how I bake bread", "1. knead\n2. bake")
+    words = proposal if words == "ID" else words
+    with person(tmp_path) as memory:
+        if refuse:
+            memory.review().decide(reject=[proposal])
+        assert memory.forget(words).written
+        assert not holding(tmp_path / "vault", "marzipan") and holding(tmp_path / "home", "hazelnut")
+        memory.undo()
+        assert holding(tmp_path / "vault", "marzipan")
+        memory.forget(words)
+        memory.forget("how I open the marzipan safe", everywhere=True)
+        assert [each.text.split("\n")[0] for each in memory.review().waiting().proposals] == ["# how I bake bread"]
+        with pytest.raises(NotFoundError):
+            memory.forget(words)
+        memory.reindex()
+    assert not holding(tmp_path, "marzipan") and not holding(tmp_path, "hazelnut")
+
+
+@pytest.mark.parametrize("named", ["how I open the marzipan safe", "playbooks/how i open the marzipan safe.md"])
+def test_a_playbook_goes_as_a_whole_by_its_title(opened: Open, tmp_path: Path, named: str) -> None:
+    note = tmp_path / "vault/playbooks/how I open the marzipan safe.md"
+    with person(tmp_path) as memory:
+        memory.learn("how I open the marzipan safe", LADDER, when="the key is lost")
+        memory.edit("close the window", "close the hazelnut window")
+        memory.playbook("how I open the marzipan safe")
+        memory.remember("the safe is green")
+        before = note.read_bytes()
+        receipt = memory.forget(named)
+        assert receipt.written and not note.exists()
+        assert {each.path for each in receipt.touched} == {"playbooks/how I open the marzipan safe.md"}
+        memory.undo()
+        assert note.read_bytes() == before
+        memory.forget(named, everywhere=True)
+    with opened() as memory, pytest.raises(NotFoundError):
+        memory.forget(named)
+    assert not holding(tmp_path, "marzipan") and not holding(tmp_path, "hazelnut")
+    assert holding(tmp_path / "vault", "safe is green")
+
+
+def test_prose_of_a_playbook_goes_by_its_words_and_the_rest_stays(opened: Open, tmp_path: Path) -> None:
+    note = tmp_path / "vault/playbooks/Safe.md"
+    note.parent.mkdir(parents=True)
+    text = "# Safe\n\nWhen to use: the marzipan key is lost\n\n1. call Ida\n\n## Hazelnut tricks\n\n- none\n"
+    note.write_bytes(text.replace("\n", "\r\n").encode())
+    with opened() as memory, pytest.raises(UsageError, match="person at a terminal"):
+        memory.forget("the marzipan key is lost")
+    with person(tmp_path) as memory:
+        assert memory.forget("the marzipan key is lost").line == 3
+        memory.forget("Hazelnut tricks", everywhere=True)
+        assert note.read_bytes() == b"# Safe\r\n\r\n\r\n1. call Ida\r\n\r\n\r\n- none\r\n"
+        memory.forget("the marzipan key is lost", everywhere=True)
+    assert not holding(tmp_path, "marzipan") and not holding(tmp_path, "Hazelnut")

@@ -2,6 +2,8 @@
 
 What tells it belongs together by what it says or by a link: an approved line and a fact of a session link to the
 candidate's block id. A line of the person's own that merely holds the words is not a copy: it is told, never touched.
+What is not an entry can be forgotten by its words as well: a playbook by its title, as a whole, or a paragraph of one; a
+proposal that waits, and one that was refused.
 Beyond the notes the words stand in journal, spool, index, caches and what hooks keep: :func:`forget_everywhere` takes
 them out there, and looks whether they are gone.
 """
@@ -18,10 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import disk
 from tars_memory.capture.amend import ASKED, ambiguous, fitting
 from tars_memory.capture.remember import Caller, Receipt
-from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, counted
+from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, UsageError, counted
+from tars_memory.recall.results import note_lines
 from tars_memory.recall.searcher import Searcher
-from tars_memory.vault import inbox, sessions
+from tars_memory.vault import inbox, playbooks, sessions
 from tars_memory.vault.change import Change, locate
+from tars_memory.vault.folder import digest
+from tars_memory.vault.layout import OURS
+from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import remove_bullet
@@ -36,10 +42,12 @@ from tars_memory.vault.writing.store import LOOK_AGAIN, Spool
 from tars_memory.vault.writing.withheld import Withheld, folded, item_says, mentions, units, wordings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.writing.store import WriteSession
+    from tars_memory.vault.writing.transaction import Written
     from tars_memory.workspace import Workspace
 
 
@@ -95,9 +103,11 @@ class Copies:
     Args:
         ctx: the command's view of the vault.
         entry: one of them.
+        kind: what it is, if it is no entry: :data:`BOOK`, :data:`PROSE` or :data:`WAITING`.
 
     Attributes:
         first: that entry.
+        kind: as given.
         texts: its wordings in the notes.
         quotes: what was said, verbatim.
         logs: names of the conversations that it was said in: of their files, and their own.
@@ -105,8 +115,9 @@ class Copies:
         entries: the entries that say it, of all notes but proposals.
     """
 
-    def __init__(self, ctx: Caller, entry: Entry) -> None:
+    def __init__(self, ctx: Caller, entry: Entry, kind: str = "") -> None:
         self._ctx = ctx
+        self.kind = kind
         self._facts = ctx.layout.facts
         self.texts = [_said(entry, self._facts)]
         self.quotes: list[str] = []
@@ -116,7 +127,7 @@ class Copies:
         self._ids = set(_ids(entry))
         self.first = entry
         self._notes = dict(_notes(ctx))
-        while self._grow():
+        while kind != BOOK and self._grow():
             pass
 
     def sentences(self, more: Sequence[str] = ()) -> list[list[str]]:
@@ -132,7 +143,13 @@ class Copies:
         """By note what would go, in the order in which it is to go; a note whose name tells it comes with line 0."""
         found: dict[str, list[Copy]] = {}
         order = sorted(self._notes, key=lambda path: (path != self.first.path, self._ctx.layout.is_session(path), path))
+        if self.kind == WAITING:
+            found[self.first.path] = [Copy(self.first.path, self.first.line, self.first.text)]
         for path in order:
+            if self.kind == BOOK and path == self.first.path:
+                rows = enumerate(note_lines(self._notes[path]), 1)
+                found[path] = [Copy(path, number, row) for number, row in rows if row.strip()]
+                continue
             if not self._may_hold(self._notes[path]) and not self.renamed(path):
                 continue
             copies = [Copy(path, line, text) for line, text in _Plan(self, path, self._notes[path]).gone]
@@ -266,6 +283,8 @@ class _Plan:
         session = self._layout.is_session(path)
         if session:
             self._title(changes)
+        if self._layout.is_playbook(path):
+            self._prose(changes)
         while (entry := next(self._doomed(path, changes.data, session=session), None)) is not None:
             self.gone.append((entry.line + len(self._taken(data, changes.data)), entry.text))
             made = remove_bullet(Note.of(self._layout, path, changes.data), entry)
@@ -300,6 +319,15 @@ class _Plan:
         if isinstance(title, str) and self._copies.names(title, self._path):
             self.gone.append((1, f"title: {title}"))
             changes.make(sessions.renewed(changes.data, "title", '""'))
+
+    def _prose(self, changes: Changes) -> None:
+        """What a playbook says beside its steps, if it is just this; the title stays."""
+        for line, end_line, text in reversed([*_prose_of(Document(changes.data))]):
+            if any(words in self._told for words in wordings(text)):
+                self.gone.insert(0, (line, text))
+                document = Document(changes.data)
+                first, last = document.lines[line - 1], document.lines[end_line - 1]
+                changes.make([Splice(first.start, last.next, b"")])
 
     def _blocks(self, changes: Changes) -> None:
         """Paragraphs of the summary and turns that are kept."""
@@ -375,14 +403,74 @@ class Forgotten(Receipt):
         self.copies = copies
 
 
+BOOK, PROSE, WAITING = "book", "prose", "waiting"
+"""What can be forgotten beside entries: a playbook as a whole; a paragraph or a heading of one; a proposal that waits,
+or was decided."""
+
+
+def _prose_of(document: Document) -> Iterator[tuple[int, int, str]]:
+    """First and last line and words of the paragraphs and headings of a playbook, without its title."""
+    titled = False
+    for block in document.blocks:
+        text = " ".join(document.text(block.start_line, block.end_line).split())
+        if block.kind == "paragraph":
+            yield block.start_line, block.end_line, text.removeprefix(playbooks.WHEN)
+        elif block.kind == "heading":
+            if titled:
+                yield block.start_line, block.end_line, text.lstrip("# ")
+            titled = True
+
+
+def _stand_in(path: str, line: int, text: str) -> Entry:
+    """Words that are no entry, as one."""
+    nothing = dict.fromkeys(("time", "state", "block_id", "provenance", "author"))
+    named = {"path": path, "line": line, "end_line": line, "text": text, "raw": text, "section": "", "tags": ()}
+    return Entry(**named, **nothing, ref=grammar.ref(path, text), occurrence=0, depth=0)
+
+
+def _book(ctx: Caller, target: str) -> Entry | None:
+    """The playbook with this path, name or title."""
+    books = playbooks.shelf(ctx.vault, {}, [ctx.layout.scope])
+    wanted = key_of(target.strip())
+    named = [book for book in books if wanted in map(key_of, (book.path, book.path[:-3], book.title))]
+    named = named or [book for book in books if wanted == key_of(book.path.rpartition("/")[2][:-3])]
+    return _stand_in(named[0].path, 1, named[0].title) if len(named) == 1 else None
+
+
+def _beside_entries(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
+    """What has these words, or else holds them, and is no entry, each with its kind."""
+    said = " ".join(target.split()).casefold()
+    known: list[tuple[Entry, str, str]] = []
+    for note in ctx.notes(playbooks.paths(ctx.vault, [ctx.layout.scope])):
+        known += [(_stand_in(note.path, line, text), PROSE, text) for line, _, text in _prose_of(note.document)]
+    for path, name, words in inbox.told(ctx.vault):
+        entry = _stand_in(path, 1, playbooks.title_of(words) or words)
+        known += [(entry, WAITING, each) for each in (name, words, *words.split("\n"))]
+    equal = [(entry, kind) for entry, kind, words in known if said == " ".join(words.split()).casefold()]
+    return equal or [(entry, kind) for entry, kind, words in known if said in " ".join(words.split()).casefold()]
+
+
 def copies_of(ctx: Caller, target: str) -> Copies:
     """The copies of the only statement that a REF names or that these words fit.
 
     Raises:
-        NotFoundError: no such entry.
+        NotFoundError: no such entry, and nothing else of these words.
         AmbiguousError: several; they are listed.
     """
-    found = fitting(ctx, target)
+    book = _book(ctx, target)
+    try:
+        found = fitting(ctx, target)
+    except NotFoundError:
+        if book is not None:
+            return Copies(ctx, book, BOOK)
+        others = {entry.text: (entry, kind) for entry, kind in reversed(_beside_entries(ctx, target))}
+        if not others:
+            raise
+        if len(others) > 1:
+            raise ambiguous(target, [entry for entry, _ in others.values()]) from None
+        return Copies(ctx, *others.popitem()[1])
+    if book is not None and not any(key_of(entry.text) == key_of(target.strip()) for entry in found):
+        return Copies(ctx, book, BOOK)
     copies = Copies(ctx, found[0])
     if not all(map(copies.holds, found)):
         raise ambiguous(target, found)
@@ -409,27 +497,21 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
         SettingsError: what was forgotten before can't be read; nothing was written.
     """
     copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)
-    entry, places = copies.first, copies.places()
-    arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
-    with ctx.writing("forget", arguments, atomic=len(places) > 1) as session:
+    entry, places, kind = copies.first, copies.places(), copies.kind
+    arguments = {"target": entry.ref, "text": mask(entry.text)} if later and not kind else None
+    if kind and ctx.must_propose(entry.path):
+        raise UsageError(
+            f"{entry.path} is a playbook: to take out what is no step takes a person at a terminal",
+            "run tars-memory forget there",
+        )
+    with ctx.writing("forget", arguments, atomic=len(places) > 1 or bool(kind)) as session:
         if ctx.must_propose(entry.path):
             change = Change("remove", entry.section, replaces=entry.raw, target=entry.path)
             kept = ctx.proposed(session, change, ASKED)
             kept.text = entry.text
             return Forgotten(kept)
 
-        def first(data: bytes | None) -> Sequence[Splice]:
-            if isinstance(gone := locate(session.note(entry.path, data or b""), entry.raw, occurrence=0), str):
-                raise ConflictError(gone, LOOK_AGAIN)
-            return copies.without(entry.path, data or b"")
-
-        written = session.write(entry.path, first)
-        for path in places:
-            if path != entry.path:
-                session.write(path, lambda data, path=path: copies.without(path, data or b""))  # type: ignore[misc]
-            if to := copies.renamed(path):
-                session.move(path, to)
-        waiting = sum(inbox.purge(session, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
+        written, waiting = _taken_out(ctx, session, copies, places)
     if waiting:
         ctx.notices.append(f"purged from proposals and decisions about them: {waiting}")
     ctx.notices += copies.kept()
@@ -442,7 +524,42 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
             ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
     touched = [each for path in places for each in places[path] if (each.path, each.line) != (entry.path, entry.line)]
     receipt = ctx.receipt(entry.path, entry.line, entry.ref, entry.text, written)
-    return Forgotten(receipt, gone=written.before, touched=touched, copies=copies)
+    gone = entry.text.encode("utf-8", "replace") if kind == WAITING else written.before
+    return Forgotten(receipt, gone=gone, touched=touched, copies=copies)
+
+
+def _taken_out(
+    ctx: Caller, session: WriteSession, copies: Copies, places: Mapping[str, Sequence[Copy]]
+) -> tuple[Written, int]:
+    """What became of the first place, once all are written; and how many proposals and decisions held the words.
+
+    Raises:
+        ConflictError: the first one changed meanwhile.
+    """
+    entry, kind, written = copies.first, copies.kind, None
+
+    def first(data: bytes | None) -> Sequence[Splice]:
+        gone = "" if kind else locate(session.note(entry.path, data or b""), entry.raw, occurrence=0)
+        if gone and isinstance(gone, str):
+            raise ConflictError(gone, LOOK_AGAIN)
+        return copies.without(entry.path, data or b"")
+
+    if kind == BOOK:
+        data = session.read(entry.path)
+        written = session.remove(entry.path, digest(data or b""))
+    elif kind != WAITING:
+        written = session.write(entry.path, first)
+    for path in places:
+        if path != entry.path:
+            session.write(path, lambda data, path=path: copies.without(path, data or b""))  # type: ignore[misc]
+        if to := copies.renamed(path):
+            session.move(path, to)
+    waiting = sum(inbox.purge(session, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
+    if kind == WAITING:
+        written = next((each for each in session.written if each.path == entry.path), None)
+    if written is None:
+        raise ConflictError(f"{entry.path} changed meanwhile: nothing was forgotten", LOOK_AGAIN)
+    return written, waiting
 
 
 def near(workspace: Workspace, target: str) -> list[TalkLine]:
@@ -503,7 +620,8 @@ def forget_everywhere(workspace: Workspace, target: str, also: Sequence[TalkLine
         return receipt
     if receipt.written and receipt.copies is not None:
         before = worded_before(history, receipt.path, receipt.text, layout)
-        told = (*before, *receipt.copies.texts, *receipt.copies.quotes, *(turn.text for turn in also))
+        named = [receipt.path] if receipt.copies.kind == BOOK else []
+        told = (*before, *receipt.copies.texts, *receipt.copies.quotes, *named, *(turn.text for turn in also))
         logs = [*receipt.copies.logs, *(turn.log for turn in also)]
         receipt.notices += purge(workspace, list(dict.fromkeys(told)), logs)
     return receipt
@@ -622,7 +740,7 @@ def _ours_left(workspace: Workspace, state: Path) -> list[Path]:
     the places of the last search, texts that were given up, traces of crashes, a model's answers kept by old versions.
     """
     home = workspace.settings.places.state
-    names = ("hooks/kept/*/*/*", "hooks/kept/*/*", "hooks/hook.log", "last-search*", "compress/*")
+    names = ("hooks/kept/*/*/*", "hooks/kept/*/*", "hooks/hook.log", "last-search*", "compress/*", playbooks.USES)
     found = [path for name in names for path in state.glob(name)]
     found += [path for name in ("hook.log", "kept/*", "crash-*") for path in home.glob(name)]
     return sorted(path for path in found if path.is_file())
@@ -657,11 +775,23 @@ def _forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tupl
     said = " ".join(target.split()).casefold()
     for entry in history:
         if entry.command == "forget" and not entry.undone and not entry.purged:
-            for text in _texts(entry.file, entry.before, layout)[:1]:
+            for text in _told_by(entry, layout):
                 refs = {grammar.ref(entry.file, text, number) for number in range(REPEATS)}
                 if said in refs or said == " ".join(text.split()).casefold():
                     return entry.file, entry.line, text, entry.txn
     return None
+
+
+def _told_by(entry: JournalEntry, layout: Layout) -> list[str]:
+    """What a removal may have been about: the first entry that it took out, or what is none."""
+    if entry.file.startswith(OURS):
+        said = [words for part in (entry.before, *entry.before.split("\n")) for words in inbox.words_of(part)]
+        return [each for words in said for each in (playbooks.title_of(words), words) if each]
+    if entry.op == "remove" and layout.is_playbook(entry.file):
+        return [playbooks.title_of(entry.before[Document(entry.before.encode()).body_line :]), entry.file]
+    if layout.is_playbook(entry.file) and not _texts(entry.file, entry.before, layout):
+        return [" ".join(entry.before.split()).removeprefix(playbooks.WHEN).lstrip("# ")]
+    return _texts(entry.file, entry.before, layout)[:1]
 
 
 def _quotes(history: list[JournalEntry], txn: str, layout: Layout) -> list[str]:

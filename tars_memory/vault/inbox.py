@@ -161,6 +161,31 @@ def refused(vault: Vault) -> list[str]:
     return [words for name, words in found.items() if words and last.get(name) == "rejected"]
 
 
+def told(vault: Vault) -> list[tuple[str, str, str]]:
+    """File, id and words of each proposal for a note of ours that waits, and of each decision of our scope."""
+    found = [(path, each["id"], each["text"] or each["quote"]) for each in pending(vault) for path in each["files"]]
+    for path in _decided_files(vault):
+        with contextlib.suppress(TarsError):
+            for line in vault.read(path).split(b"\n"):
+                with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
+                    said = json.loads(line)
+                    if said.get("project", "") == vault.layout.scope:
+                        found.append((path, str(said["id"]), str(said["what"])))
+    return [(path, name, words) for path, name, words in found if words.strip()]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a proposal, or of a decision, as its JSON text has them."""
+    with contextlib.suppress(ValueError, RecursionError, AttributeError):
+        said = json.loads(text)
+        return [
+            words
+            for words in (said.get("text"), said.get("quote"), said.get("what"))
+            if isinstance(words, str) and words
+        ]
+    return []
+
+
 def purge(session: WriteSession, vault: Vault, words: str) -> int:
     """Take words that shall be forgotten out of the inbox and of what was decided; decisions themselves stay.
 

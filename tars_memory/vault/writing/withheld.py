@@ -278,12 +278,20 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
             record = parse(line)
             if record is not None and any(_holds(record, text) for text in texts):
                 found += 1
-                line = as_line({key: record[key] for key in _HEAD if key in record} | {"purged": True, "spans": []})
+                kept = {key: record[key] for key in _HEAD if key in record} | {"purged": True, "spans": []}
+                line = as_line(kept | {"file": _unnamed(str(kept.get("file", "")), texts)} if "file" in kept else kept)
             lines.append(line)
         if found:
             replace_file(path, b"".join(lines))
             purged += found
     return purged
+
+
+def _unnamed(path: str, texts: Sequence[str]) -> str:
+    """The path of a note, under another name if its own one tells what was forgotten."""
+    folder, _, name = path.rpartition("/")
+    telling = mentions(path, [units(text) for text in texts])
+    return "/".join(filter(None, (folder, f"forgotten.{name.rpartition('.')[2]}"))) if telling else path
 
 
 def item_says(arguments: dict[str, Any], words: str) -> bool:
