@@ -49,7 +49,7 @@ _BEFORE = rf"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key)[ \t]+|{_OTHER
 _LABEL = (
     _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
     r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:\r?\n[ \t>*+-]{0,8})?"
-    r"(?:\[[ \t]{0,3}(?=[\"']))?"  # the first of a list
+    r"(?:[\[(][ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"']))?"  # the first of a list
     "|(?P<between>"
     + _BETWEEN
     + ")[ \t]{1,3}(?:(?P<is>"
@@ -104,6 +104,7 @@ def values(text: str) -> Iterator[Found]:
     named = list(_after_words(text, low))
     yield from named
     yield from _others(text, [one for one in named if one[2] == "password"])
+    yield from _items(text, named)
     if "\n" in text:
         yield from _lists(text, low)
         if any(word in low for word in _words()[0][1]):
@@ -295,6 +296,33 @@ def _others(text: str, found: list[Found]) -> Iterator[Found]:
         yield from _in_line(text, first, start)
         last = text.find("\n", end, min(after, end + _LINE))
         yield from _in_line(text, end, last if last >= 0 else min(after, end + _LINE))
+
+
+def _items(text: str, found: list[Found]) -> Iterator[Found]:
+    """Further values of a list of which a word names the first: ``secrets: ["…", "…"]``, or a bullet each."""
+    for start, end, kind in found:
+        before = text[max(0, start - _BEFORE_FIRST) : start]
+        if _pattern(r"[\[(][ \t\r\n]{0,20}[\"'`]?$").search(before):
+            between = r"[\"'`]?[ \t\r\n]{0,20},[ \t\r\n>]{0,20}(?P<quote>[\"'`]?)"
+        elif _pattern(r"\n[ \t>]{0,16}[-*+][ \t]{1,4}[\"'`]?$").search(before):
+            between = r"[\"'`]?[ \t]{0,8}\r?\n[ \t>]{0,16}[-*+][ \t]{1,4}(?P<quote>[\"'`]?)"
+        else:
+            continue
+        accept = _strong if kind == "password" else _medium
+        while gap := _pattern(between).match(text, end):
+            sign = gap["quote"]
+            signs = rf"[^{sign}\\\r\n]" if sign else r"[^\s,\[\](){}\"'`\\]"
+            value = _pattern(rf"(?:{signs}|\\.){{1,4096}}+").match(text, gap.end())
+            if not value:
+                break
+            looked, end = value[0][:_JUDGED], value.end()
+            plain = " " in looked or re.fullmatch(_PLACEHOLDER, looked) or re.fullmatch(_KNOWN, looked)
+            if not plain and accept(looked, "equals", False):
+                yield value.start(), end, kind
+
+
+_BEFORE_FIRST = 40
+"""Characters before the first value of a list within which the list begins."""
 
 
 def _lists(text: str, low: str) -> Iterator[Found]:

@@ -68,6 +68,17 @@ def test_it_is_kept_masked_or_not_written(
         assert f"the deploy key is {written}" in notes
 
 
+@pytest.mark.parametrize("words", [("headings", "Memory", "--add"), ("remember", "tea", "--section")])
+def test_a_heading_is_asked_about_as_well(tmp_path: Path, words: tuple[str, ...]) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Memory.md").write_text("- oolong\n")
+    argv = program("--vault", str(vault), *words, f"Key {KEY}")
+    returned, screen = typed(argv, environment(tmp_path / "home", TERM="dumb"), tmp_path, b"m\n")
+    assert returned == 0 and b"this looks like a credential: github token" in screen
+    assert "## Key (masked github token)\n" in (vault / "Memory.md").read_text()
+
+
 def test_an_agent_on_a_terminal_is_not_asked(tmp_path: Path) -> None:
     (tmp_path / "vault/.obsidian").mkdir(parents=True)
     env = environment(tmp_path / "home", TERM="dumb", CLAUDECODE="1")

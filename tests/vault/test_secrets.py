@@ -381,3 +381,36 @@ def test_the_first_of_a_list_is_masked_as_a_value_alone() -> None:
     assert mask("api_key = ['abcd1234efgh']") == "api_key = ['(masked key)']"
     for text in ('keys: ["main", "dev"]', 'tags: ["secret garden"]', '{"password": []}'):
         assert mask(text) == text
+
+
+LISTS = (
+    '"secret": ["{}", "{}"]',
+    "tokens: [{}, {}]",
+    "secrets = (\n    '{}',\n    '{}',\n)",
+    "keys:\n  - {}\n  - two words\n",
+    'api_keys:\r\n- {}\r\n- "{}"\r\n',
+    'tokens: ["{}", "two words", "$TOKEN", "{}"]',
+    "Passwords: [`{}`, `{}`]",
+)
+
+
+@pytest.mark.parametrize("shape", LISTS)
+def test_of_a_list_beside_a_word_every_value_is_masked(shape: str) -> None:
+    values = ("k9Xv2LmQ8rT4wZ7nB3pY6sD1", "1Ds6Yp3Bn7Zw4Tr8QmL2vX9k")
+    text = shape.format(*values)
+    assert not any(value in mask(text) for value in values)
+    assert mask(mask(text)) == mask(text)
+    assert re.sub(r"\(masked [a-z]+\)", "", mask(text)) == shape.replace("{}", "")
+
+
+def test_what_stands_beside_a_list_of_credentials_stays() -> None:
+    key = "k9Xv2LmQ8rT4wZ7nB3pY6sD1"
+    for rest in ("- meet at noon\n- room2b42x\n", ", then call v2.3.4-build77", "]\ntags: [a, b2c3d4e5f6]"):
+        text = (
+            f"token: [{key}{rest}"
+            if rest[0] == "]"
+            else f"- token: {key}\n{rest}"
+            if rest[0] == "-"
+            else f"token: {key}{rest}"
+        )
+        assert mask(text) == text.replace(key, "(masked token)")

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import STOPPED, About, Call, Ref, Topic, call_of, command, confirmed, report
+from tars_memory.doors.cli.call import (
+    STOPPED,
+    About,
+    Call,
+    Ref,
+    Topic,
+    about_secrets,
+    call_of,
+    command,
+    confirmed,
+    report,
+)
 from tars_memory.doors.cli.output import Output, clean, counted, fields, line, show_rows
 from tars_memory.errors import NotFoundError, UsageError
 
@@ -223,7 +234,7 @@ def headings(
     if add is not None and remove is not None:
         raise UsageError("both --add and --remove", "give one of them")
     if add is not None:
-        return report(call, memory.add_heading(name, add))
+        return report(call, memory.add_heading(name, about_secrets(call, add)))
     if remove is not None:
         path, found = memory.heading(name, remove)
         if found.filled and call.interactive and not (yes or call.dry_run):

@@ -49,6 +49,7 @@ def remember(
         raise UsageError(f"--tier {tier!r} can't be written to", f"it is {' or '.join(TIERS)}")
     call.hold("remember", tier=tier, section=section, tags=list(tag or ()))
     words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
+    section = about_secrets(call, section) if section else section
     receipt = call.memory().remember(words, tier=tier, section=section, tags=tuple(tag or ()))
     return report(call, receipt)
 
