@@ -2,8 +2,8 @@
 
 What tells it belongs together by what it says or by a link: an approved line and a fact of a session link to the
 candidate's block id. A line of the person's own that merely holds the words is not a copy: it is told, never touched.
-What is not an entry can be forgotten by its words as well: a playbook by its title, as a whole, or a paragraph of one; a
-proposal that waits, and one that was refused.
+What is not an entry can be forgotten by its words as well: a playbook by its title, as a whole, or a paragraph of it; a
+proposal that waits, or one that was refused.
 Beyond the notes the words stand in journal, spool, index, caches and what hooks keep: :func:`forget_everywhere` takes
 them out there, and looks whether they are gone.
 """
