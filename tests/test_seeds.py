@@ -164,8 +164,11 @@ def test_lines_stand_where_the_program_that_made_the_vault_writes_them(tmp_path:
         memory.log("met Ruth")
         memory.log("left")
         memory.remember("Ruth has a dog")
+        day = root / "2026-11-21.md"
+        day.write_text(day.read_text() + "- 14:31 [cli] [extracted] ma sœur habite à Cork\n")
+        assert {each.section for each in memory.review().waiting(limit=50).proposals} == {""}
+        day.write_text(day.read_text().partition("- 14:31")[0])
         (boat,) = [each for each in memory.review().waiting(limit=50).proposals if "boat" in each.text]
-        assert boat.section == ""
         memory.review().decide([boat.id], [])
         assert (root / "2026-11-21.md").read_text() == "# 2026-11-21\n\n- 14:30 met Ruth\n- 14:30 left\n"
         lines = (root / "Memory.md").read_text().splitlines()

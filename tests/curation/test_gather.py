@@ -29,7 +29,7 @@ def test_what_is_decided_or_old_is_not_offered(vault: Vault) -> None:
     assert texts == {
         "prefers tea", "prefers no tea", "Works as a senior engineer", "dentist on 16 Oct",
         "Anna moves to Cork in March 2027", "We decided to use sqlite for the index",
-        "Avoid: the distance was in miles", "Ask before deleting files",
+        "Correction: the distance was in miles", "Ask before deleting files",
     }  # fmt: skip
     assert set(by_text(vault, expired=True)) == texts | {"An old thing"}
 
@@ -124,7 +124,7 @@ def test_a_candidate_whose_words_stand_there_is_settled_without_a_line(vault: Va
 
 def test_the_quote_is_the_sessions(vault: Vault) -> None:
     assert by_text(vault)["prefers no tea"].quote == "I'd rather not have tea"
-    assert by_text(vault)["Avoid: the distance was in miles"].quote == (
+    assert by_text(vault)["Correction: the distance was in miles"].quote == (
         "the distance was in miles (asked: how far is Cork?; answered: 160)"
     )
 
@@ -188,7 +188,7 @@ def test_the_window_counts_from_the_last_time_it_was_said(tmp_path: Path, days: 
         ("you shouldn't delete files", "Do not delete files", "Procedural.md"),
         ("don't use tabs", "Don't use tabs", "Procedural.md"),
         ("never push to main", "Never push to main", "Procedural.md"),
-        ("the distance was in miles", "Avoid: the distance was in miles", "Procedural.md"),
+        ("the distance was in miles", "Correction: the distance was in miles", "Procedural.md"),
         ("Bitte immer auf Deutsch antworten", "Immer auf Deutsch antworten", "Procedural.md"),
         ("No, Anna lives in Galway", "Anna lives in Galway", "Memory.md"),
         ("no, use kilometres", "Use kilometres", "Procedural.md"),

@@ -316,7 +316,10 @@ def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vaul
                 {"op": "append", "candidates": [number[ANNA]], "text": "Anna moves to Cork\n## x", "section": 2},
                 {
                     "op": "rule",
-                    "candidates": [number["Avoid: the distance was in miles"], number["Ask before deleting files"]],
+                    "candidates": [
+                        number["Correction: the distance was in miles"],
+                        number["Ask before deleting files"],
+                    ],
                     "text": "Give distances in kilometres",
                     "why": "you asked for it",
                 },

@@ -629,7 +629,9 @@ def test_the_id_of_a_proposal_names_its_line(desk: Desk) -> None:
 def test_the_id_of_a_proposal_that_no_note_holds_says_so(desk: Desk) -> None:
     desk.memory(actor="agent").remember("Always ask first", tier="procedural")
     (rule,) = desk.offered()
-    for name in ("show", "why", "forget"):
+    for name in ("show", "why"):
         with pytest.raises(NotFoundError, match="is not in any note yet") as told:
             getattr(desk.person(), name)(rule.id)
         assert f"review --reject {rule.id}" in told.value.hint
+    assert desk.person().forget(rule.id).text == "Always ask first"
+    assert desk.offered() == []

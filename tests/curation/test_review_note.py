@@ -391,7 +391,8 @@ def test_a_half_saved_note_and_then_the_whole_of_it(vault: Vault) -> None:
     second = vault.review().from_note()
     assert len(first.decided) + len(second.decided) == 8
     assert not {each.proposal.id for each in first.decided} & {each.proposal.id for each in second.decided}
-    for text in ("prefers tea", "dentist on 16 Oct", "Ask before deleting files", "Avoid: the distance was in miles"):
+    corrected = "Correction: the distance was in miles"
+    for text in ("prefers tea", "dentist on 16 Oct", "Ask before deleting files", corrected):
         assert (vault["Memory.md"] + vault["Procedural.md"]).count(f"- {text} ([[") == 1
     assert "Review.md" not in vault or not note.read(vault["Review.md"].encode())
 

@@ -2,7 +2,8 @@
 
 The order: a tag that one section is named for or holds alone; the one section whose lines begin with the same name; the
 section of the lines that share its rarest words; a heading that is named for its kind (decisions, health, preferences,
-people, about me, work); in a note without headings of its own such a heading is made; else the section for notes. From
+people, about me, work); in a note without headings of its own such a heading is made, unless the layout has none for
+notes either; else the section for notes. From
 feedback comes a rule in the person's own words, in the form of something to do.
 """
 
@@ -134,7 +135,7 @@ class Sections:
             if not speaks.search(said):
                 continue
             there = next((each for each in self.titles if named.search(each.casefold())), "")
-            if there or not own:
+            if there or (self.notes and not own):
                 return there or title
         return ""
 
@@ -205,8 +206,8 @@ def fact(said: str) -> FeedbackRule:
 def rule(said: str, *, good: bool) -> FeedbackRule:
     """The rule that a correction or a praise comes to.
 
-    Words that tell what to do stand as they were said. Of others it is said whether to do it again:
-    ``Avoid: the distance was in miles``, ``Keep doing this: short answers``.
+    Words that tell what to do stand as they were said. Of others it is said what they are:
+    ``Correction: the distance was in miles``, ``Keep doing this: short answers``.
 
     Args:
         said: what the person wrote.
@@ -227,7 +228,7 @@ def rule(said: str, *, good: bool) -> FeedbackRule:
         return FeedbackRule("Not " + plain[:1].lower() + plain[1:])
     if good:
         return FeedbackRule(f"Keep doing this: {_KEPT.sub('', plain) or plain}")
-    return FeedbackRule(f"Avoid: {plain}")
+    return FeedbackRule(f"Correction: {plain}")  # in a language without a list nobody knows whether it forbids
 
 
 def evidence(said: str, question: str, answer: str) -> str:

@@ -397,6 +397,14 @@ def _answer() -> str:
         return ""
 
 
+def beyond(call: Call) -> str:
+    """What to add to a sentence that nothing was found: how many projects are not looked at; their names are theirs."""
+    workspace = call.memory().workspace
+    layout = workspace.whole.layout
+    hidden = [name for name in workspace.project_names() if not workspace.sees(layout.within(name, layout.facts))]
+    return f"; {counted(len(hidden), 'project')} not searched: --project NAME" if hidden else ""
+
+
 def about_secrets(call: Call, text: str) -> str:
     """The text as the person wants it written: as it is, or with its credentials masked.
 

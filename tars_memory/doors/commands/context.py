@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.call import AsOf, Call, Expired, call_of, command, read_stdin, validity
+from tars_memory.doors.cli.call import AsOf, Call, Expired, beyond, call_of, command, read_stdin, validity
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
 from tars_memory.recall.packing.fence import KINDS
 from tars_memory.recall.packing.loaded import ALONE, COMMENT, FRONT_MATTER
+from tars_memory.recall.packing.packing import NOTHING
 
 if TYPE_CHECKING:
     from tars_memory.recall.packing.packing import Context
@@ -72,13 +73,14 @@ def context(
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)
-    notices = call.notices(packed.notices)
+    told = [each + beyond(call) if each == NOTHING else each for each in packed.notices]
+    notices = call.notices(told)
     if call.out.json:
         call.out.record({**packed.to_json(), "notices": notices})
     elif packed.text:
         call.out.data(clean(packed.text))
     else:
-        call.out.say("there is nothing to say")
+        call.out.say("there is nothing to say" + ("" if NOTHING in packed.notices else beyond(call)))
     if not call.out.json:
         _say_left_out(call, packed)
     return 0

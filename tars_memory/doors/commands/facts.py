@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call, call_of, command, day, report, today
+from tars_memory.doors.cli.call import Call, beyond, call_of, command, day, report, today
 from tars_memory.doors.cli.output import counted, line, show_rows
 from tars_memory.errors import UsageError
 
@@ -86,7 +86,7 @@ def show(
     if call.out.json:
         call.out.record({"facts": [fact.as_dict(shown) for fact in found], "notices": notices})
     elif not found:
-        call.out.say(missing)
+        call.out.say(missing + beyond(call))
     elif call.out.screen and in_time:
         cli.spans.show(call.out, found, shown)
     elif call.out.screen:

@@ -10,6 +10,7 @@ from tars_memory.doors import cli
 from tars_memory.doors.cli.call import MOST, STOPPED, Call, call_of, command, confirmed, say_change
 from tars_memory.doors.cli.output import Output, counted, fields, line
 from tars_memory.errors import UsageError
+from tars_memory.vault.layout import OURS
 
 ENTRY = "txn time command actor file op before after undone"
 SHOWN = 200
@@ -46,7 +47,8 @@ def history(
 def row(out: Output, entry: object) -> list[str]:
     """One write as columns of plain text."""
     told = fields(entry, ENTRY)
-    change = change_of(told["before"], told["after"])
+    sides = [_text(told[name]) for name in ("before", "after")]
+    change = change_of(*map(_words if str(told["file"]).startswith(OURS) else str, sides))
     mark = f"{told['op']} (undone)" if told["undone"] else str(told["op"])
     return [
         *(line(_text(told[name])) for name in ("txn", "time", "command", "actor")),
@@ -54,6 +56,13 @@ def row(out: Output, entry: object) -> list[str]:
         out.path(str(told["file"])),
         change,
     ]
+
+
+def _words(text: str) -> str:
+    """What a file of ours says, a proposal or decisions; all of it if it is none of these."""
+    from tars_memory.vault.inbox import words_of
+
+    return "; ".join(dict.fromkeys(words for part in (text, *text.split("\n")) for words in words_of(part))) or text
 
 
 def change_of(before: object, after: object) -> str:

@@ -271,16 +271,28 @@ def _late(_number: int, _frame: object) -> None:
 # --- who calls it
 
 
+def _check(action: str, names: list[str]) -> None:
+    """There are such an action and such agents.
+
+    Raises:
+        UsageError: there are not.
+    """
+    if action not in ACTIONS:
+        instead = (
+            f"it is {', '.join(ACTIONS)}; without one hook answers an event from stdin, and --agent says who calls"
+        )
+        raise UsageError(f"unknown action: {action!r}", instead)
+    if unknown := [name for name in names if name not in AGENTS]:
+        raise UsageError(f"unknown agent: {unknown[0]!r}", f"hook {action} takes {', '.join(AGENTS)}")
+
+
 def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     """Install, uninstall, or say how things are.
 
     Raises:
         UsageError: no such action or agent, or nobody is there to be asked.
     """
-    unknown = [name for name in names if name not in AGENTS]
-    if action not in ACTIONS or unknown:
-        what = f"unknown agent: {unknown[0]!r}" if unknown else f"unknown action: {action!r}"
-        raise UsageError(what, f"hook takes: {', '.join(ACTIONS)}, and {', '.join(AGENTS)}")
+    _check(action, names)
     places = Places.of(call.env)
     hosts = jobs.hosts.Hosts(call.env, places.state, lines_of(Settings(call.env, places).hook.lines))
     if action == "status":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import About, AsOf, Call, Expired, Topic, call_of, command, validity
+from tars_memory.doors.cli.call import About, AsOf, Call, Expired, Topic, beyond, call_of, command, validity
 from tars_memory.doors.cli.output import counted, here, line, within
 from tars_memory.doors.cli.recent import keep
 from tars_memory.errors import UsageError, VaultError
@@ -223,15 +223,7 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
     elif result.stale:
         call.out.say(f"nothing found so far{about}")
     else:
-        call.out.say(f"nothing relevant{about or _elsewhere(call)}")
-
-
-def _elsewhere(call: Call) -> str:
-    """That there are projects, which a search outside them does not see; their names are their own."""
-    workspace = call.memory().workspace
-    layout = workspace.whole.layout
-    hidden = [name for name in workspace.project_names() if not workspace.sees(layout.within(name, layout.facts))]
-    return f"; {counted(len(hidden), 'project')} not searched: --project NAME" if hidden else ""
+        call.out.say(f"nothing relevant{about or beyond(call)}")
 
 
 def meant(result: "SearchResult") -> str:

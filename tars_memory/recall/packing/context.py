@@ -35,6 +35,7 @@ from tars_memory.recall.packing.loaded import (
 from tars_memory.recall.packing.packing import (
     LOADED,
     NO_ROOM,
+    NOTHING,
     Context,
     NamedPlaybook,
     Packing,
@@ -372,7 +373,7 @@ class _Filling(Reading):
     def rank(self, found: list[Answer]) -> None:
         """Read the notes of the lines that answer, and put the lines in the order in which they are packed."""
         if not found:
-            self.notices.append("nothing recalled: no note says anything near the question")
+            self.notices.append(NOTHING)
             return
         for path in dict.fromkeys(answer.path for answer in found):
             if path not in self.notes:

@@ -38,6 +38,7 @@ MOST_BLANK = 2
 
 NO_ROOM = "over the budget"
 LOADED = "loaded already"
+NOTHING = "nothing recalled: no note says anything near the question"
 
 
 class Dropped:
