@@ -166,7 +166,8 @@ _VERDICTS = re.compile(r"[{\s](?P<mark>[\"']?)verdicts(?P=mark)\s*:")
 
 def unusable(name: str, error: ReplyError) -> ModelUnavailableError:
     """What the person is told of an answer that nothing can be read from."""
-    return ModelUnavailableError(f"{name} gave no usable answer: {error}; nothing was written", "try another model")
+    again = "print the prompt anew (--print-prompt) and answer that" if name == "--reply" else "try another model"
+    return ModelUnavailableError(f"{name} gave no usable answer: {error}; nothing was written", again)
 
 
 def required(settings: Settings, job: str, name: str = "") -> ProviderModel:

@@ -3,8 +3,8 @@
 The order: a tag that one section is named for or holds alone; the one section whose lines begin with the same name; the
 section of the lines that share its rarest words; a heading that is named for its kind (decisions, health, preferences,
 people, about me, work); in a note without headings of its own such a heading is made, unless the layout has none for
-notes either; else the section for notes. From
-feedback comes a rule in the person's own words, in the form of something to do.
+notes either; else the section for notes. From feedback comes a rule in the person's own words, in the form of something
+to do.
 """
 
 from __future__ import annotations
