@@ -14,6 +14,7 @@ from tars_memory import index
 from tars_memory.disk import sha256
 from tars_memory.errors import TarsError, UnwritableError, counted
 from tars_memory.settings import LayoutOptions
+from tars_memory.vault.template import recognised
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class SharedVault:
 
     Args:
         name: what its notes are marked with.
-        vault: opened with the defaults: its own ``.tars/config.toml`` is not read.
+        vault: opened with the layout that its notes have: its own ``.tars/config.toml`` is not read.
         state: folder of its index.
         cache: the program's cache folder.
         limits: the person's.
@@ -91,9 +92,14 @@ def opened(
         path = Path(os.path.abspath(path))
         try:
             root = path.resolve(strict=True)
-            if not root.is_dir() or not any(root.iterdir()):
-                raise FileNotFoundError
-        except (OSError, RuntimeError, ValueError):
+            empty = not any(root.iterdir())
+        except (FileNotFoundError, RuntimeError, ValueError):
+            empty, root = True, path
+        except OSError as error:
+            why = "it is a file, name its folder" if isinstance(error, NotADirectoryError) else error.strerror
+            notices.append(f"the shared vault {path} is not searched: {why}")
+            continue
+        if empty:
             notices.append(f"the shared vault {path} is not there: not searched (unmounted?)")
             continue
         if root == own or root in own.parents or own in root.parents:
@@ -101,7 +107,7 @@ def opened(
             continue
         if any(root == each.vault.root for each in found):  # named twice, or by a link
             continue
-        vault = Vault.open(root, LayoutOptions(), limits)
+        vault = Vault.open(root, LayoutOptions(like=recognised(root)), limits)
         folder = state / sha256(os.fsencode(root)).hexdigest()[:16]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

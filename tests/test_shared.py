@@ -332,7 +332,8 @@ def test_a_shared_vault_in_any_odd_place(office: Office, tmp_path: Path) -> None
         names = {block.vault for block in packed.blocks} - {""}
         assert names == {"team", "b/team"} and "b/team: Memory.md:1" in packed.text
         assert "walnut" not in packed.text
-        assert sum("is not there" in notice for notice in packed.notices) == 2
+        assert sum("is not there" in notice for notice in packed.notices) == 1
+        assert sum("it is a file, name its folder" in notice for notice in packed.notices) == 1
         assert len(packed.notices) == len(set(packed.notices))
         for file in (office.base / "home-ann").rglob("shared/*/index*"):
             file.write_bytes(b"not a database" * 400)
@@ -363,3 +364,26 @@ def test_nothing_of_mine_reaches_the_shared_vault_or_its_index(office: Office) -
     kept = [*(office.base / "home-ann").rglob("shared/*/*"), *office.team.rglob("*")]
     held = [path for path in kept if path.is_file() and b"canary" in path.read_bytes()]
     assert held == [] and office.looks() == office.before
+
+
+def test_a_shared_vault_that_another_program_made_is_read_as_it_is(office: Office, tmp_path: Path) -> None:
+    """Its users and projects stay apart from each other, its memory is found; no setting of its own is needed."""
+    agent = make_vault(
+        tmp_path / "agent",
+        {
+            "MEMORY.md": "- the harbour agent is calm\n",
+            "users/ida/USER.md": "Ida fears the harbour walnut.\n",
+            "users/ida/MEMORY.md": "- the harbour walnut of Ida\n",
+        },
+    )
+    bot = make_vault(
+        tmp_path / "bot",
+        {"MEMORY.md": "- the harbour bot\n", "projects/boat/PMEMORY.md": "- the harbour keel is red\n"},
+    )
+    office.person("ann", agent, bot)
+    with office.memory("ann") as memory:
+        told = memory.context("harbour walnut keel agent", mode="lexical").text
+        assert "agent is calm" in told and "harbour bot" in told
+        assert not any(word in told for word in ("Ida", "keel is red"))
+        assert not any("walnut" in text for text in texts(memory, "harbour walnut", limit=30))
+        assert "bot: projects/boat/PMEMORY.md:1" in memory.context(project="boat").text
