@@ -11,6 +11,7 @@ import pytest
 
 from tars_memory.jobs.merge import FAILED, drive
 from tars_memory.memory import Memory
+from tars_memory.testing import make_vault
 
 PROGRAM = [sys.executable, "-m", "tars_memory"]
 MARKS = ("<<<<<<<", ">>>>>>>")
@@ -120,12 +121,50 @@ def test_a_pull_merges_by_entry_and_review_asks_on_either_machine(git: Path) -> 
     assert len(two.review().waiting().proposals) == 1
 
 
+def test_every_answer_to_what_a_merge_has_asked_leaves_a_clean_note(tmp_path: Path) -> None:
+    below, ended = "  - also changed:: tea\n", "- lives in:: Cork [since:: 2026-01-01] [until:: 2026-0{}-01]\n"
+    three = "".join(f"- {kind} tea\n{below}" for kind in ("weak", "strong", "no"))
+    removed = "- rent is due\n  - also removed:: the rent\n"
+    facts = "".join(f"{ended.format(month)}  - also changed:: lives in:: Cork\n" for month in (3, 5))
+    day = "".join(f"- 08:00 [{state}] a dog ^d-1\n  - also changed:: a dog\n" for state in ("promoted", "rejected"))
+    notes = {"Memory.md": three + removed, "Facts.md": f"## Anna\n{facts}", "2026-11-20.md": f"## Log\n{day}"}
+    left = {}
+    for answer in ("first", "last", "all stand", "reject"):
+        memory = Memory(make_vault(tmp_path / answer, notes), actor="person", interactive=True)
+        review = memory.review()
+        asked = review.waiting().proposals
+        assert len(asked) == 4
+        assert "“08:00 [promoted] a dog ^d-1” or “08:00 [rejected] a dog ^d-1”" in str([each.text for each in asked])
+        if answer == "reject":
+            review.decide([], reject=[each.id for each in asked])
+        else:
+            at = {"first": slice(1), "last": slice(-1, None), "all stand": slice(0)}[answer]
+            review.decide([each.id for each in asked], replace={e.id: [c.ref for c in e.choices[at]] for e in asked})
+        left[answer] = {name: (memory.workspace.root / name).read_text() for name in notes}
+        assert "also" not in str(left[answer])
+        assert memory.review().waiting().proposals == []
+        assert not memory.verify()
+    assert left["all stand"] == left["reject"]
+    assert left["first"]["Memory.md"] == "- strong tea\n- no tea\n"
+    assert left["last"]["Memory.md"] == "- weak tea\n- strong tea\n"
+    assert left["first"]["Facts.md"] == "## Anna\n" + ended.format(5)
+    assert left["last"]["2026-11-20.md"] == "## Log\n- 08:00 [promoted] a dog ^d-1\n"
+    # What came back with a merge is asked anew, whatever was answered before.
+    (memory.workspace.root / "Memory.md").write_text(three)
+    assert len(memory.review().waiting().proposals) == 1
+
+
 def test_a_clone_that_was_not_told_is_pointed_out(git: Path) -> None:
     _, two = two_clones(git)
     assert not two.doctor()["findings"]
     run(git / "two", "config", "--remove-section", "merge.tars-memory")
     (found,) = two.doctor()["findings"]
     assert "tars-memory init --git" in str(found)
+    two.merge_by_entry(PROGRAM)
+    with open(git / "two/.gitattributes", "a") as file:
+        file.write("*.md merge=union\n")
+    (found,) = two.doctor()["findings"]
+    assert "merge=union" in str(found)
 
 
 def test_what_cannot_be_merged_by_entry_is_merged_by_lines_without_conflict_marks(tmp_path: Path) -> None:

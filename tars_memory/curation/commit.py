@@ -208,8 +208,8 @@ class _Batch:
                     raise ConflictError(f"{proposal.id} was decided in the meantime", AGAIN)
                 if proposal.kept:
                     self.kept.append(waiting[proposal.id])
-            if decision.accept:
-                for change in self._changes(decision):
+            if decision.accept or decision.proposal.op == "choose":
+                for change in self._changes(decision) if decision.accept else self._settled(decision):
                     self.notes[change.target].changes.append((number, change))
         for decision in self.decisions:
             replaced = self._replaced(decision)
@@ -299,18 +299,23 @@ class _Batch:
             yield own._replace(author="") if own.op == "replace" and not own.provenance else own
 
     def _settled(self, decision: Decision) -> Iterator[Change]:
-        """Take away what a merge has put under the lines that stay."""
+        """Take away what a merge has put under the lines that stay; all of them, if the question is rejected."""
         gone = {(line.path, line.line) for line in decision.replaces}
-        for line in decision.proposal.conflicts:
-            note = self.session.note(line.path)
-            found = locate(note, line.raw, occurrence=line.occurrence)
-            if isinstance(found, str) or (line.path, line.line) in gone:
-                continue
-            for entry in note.entries:
-                mark = entry.text.startswith((ALSO_CHANGED, ALSO_REMOVED)) and entry.depth == found.depth + 1
-                if mark and found.line < entry.line <= found.end_line:
-                    raw, occurrence = named(note, entry)
-                    yield Change("remove", replaces=raw, occurrence=occurrence, target=line.path)
+        staying = (line for line in decision.proposal.conflicts if (line.path, line.line) not in gone)
+        # They say the same: whichever goes first, those below it would count anew.
+        yield from reversed([mark for line in staying for mark in self._asked_below(line)])
+
+    def _asked_below(self, line: Related) -> Iterator[Change]:
+        """What removes a merge's question from below a line."""
+        note = self.session.note(line.path)
+        found = locate(note, line.raw, occurrence=line.occurrence)
+        if isinstance(found, str):
+            return
+        for entry in note.entries:
+            mark = entry.text.startswith((ALSO_CHANGED, ALSO_REMOVED)) and entry.depth == found.depth + 1
+            if mark and found.line < entry.line <= found.end_line:
+                raw, occurrence = named(note, entry)
+                yield Change("remove", replaces=raw, occurrence=occurrence, target=line.path)
 
     def _takes(self, path: str, raw: str, occurrence: int | None) -> bool:
         """Whether a line is still to be had; it is replaced once."""
@@ -320,11 +325,14 @@ class _Batch:
         return free
 
     def _over(self, line: Related, proposal: Proposal) -> Change:
-        """What becomes of a line that is replaced elsewhere: a fact ends, if it held at all; any other line goes."""
+        """What becomes of a line that is replaced elsewhere: a fact ends, if it held at all; any other line goes.
+
+        So does one of a merge's two versions of a fact: the other one says since and until when it held.
+        """
         entry = next(iter(grammar.read(line.path, Document(line.raw.encode("utf-8", "surrogateescape")))), None)
         said = facts.said(entry.text) if entry and self.ctx.layout.is_facts(line.path) else None
         day = date.fromisoformat((proposal.fact and proposal.fact.since) or proposal.date) if said else date.min
-        if said is None or (said.since and said.since >= day):
+        if said is None or (said.since and said.since >= day) or any(self._asked_below(line)):
             return Change("remove", replaces=line.raw, occurrence=line.occurrence, target=line.path)
         text = facts.words(said.predicate, said.object, said.since, day)
         return Change("replace", text=text, replaces=line.raw, occurrence=line.occurrence, target=line.path)

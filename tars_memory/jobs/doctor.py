@@ -23,7 +23,7 @@ from tars_memory.errors import BusyError, ConflictError, NotFoundError, Settings
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.growth import DAYS, loaded
-from tars_memory.jobs.merge import ATTRIBUTES, is_told
+from tars_memory.jobs.merge import ATTRIBUTES, hindered
 from tars_memory.jobs.status import agents, model_of, refreshed
 from tars_memory.vault import secrets
 from tars_memory.vault.markdown.document import Document
@@ -274,9 +274,9 @@ def _folders(workspace: Workspace) -> Iterator[Trouble]:
 
 def _sync(workspace: Workspace) -> Iterator[Trouble]:
     """Conflict copies, notes with unresolved markers, and notes that were not downloaded."""
-    if not is_told(workspace.vault):
-        said = f"{ATTRIBUTES} lets git merge the notes by entry, but this clone doesn't know how"
-        yield Trouble("git", said, "tars-memory init --git", ATTRIBUTES)
+    why, hint = hindered(workspace.vault)
+    if why:
+        yield Trouble("git", f"{ATTRIBUTES} lets git merge the notes by entry, but {why}", hint, ATTRIBUTES)
     for folder, folders, names in os.walk(workspace.root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inside = os.path.relpath(folder, workspace.root).replace(os.sep, "/")

@@ -167,13 +167,25 @@ def set_up(workspace: Workspace, program: Sequence[str]) -> GitReport:
     return GitReport(repository, made, added, known != wanted)
 
 
-def is_told(vault: Vault) -> bool:
-    """Whether the vault's clone knows the driver that its ``.gitattributes`` names; true where none is named."""
+def hindered(vault: Vault) -> tuple[str, str]:
+    """Why git doesn't merge the vault's notes by entry although its ``.gitattributes`` says so, and what to do.
+
+    Returns:
+        Two empty sentences where it does, or nothing is said.
+    """
     try:
         named = f"merge={DRIVER}".encode() in vault.read(ATTRIBUTES)
     except TarsError:
-        return True
-    return not named or shutil.which("git") is None or bool(_configured(vault.root, "driver"))
+        return "", ""
+    if not named or shutil.which("git") is None:
+        return "", ""
+    if not _configured(vault.root, "driver"):
+        return "this clone doesn't know how", "tars-memory init --git"
+    path = vault.layout.memory
+    told = os.fsdecode(_git("check-attr", "-z", "merge", "--", path, root=vault.root).stdout).split("\0")
+    if len(told) > 2 and told[2] != DRIVER:
+        return f"a line that counts more says merge={told[2]} for {path}", f"take it out, or write it above {ABOUT!r}"
+    return "", ""
 
 
 def _configured(root: Path, key: str) -> str:

@@ -183,6 +183,29 @@ def test_a_line_that_each_side_has_below_another_one_is_one_line() -> None:
     assert merged("- Bob\n- Cem\n", one, two).count("likes tea") == 2
 
 
+def test_who_removed_a_line_with_all_below_it_is_asked_once() -> None:
+    base = "- trip\n  - day one\n    - train\n- other\n"
+    said = merged(base, "- other\n", base.replace("- train", "- night train"))
+    assert said == "- trip\n  - also removed:: trip\n  - day one\n    - night train\n- other\n"
+    # What one side has put below another line is not kept below the old one for an edit further down.
+    base = "- trip\n  - day one\n    - train\n- tour\n- other\n"
+    moved = "- tour\n  - day one\n    - train\n- other\n"
+    assert merged(base, moved, base.replace("- train", "- night train")) == moved.replace("- train", "- night train")
+
+
+def test_a_question_that_each_side_answers_in_its_own_way_is_asked_again() -> None:
+    weak, strong = ("- weak tea\n", "- strong tea\n")
+    below = "  - also changed:: tea\n"
+    base = weak + below + strong + below
+    assert merged(base, weak, strong) == strong + below + weak + below
+    assert merged(base, weak + strong, strong) == base
+    assert merged(base, weak, weak) == merged(base, base, weak) == weak
+    assert merged(base, weak, "") == "- weak tea\n  - also removed:: weak tea\n"
+    base = weak + "  - also removed:: tea\n"
+    assert merged(base, weak, "") == base
+    assert merged(base, base, "") == ""
+
+
 def test_a_new_line_under_a_heading_and_above_it_is_one_line() -> None:
     base = "# Memory\n\n- old\n"
     one, two = base + "- likes tea\n", base + "\n## Notes\n- likes tea\n- more\n"

@@ -550,6 +550,8 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
             continue
         for dispute in markdown.merging.disputed(note.entries):
             asked = tuple(there.get((path, entry.line)) or _asked(vault, note, entry) for entry in dispute.lines)
+            if len({line.text for line in asked}) < len(asked):  # the sides disagree about a state, a time, an author
+                asked = tuple(line._replace(text=unbulleted(line.raw)) for line in asked)
             how = "One machine removed “{}”, another one changed it" if dispute.removed else "Two machines changed “{}”"
             why = how.format(dispute.was)
             words = f"Does this still hold: “{asked[0].text}”?" if dispute.removed else ""

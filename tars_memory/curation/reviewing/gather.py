@@ -107,9 +107,7 @@ def gather(
     waiting = candidates.read(vault, expired=expired)
     standing = _Standing(vault, dated, waiting.notices, facts or FactsOptions())
     kept = candidates.kept(vault, standing.promoted, standing.lines, waiting.notices)
-    questions = [
-        each for each in standing.questions(vault, today, waiting.notices) if each.id not in inbox.decided(vault)
-    ]
+    questions = standing.questions(vault, today, waiting.notices)
     taken = {(mark.path, mark.block_id) for proposal in kept for mark in proposal.marks}
     proposals: list[Proposal] = []
     aged: list[Mark] = []
@@ -276,11 +274,13 @@ class _Standing:
 
     def questions(self, vault: Vault, today: date, notices: list[str]) -> list[Proposal]:
         """Which of some lines holds: what merges have left, and facts of which only one value can be true."""
-        found = candidates.disputes(vault, today, self.lines, notices)
+        found = candidates.disputes(vault, today, self.lines, notices)  # as long as they stand in a note
         by_line = {(line.path, line.line): line for line in self.lines.values()}
+        decided = cache(lambda: inbox.decided(vault))
         for group, day in self.facts.rivals(today):
             asked = tuple(by_line[entry.path, entry.line] for entry in group if (entry.path, entry.line) in by_line)
-            found.append(question_about(group[-1], asked, day.isoformat(), RIVALS))
+            rivals = question_about(group[-1], asked, day.isoformat(), RIVALS)
+            found += [rivals] if rivals.id not in decided() else []
         self.lines.update({line.ref: line for each in found for line in each.conflicts})
         return found
 

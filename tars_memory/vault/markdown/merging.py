@@ -23,7 +23,7 @@ from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED
 from tars_memory.vault.markdown.spans import newline_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.vault.model import Entry
 
@@ -275,6 +275,7 @@ def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> MergedN
     _place(items)
     for item in items:
         _settle(item, text_merge)
+    _ask_again(items)
     top = _arranged(items, first, second)
     data = _written(top, old, first, second)
     wanted = Counter(_normal(raw).strip() for item in _walk(top) if item.any.kind == BULLET for raw in item.versions)
@@ -296,9 +297,9 @@ def _often(data: bytes, raw: bytes) -> int:
 
 def _items(old: Version, first: Version, second: Version) -> list[MergePiece]:
     """One item for each piece that is in any of the versions."""
-    one, two = (_Pairs(old.nodes, side.nodes, base=True).found for side in (first, second))
+    once = _had_once(old, first, second)
+    one, two = (_Pairs(old.nodes, side.nodes, base=True, once=once).found for side in (first, second))
     _same_copies(old, one, two)
-    _moved_by_both(old, first, second, one, two)
     items = [MergePiece(node, one.get(node), two.get(node)) for node in old.nodes]
     taken = {node for item in items for node in (item.one, item.two) if node}
     new_one = [node for node in first.nodes if node not in taken]
@@ -331,21 +332,14 @@ def _same_copies(old: Version, one: dict[Node, Node], two: dict[Node, Node]) -> 
                 two[there] = mine
 
 
-def _moved_by_both(old: Version, first: Version, second: Version, one: dict[Node, Node], two: dict[Node, Node]) -> None:
-    """A line that each version has once is one line, also where each side has it below another one."""
-    every: list[dict[object, list[Node]]] = []
-    for version in (old, first, second):
-        groups: dict[object, list[Node]] = defaultdict(list)
-        for node in version.of(BULLET):
-            groups[node.parts.time, node.parts.text].append(node)
-        every.append(groups)
-    taken = {*one.values(), *two.values()}
-    for words, nodes in every[0].items():
-        here, there = every[1].get(words, ()), every[2].get(words, ())
-        if not len(nodes) == len(here) == len(there) == 1:
-            continue
-        if nodes[0] not in one and nodes[0] not in two and not taken & {here[0], there[0]}:
-            one[nodes[0]], two[nodes[0]] = here[0], there[0]
+def _had_once(*versions: Version) -> set[object]:
+    """The words of bullets that each version has once: they are the same bullet, below whatever lines it stands."""
+    counts = [Counter(_words(node) for node in version.of(BULLET)) for version in versions]
+    return {words for words, count in counts[0].items() if count == 1 and all(each[words] == 1 for each in counts)}
+
+
+def _words(node: Node) -> tuple[str | None, str]:
+    return node.parts.time, node.parts.text
 
 
 class _Pairs:
@@ -356,13 +350,14 @@ class _Pairs:
         new: nodes of the other.
         base: the other comes from the one, so what stands in the same place may be an edit of it, and what stands
             elsewhere may have been moved. Of two additions neither is assumed.
+        once: the words of bullets that all versions have once.
 
     Attributes:
         found: by a node of the one version the same node in the other.
         back: the other way round.
     """
 
-    def __init__(self, old: Sequence[Node], new: Sequence[Node], *, base: bool) -> None:
+    def __init__(self, old: Sequence[Node], new: Sequence[Node], *, base: bool, once: Container[object] = ()) -> None:
         self.found: dict[Node, Node] = {}
         self.back: dict[Node, Node] = {}
         self._old, self._new, self._base = old, new, base
@@ -373,11 +368,12 @@ class _Pairs:
         self._by(BULLET, lambda node: None if _nested(node) else (_section(node), node.parts.time, node.parts.text))
         if base:
             self._by(BULLET, lambda node: None if _nested(node) else node.norm, unique=True)
-            self._by(BULLET, lambda node: None if _nested(node) else (node.parts.time, node.parts.text), unique=True)
+            self._by(BULLET, lambda node: None if _nested(node) else _words(node), unique=True)
             self._renamed()
         else:
-            self._by(BULLET, lambda node: None if _nested(node) else (node.parts.time, node.parts.text), among=_within)
+            self._by(BULLET, lambda node: None if _nested(node) else _words(node), among=_within)
         self._below()
+        self._moved(once)
         if base:
             self._by(BULLET, lambda node: node.norm.strip(), unique=True)
         self._by(TEXT, lambda node: (node.place, node.norm))
@@ -391,8 +387,11 @@ class _Pairs:
             return
         names = {one.parts.block_id, two.parts.block_id} - {None}
         if self._base or len(names) < 2:  # else each may be linked to
-            self.found[one] = two
-            self.back[two] = one
+            self._link(one, two)
+
+    def _link(self, one: Node, two: Node) -> None:
+        self.found[one] = two
+        self.back[two] = one
 
     def _same_above(self, one: Node, two: Node) -> bool:
         """Whether nested bullets may be the same: what they are below is, or says the same, or they share an id."""
@@ -429,6 +428,14 @@ class _Pairs:
         while paired != len(self.found):
             paired = len(self.found)
             self._by(BULLET, self._words_below)
+
+    def _moved(self, once: Container[object]) -> None:
+        """Pair what all versions have once though it stands below another line, then what is below it."""
+        there = {_words(node): node for node in self._new if node.kind == BULLET and node not in self.back}
+        for node in self._old:
+            if node.kind == BULLET and node not in self.found and _words(node) in once and _words(node) in there:
+                self._link(node, there[_words(node)])
+        self._below()
 
     def _words_below(self, node: Node) -> object:
         """What a nested bullet is below, as a node of the one version, and its words; None if nobody knows that."""
@@ -582,6 +589,35 @@ def _settle(item: MergePiece, text_merge: TextMerge) -> None:
             item.disputed = ALSO_REMOVED + entries.harmless(base.parts.text)
 
 
+def _ask_again(items: Sequence[MergePiece]) -> None:
+    """A question of an earlier merge that each side has answered in its own way: what either kept stays, asked anew.
+
+    Else each would take away what the other chose, and nothing were left.
+    """
+    groups: dict[str, list[MergePiece]] = defaultdict(list)
+    for item in items:
+        if item.base and item.base.kind == BULLET:
+            for said in _questions(item.base):
+                groups[said].append(item)
+    for said, group in groups.items():
+        kept = [{item for item in group if item.nodes[side]} for side in (1, 2)]
+        answered = [any(said not in _questions(item.nodes[side]) for item in group) for side in (1, 2)]
+        left = [item for item in group if item in kept[0] | kept[1]]
+        if not all(answered) or kept[0] == kept[1]:
+            continue
+        for item in left:
+            item.versions = item.versions or [item.any.raw]
+            if len(left) == 1 and item.base and not said.startswith(ALSO_REMOVED):
+                said = ALSO_REMOVED + entries.harmless(item.base.parts.text)
+            item.disputed = item.disputed or said
+
+
+def _questions(node: Node | None) -> list[str]:
+    """What an earlier merge has put below a bullet."""
+    below = node.children if node else ()
+    return [each.parts.text for each in below if each.parts.text.startswith((ALSO_CHANGED, ALSO_REMOVED))]
+
+
 def _both(item: MergePiece, base: Node | None, one: Node, two: Node, text_merge: TextMerge) -> None:
     if one.norm == two.norm:
         item.versions = [min(_three(base.raw, one.raw, two.raw)) if base else min(one.raw, two.raw)]
@@ -679,6 +715,11 @@ def _arranged(items: Sequence[MergePiece], first: Version, second: Version) -> l
             if node.kind == BULLET and above.base is not None:
                 above.disputed = ALSO_REMOVED + entries.harmless(above.base.parts.text)
             above = above.home
+    for item in items:  # who removed a line with all below it is asked once
+        if item.disputed.startswith(ALSO_REMOVED) and any(
+            each.disputed.startswith(ALSO_REMOVED) for each in _around(item)
+        ):
+            item.disputed = ""
     kept: dict[MergePiece | None, list[MergePiece]] = defaultdict(list)
     for item in items:
         if item.versions:
@@ -758,6 +799,13 @@ def _rising(times: Sequence[str]) -> Iterator[str]:
     for time in times:
         latest = max(latest, time)
         yield latest
+
+
+def _around(item: MergePiece) -> Iterator[MergePiece]:
+    """What an item stands under, from the nearest on."""
+    while item.home is not None:
+        item = item.home
+        yield item
 
 
 def _walk(items: Iterable[MergePiece]) -> Iterator[MergePiece]:
