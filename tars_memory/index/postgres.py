@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tars_memory.errors import SettingsError, TarsError, TeamIndexError
 from tars_memory.index.database import CACHE_FILE, VERSION
@@ -38,7 +39,11 @@ FORMAT = f"{VERSION}.{LAYOUT}"
 LEAST = 150_000
 """PostgreSQL 15, as the server numbers itself: it counts by regular expressions, and its ``public`` is nobody's."""
 PATIENCE = 1.0
-"""Seconds in which the server has to answer, where the address doesn't say ``connect_timeout``."""
+"""Seconds in which the server has to let us in, where the address doesn't say ``connect_timeout``."""
+ANSWERED = 10.0
+"""So many times as long it has for all that one search asks; it may have stopped, or the way to it may be cut."""
+ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+"""By what libpq finds out within a minute that the other machine is gone, where the address doesn't say it."""
 REGISTRY = "tars_memory"
 """The schema with the table of what is published; each index has a schema of its own beside it."""
 TRIES = 3
@@ -49,6 +54,7 @@ RESPITE = 10.0
 HOW_PASSWORDS = "put it into ~/.pgpass (readable by you alone) or PGPASSWORD"
 _TLS = ("require", "verify-ca", "verify-full")
 _SETTING = "[index] database"
+_WAIT_LONGER = f"is the server up? connect_timeout=5 at the end of {_SETTING} waits longer"
 
 
 class Address(NamedTuple):
@@ -84,10 +90,13 @@ def address(url: str) -> Address:
         raise SettingsError(f"{_SETTING} is not an address of PostgreSQL", hint)
     if parts.password or asked.keys() & {"password", "sslpassword"}:
         raise SettingsError(f"{_SETTING} holds a password", f"take it out; {HOW_PASSWORDS}")
-    if "service" in asked or "PGSERVICE" in os.environ:
+    if "service" in asked:
         raise SettingsError(f"{_SETTING}: a service file may name any server", "write host and database into it")
-    shown = f"{hosts or asked.get('host') or 'localhost'}{parts.path}"
-    options: dict[str, Any] = {"application_name": f"tars-memory on {platform.node()}"}
+    if "PGSERVICE" in os.environ:
+        raise SettingsError(f"PGSERVICE is set: a service file may change what {_SETTING} says", "unset PGSERVICE")
+    shown = f"{unquote(hosts) or asked.get('host') or 'localhost'}{parts.path}"
+    options: dict[str, Any] = {name: value for name, value in ALIVE.items() if name not in asked}
+    options["application_name"] = f"tars-memory on {platform.node()}"
     named = [asked.get("hostaddr") or os.environ.get("PGHOSTADDR", "")]
     named += [asked.get("host", ""), hosts] if asked.get("host") or hosts else [os.environ.get("PGHOST", "")]
     if not all(_is_here(one) for each in named for one in each.split(",")):
@@ -151,7 +160,7 @@ class TeamIndex:
             with self._one, spoken(self.address):
                 connection = self._open()
                 try:
-                    with connection.transaction():
+                    with self._timed(connection), connection.transaction():
                         self._enter(connection)
                         return question(PostgresReader(connection))
                 except (errors.UndefinedTable, errors.InvalidSchemaName, errors.InternalError_):
@@ -176,6 +185,35 @@ class TeamIndex:
             self._connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
             self._connection.set_read_only(True)
         return self._connection
+
+    @contextmanager
+    def _timed(self, connection: psycopg.Connection[Row]) -> Iterator[None]:
+        """Cut the connection if all that is asked takes too long; no other way ends the wait for a server that stopped.
+
+        Raises:
+            TeamIndexError: it was cut.
+        """
+        seconds = ANSWERED * self.address.patience
+        late = threading.Event()
+
+        def cut() -> None:
+            late.set()
+            with suppress(OSError), socket.socket(fileno=os.dup(connection.pgconn.socket)) as line:
+                line.shutdown(socket.SHUT_RDWR)
+
+        clock = threading.Timer(seconds, cut)
+        clock.daemon = True
+        clock.start()
+        try:
+            yield
+        except Exception as error:
+            if not late.is_set():
+                raise
+            self._failed = TeamIndexError(f"{self.address.shown} did not answer within {seconds:g} s", _WAIT_LONGER)
+            self._until = time.monotonic() + RESPITE
+            raise self._failed from error
+        finally:
+            clock.cancel()
 
     def _enter(self, connection: psycopg.Connection[Row]) -> None:
         """Lead the transaction's questions to the vault's tables."""
@@ -330,7 +368,7 @@ def connect(where: Address) -> psycopg.Connection[Row]:
     if not opened and not failed:
         raise TeamIndexError(
             f"{where.shown} did not answer within {where.patience:g} s",
-            f"is the server up? connect_timeout=5 at the end of {_SETTING} waits longer",
+            _WAIT_LONGER,
         )
     if failed:
         with spoken(where):
@@ -367,11 +405,13 @@ def spoken(where: Address) -> Iterator[None]:
         said = " ".join(str(error).split())
         if isinstance(error, errors.InsufficientPrivilege):
             message, hint = f"{where.shown} refuses: {said}", "docs/team-index.md shows what each role is granted"
-        elif isinstance(error, psycopg.OperationalError) and "password" in said:
+        elif isinstance(error, psycopg.OperationalError) and "no password supplied" in said:
             message, hint = f"{where.shown} wants a password", HOW_PASSWORDS
         elif isinstance(error, psycopg.OperationalError):
-            reason = said.partition(" Is the server running")[0].rpartition("failed: ")[2].removeprefix("FATAL: ")
+            reason = said.partition(" Is the server running")[0].partition(" This probably means")[0]
+            reason = reason.rpartition("failed: ")[2].removeprefix("FATAL: ")
             message, hint = f"{where.shown} can't be reached: {reason}", "is the server up, and the address right?"
+            hint = HOW_PASSWORDS if "password authentication" in reason else hint
         else:
             message, hint = f"{where.shown} can't answer: {said}", "tars-memory doctor looks closer"
         raise TeamIndexError(message, hint) from error
