@@ -18,7 +18,7 @@ from tars_memory.index.embedding import prepare
 
 if TYPE_CHECKING:
     from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.embedding.session import Embedded
+    from tars_memory.index.embedding.passages import Embedded
 
 TOPICS, PARTS = 60, 12
 """Topics, and parts of each."""
@@ -89,7 +89,7 @@ class ClusteredEmbedder:
         return QueryVector(vector, tuple(self._bits[n * size : (n + 1) * size] for n in range(len(text.split()))))
 
     def _embedded(self, texts: list[str]) -> Iterator[Embedded]:
-        from tars_memory.index.embedding.session import Embedded
+        from tars_memory.index.embedding.passages import Embedded
 
         for text, vector in zip(texts, self._turned([self._of(text) for text in texts]), strict=True):
             lines = [min(self._most, MOST_WORDS, len(line.split())) for line in text.split("\n")[1:]]

@@ -14,7 +14,7 @@ from typing import Any
 from bench.bare import EMBED
 from bench.measure import Case, interleaved, table, verdict
 from bench.place import PYTHON, Place
-from tars_memory.index.embedding import e5, models, prepare
+from tars_memory.index.embedding import models, prepare
 
 READY_LIMIT = 0.1
 """CPU seconds until the tokenizer has split its first text."""
@@ -36,15 +36,15 @@ _TOKENIZER = (
     _OPEN
     + """
 start = time.process_time()
-from tars_memory.index.embedding import e5
-e5.Pieces(folder, e5.Weights(folder / e5.WEIGHTS)).encode("Wann kommt Anna?", 99)
+from tars_memory.index.embedding import prepare
+prepare.Pieces(folder, prepare.Weights(folder / prepare.WEIGHTS)).encode("Wann kommt Anna?", 99)
 print(time.process_time() - start)
 """
 )
 _QUERY = (
     _OPEN
     + """
-from tars_memory.index.embedding.session import Session
+from tars_memory.index.embedding.passages import Session
 Session(manifest, folder).query(sys.argv[2])
 """
 )
@@ -58,7 +58,7 @@ print(sum(int(row[1]) for row in rows if row[0] in ("Private_Clean:", "Private_D
 _PASSAGES = (
     _OPEN
     + f"""
-from tars_memory.index.embedding.session import Session
+from tars_memory.index.embedding.passages import Session
 session = Session(manifest, folder, repack=True)
 texts = ["\\n".join(f"{{word}} {{number}}" for word in ["Wasser Brot Hafen"] * 42) for number in range({PASSAGES})]
 session.passage(texts[0])
@@ -132,8 +132,8 @@ def compared(place: Place, file: Path, texts: int) -> str:
     theirs.no_padding()
     theirs.no_truncation()
     _, folder = prepare.ready(models.MULTILINGUAL, place.places.cache)
-    weights = e5.Weights(folder / e5.WEIGHTS)
-    ours = e5.Pieces(folder, weights)
+    weights = prepare.Weights(folder / prepare.WEIGHTS)
+    ours = prepare.Pieces(folder, weights)
     words = [name for name, _ in weights.pieces() if name.strip("▁") and name[0] != "<"]
     dice = random.Random(17)
     other: dict[str, int] = {}

@@ -19,8 +19,7 @@ from tars_memory.settings import LayoutOptions, LimitsOptions
 
 if TYPE_CHECKING:
     from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.embedding.passages import Embedder
-    from tars_memory.index.embedding.session import Embedded
+    from tars_memory.index.embedding.passages import Embedded, Embedder
     from tars_memory.index.indexer import Index
 
 PYTHON = sys.executable
@@ -48,7 +47,7 @@ class RandomEmbedder:
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
         """Two vectors of the hat, added; bits of as many words as a line has, stop words aside."""
-        from tars_memory.index.embedding.session import Embedded
+        from tars_memory.index.embedding.passages import Embedded
 
         for text in texts:
             lines = [min(255, len(line.split())) for line in text.split("\n")[1:]]

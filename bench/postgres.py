@@ -32,7 +32,7 @@ from tars_memory.testing import HashEmbedder
 
 if TYPE_CHECKING:
     from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.embedding.session import Embedded
+    from tars_memory.index.embedding.passages import Embedded
     from tars_memory.index.postgres_reader import PostgresReader
     from tars_memory.index.reader import IndexReader
 
@@ -114,13 +114,13 @@ MILLION = 1_000_000
 @contextmanager
 def limits(passages: int, of: int) -> Iterator[None]:
     """The limits that hold among so many passages, in the same proportion among fewer of them."""
-    kept = vectors.MANY, vectors.FIRST, postgres_reader.POSTINGS
-    vectors.MANY, vectors.FIRST = 0, 2 * CHUNKS_BY_MEANING
+    kept = vectors.MANY, vectors.SHORTLIST, postgres_reader.POSTINGS
+    vectors.MANY, vectors.SHORTLIST = 0, 2 * CHUNKS_BY_MEANING
     postgres_reader.POSTINGS = postgres_reader.POSTINGS * of // passages
     try:
         yield
     finally:
-        vectors.MANY, vectors.FIRST, postgres_reader.POSTINGS = kept
+        vectors.MANY, vectors.SHORTLIST, postgres_reader.POSTINGS = kept
 
 
 class _Turned(HashEmbedder):

@@ -118,3 +118,9 @@ class TeamIndexError(TarsError):
     """A team's index in PostgreSQL can't be asked or published: what stands in the way, and where."""
 
     exit_code = 7
+
+
+def did_you_mean(names: list[str]) -> str:
+    """The question that offers these names."""
+    *others, last = names
+    return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"

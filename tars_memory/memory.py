@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from tars_memory.index.intake import RefreshReport
     from tars_memory.jobs.doctor import Adoption
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
-    from tars_memory.jobs.growth import Growth
     from tars_memory.jobs.merge import GitReport
+    from tars_memory.jobs.status import Growth
     from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.links import NamedPlace, NearNote, NoteLinks, TagCount, Tagged
     from tars_memory.recall.packing.context import Context as Packed
@@ -900,7 +900,7 @@ class Memory:
 
     def loaded(self) -> Growth:
         """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
-        return jobs.growth.loaded(self.workspace)
+        return jobs.status.loaded(self.workspace)
 
     def doctor(self, *, fix: bool = False) -> dict[str, Any]:
         """What needs a look (``findings``); settles what a crash left, places what waits in the spool.

@@ -318,6 +318,11 @@ class SourcesOptions(Options):
     paths: str = ""
     vectors: int = 50_000
 
+    @property
+    def logs(self) -> list[str]:
+        """What ``paths`` names, absolute, in order."""
+        return [os.path.abspath(os.path.expanduser(name)) for name in map(str.strip, self.paths.split(",")) if name]
+
 
 class VaultsOptions(Options):
     """``[vaults]``: read from the person's own file alone.

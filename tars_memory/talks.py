@@ -21,7 +21,7 @@ from tars_memory.errors import counted
 from tars_memory.index.database import PART, STAMP
 from tars_memory.index.talks import TalkIndex
 from tars_memory.index.writer import Log, OwnTurn, Talk
-from tars_memory.settings import PROJECT_FILE, Settings, chosen_project, find_project
+from tars_memory.settings import PROJECT_FILE, chosen_project, find_project
 from tars_memory.vault.secrets import mask, veil
 
 if TYPE_CHECKING:
@@ -73,12 +73,6 @@ class TalkReport(NamedTuple):
     read: int
     stale: int
     notices: list[str]
-
-
-def source_paths(settings: Settings) -> list[str]:
-    """The files and folders of logs that the person named, absolute, in order."""
-    said = settings.sources.paths
-    return [os.path.abspath(os.path.expanduser(name)) for name in map(str.strip, said.split(",")) if name]
 
 
 class Talks:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tars_memory.curation.models.llm import Completion, Spent
 from tars_memory.curation.models.llm import tokens as tokens_of
 from tars_memory.index.embedding.models import QueryVector
-from tars_memory.index.embedding.session import Embedded
+from tars_memory.index.embedding.passages import Embedded
 from tars_memory.language.words import STOP_WORDS, WORD, fold, tokens
 
 if TYPE_CHECKING:

@@ -496,10 +496,10 @@ class Workspace:
                 self.notices.append(f"conversations are not searched: {error.message}; {error.hint}")
                 return None
         if self._talks is None and options.paths:
-            from tars_memory.talks import Talks, source_paths
+            from tars_memory.talks import Talks
 
-            folder, places, paths = self.state / "talks", self.settings.places, source_paths(self.settings)
-            self._talks = Talks(paths, folder, places, self.root, self.projects, self.withheld, options.vectors)
+            folder, places = self.state / "talks", self.settings.places
+            self._talks = Talks(options.logs, folder, places, self.root, self.projects, self.withheld, options.vectors)
         return self._talks
 
     def shared(self, notices: list[str], *, look: bool = True) -> Iterator[SharedVault]:

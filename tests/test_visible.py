@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tars_memory.doors.cli.output import clean, to_json
-from tars_memory.recall.packing import fence
+from tars_memory.recall.packing import packing
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.suspicion import CONTROL, IGNORABLE, visible
 
@@ -56,7 +56,7 @@ def test_what_people_need_stays(text: str) -> None:
         assert visible(line) == line
         assert entries.neutralise(line) == line
         assert clean(line) == line
-        assert fence.shown(line) == line
+        assert packing.shown(line) == line
 
 
 @pytest.mark.parametrize("alphabet", ALPHABETS.values(), ids=ALPHABETS)
@@ -66,7 +66,7 @@ def test_no_door_lets_a_hidden_sentence_through(carrier: str, alphabet: str) -> 
     assert len(visible(text)) <= len(plain) + 1
     assert re.sub("[\ufe0e\ufe0f\u180e]", "", visible(text)) == plain.replace("\ufe0f", "")
     assert clean(text) == visible(text)
-    assert fence.shown(text) == visible(text).rstrip()
+    assert packing.shown(text) == visible(text).rstrip()
     if plain:
         assert entries.neutralise(text) == visible(text).strip()
     assert not set(to_json(text)) & (set(alphabet) - set(visible(text)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tars_memory.capture.remember import doubts, feedback, log, remember
+from tars_memory.capture.remember import doubts
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries as grammar
@@ -256,32 +256,3 @@ def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) 
                     f"run it at a terminal: tars-memory undo {name}",
                 )
     return ctx.store.undo(txn, last=last)
-
-
-def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
-    """Carry out a command about bullets that waited in the spool; for those about facts, too, see ``facts.again``.
-
-    Raises:
-        ValueError: no command of capture has this name.
-    """
-    if command == "remember":
-        return remember(ctx, said["text"], tier=said["tier"], section=said["section"], tags=said["tags"])
-    if command == "log":
-        return log(ctx, said["text"])
-    if command == "feedback":
-        return feedback(ctx, said["good"], said["text"], said["question"], said["answer"])
-    if command == "edit":
-        return edit(ctx, said["target"], said["text"], tags=said.get("tags", ()), bare=said.get("bare", False))
-    if command == "new":
-        from tars_memory.capture.notes import new  # listing entries needs no template
-
-        return new(ctx, said["title"], said["text"], beside=said.get("beside", ""))
-    if command == "learn":
-        from tars_memory.capture.learn import learn  # the same
-
-        return learn(ctx, said["title"], said["text"], when=said.get("when", ""))
-    if command == "topic":
-        from tars_memory.capture.topics import topic  # the same
-
-        return topic(ctx, said["agent"], said["name"], said["text"])
-    raise ValueError(f"no command {command!r} can be placed")

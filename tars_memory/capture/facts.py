@@ -6,7 +6,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.capture import amend
+from tars_memory import capture
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries, facts
@@ -134,8 +134,23 @@ def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
     Raises:
         ValueError: no command of capture has this name.
     """
-    if not command.startswith("facts "):
-        return amend.again(ctx, command, said)
+    if command == "remember":
+        return capture.remember.remember(
+            ctx, said["text"], tier=said["tier"], section=said["section"], tags=said["tags"]
+        )
+    if command == "log":
+        return capture.remember.log(ctx, said["text"])
+    if command == "feedback":
+        return capture.remember.feedback(ctx, said["good"], said["text"], said["question"], said["answer"])
+    if command == "edit":
+        tags, bare = said.get("tags", ()), said.get("bare", False)
+        return capture.amend.edit(ctx, said["target"], said["text"], tags=tags, bare=bare)
+    if command == "new":
+        return capture.notes.new(ctx, said["title"], said["text"], beside=said.get("beside", ""))
+    if command == "learn":
+        return capture.learn.learn(ctx, said["title"], said["text"], when=said.get("when", ""))
+    if command == "topic":
+        return capture.topics.topic(ctx, said["agent"], said["name"], said["text"])
 
     def day(name: str) -> date | None:
         return date.fromisoformat(said[name]) if said[name] else None
@@ -145,7 +160,9 @@ def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
         return add(ctx, *parts, since=day("since"), until=day("until"))
     if command == "facts end":
         return end(ctx, said["target"], day("on"))
-    return remove(ctx, said["target"])
+    if command == "facts remove":
+        return remove(ctx, said["target"])
+    raise ValueError(f"no command {command!r} can be placed")
 
 
 def find(ctx: Caller, target: str) -> tuple[Entry, Fact]:

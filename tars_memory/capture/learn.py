@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory import vault
-from tars_memory.capture.notes import file_name
 from tars_memory.errors import NotFoundError, UsageError, counted
 from tars_memory.vault import playbooks
 from tars_memory.vault.change import Change
-from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.vault import is_conflict_copy
+from tars_memory.vault.vault import file_name, is_conflict_copy, key_of
 
 if TYPE_CHECKING:
     from tars_memory.capture.remember import Caller, Receipt

@@ -4,20 +4,18 @@ And the headings of a note: which there are, one more, one less.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError
 from tars_memory.vault.change import Change
 from tars_memory.vault.layout import OBSIDIAN_APP
-from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.model import Splice
 from tars_memory.vault.suspicion import visible
 from tars_memory.vault.template import new_note
-from tars_memory.vault.vault import is_conflict_copy
+from tars_memory.vault.vault import file_name, is_conflict_copy, key_of
 
 if TYPE_CHECKING:
     from datetime import date
@@ -25,12 +23,6 @@ if TYPE_CHECKING:
     from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.markdown.document import Section
     from tars_memory.vault.note import Note
-
-LONGEST = 200
-"""Bytes of a name, so that ``.md`` and a number that a sync program adds still fit into the 255 of a file system."""
-
-_UNNAMEABLE = re.compile(r'[\\:*?"<>|#^\[\]]+')
-"""What Obsidian allows in no name on some system, or in no link."""
 
 
 def daily(ctx: Caller, day: date) -> Receipt:
@@ -113,15 +105,6 @@ def _place(ctx: Caller, title: str, beside: str) -> str:
     if is_conflict_copy(names[-1] + ".md"):
         raise UsageError(f"{names[-1]!r} is what a sync program calls a conflict copy", "choose another name")
     return path
-
-
-def file_name(text: str) -> str:
-    """A title, or a part of one, as a file may be called, without ``.md``; empty if nothing is left."""
-    words = " ".join(_UNNAMEABLE.sub(" ", visible(text)).split())
-    words = "".join(sign for sign in words if sign.isprintable())
-    while len(words.encode("utf-8", "replace")) > LONGEST:
-        words = words[:-1]
-    return words.strip(" .")
 
 
 # -- the headings of a note

@@ -10,12 +10,10 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.notes import file_name
 from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
 from tars_memory.vault.change import Change, apply
-from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.vault import is_conflict_copy
+from tars_memory.vault.vault import file_name, is_conflict_copy, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

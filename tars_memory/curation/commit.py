@@ -15,7 +15,6 @@ from collections import defaultdict
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory.capture.notes import file_name
 from tars_memory.curation.model import KINDS, Decision, Proposal, Related, question_about
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox, playbooks
@@ -28,6 +27,7 @@ from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, unbulleted
 from tars_memory.vault.model import Tier
 from tars_memory.vault.note import Note
+from tars_memory.vault.vault import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -18,8 +18,8 @@ from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.edits import bare, changed
 from tars_memory.vault.markdown.lines import QUOTE, SAID_BY, quote_in, speaker_in
-from tars_memory.vault.markdown.spans import bare, changed
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.writing.history import JournalEntry

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.doors.cli.output import clean, hidden
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError, counted
 from tars_memory.language.named_dates import ACCEPTED, parse_day
-from tars_memory.recall.results import note_lines
 from tars_memory.recall.searcher import LONG_AGO
 from tars_memory.settings import AUTHOR
 from tars_memory.vault.markdown.entries import author
 from tars_memory.vault.secrets import veiled
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

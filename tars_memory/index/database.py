@@ -26,7 +26,6 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UsageError
-from tars_memory.index.fulltext import SIGNS, WORDS
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
@@ -358,6 +357,11 @@ ALWAYS = 99_999_999
 
 BETWEEN = "\x1f"
 """Parts the items of a list in one column (the ASCII unit separator; in no name)."""
+
+WORDS = "porter unicode61 remove_diacritics 2"
+"""The tokenizer of words."""
+SIGNS = "unicode61 remove_diacritics 2 categories 'L* N* Co M* S* Po'"
+"""The tokenizer of signs (:mod:`tars_memory.index.fulltext`): whatever stands between two blanks is one token."""
 
 SCRIPT = f"""
 CREATE TABLE meta (                 -- recipe, root, device, model, counters

@@ -280,7 +280,7 @@ class Index:
             UnwritableError: the index or a cache can't be written.
         """
         from tars_memory.index.embedding import queryvector
-        from tars_memory.index.filling import VectorCache
+        from tars_memory.index.vectors import VectorCache
 
         with spoken("the caches can't be written"):
             texts = "SELECT c.hash, t.head || char(10) || t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
@@ -295,7 +295,7 @@ class Index:
         self.rebuild(embed=False)
 
     def _build(self, report: RefreshReport, progress: Progress | None) -> None:
-        from tars_memory.index import filling
+        from tars_memory.index import vectors
 
         model = self._open.model()
         path = self.files.building()
@@ -305,7 +305,7 @@ class Index:
                 connection.execute("PRAGMA journal_mode = OFF")
                 intake.take_in(connection, self.vault, self.limits, self._look(), report, progress)
                 if model:
-                    filling.restore(connection, self.cache, *model)
+                    vectors.restore(connection, self.cache, *model)
                 connection.execute("PRAGMA journal_mode = DELETE")
                 database.set_journal_mode(connection, path)
             finally:
@@ -328,14 +328,14 @@ class Index:
             ModelUnavailableError: texts are to be embedded and the model can't be used.
             UnwritableError: the vectors can't be kept; with a ``limit`` they just stay pending.
         """
-        from tars_memory.index import filling
+        from tars_memory.index import vectors
 
         ahead = 0
         try:
             with spoken("the vectors can't be kept"):
                 if self.embedder is not None:
                     progress = progress or (self.progress if limit is None else None)
-                    ahead = filling.embed(
+                    ahead = vectors.embed(
                         self.connection(), self.files, self.cache, self.embedder, limit, progress, wait=wait
                     )
         except UnwritableError:
@@ -345,7 +345,7 @@ class Index:
 
     def pending(self) -> int:
         """How many chunks have no vector yet."""
-        from tars_memory.index import vectors  # not filling: it brings along all that cuts notes, 4 ms of a start
+        from tars_memory.index import vectors
 
         return vectors.pending(self.connection())
 

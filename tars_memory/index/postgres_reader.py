@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from tars_memory.index.filters import Filter
+    from tars_memory.index.fulltext import Filter
 
 K1, B = 1.2, 0.75
 """The constants of FTS5's bm25()."""
@@ -71,9 +71,9 @@ class Table(NamedTuple):
 
 
 TABLES = {
-    "chunk_words": Table("chunks", "words", {"head": 0, "text": 2}, fulltext.WORDS),
-    "note_words": Table("notes", "words", {"head": 0, "about": 1, "body": 2}, fulltext.WORDS),
-    "chunk_signs": Table("chunks", "signs", {"signs": 2}, fulltext.SIGNS),
+    "chunk_words": Table("chunks", "words", {"head": 0, "text": 2}, database.WORDS),
+    "note_words": Table("notes", "words", {"head": 0, "about": 1, "body": 2}, database.WORDS),
+    "chunk_signs": Table("chunks", "signs", {"signs": 2}, database.SIGNS),
 }
 
 
@@ -477,7 +477,7 @@ class PostgresReader(IndexReader):
         if GRAPH in self.meta and self._are_many(conditions, values):
             bits = f"bit({self.dimension})"
             near = f"{rows} ORDER BY binary_quantize(v.vector)::{bits} <~> binary_quantize(?::vector)::{bits} LIMIT ?"
-            first = max(k + vectors.TIES, vectors.FIRST)
+            first = max(k + vectors.TIES, vectors.SHORTLIST)
             self._follow_graph()
             found = self._compared(near, asked, [*values, asked, first], k)
         if len(found) < k + vectors.TIES:  # of so many as were looked at too few passed
@@ -490,7 +490,7 @@ class PostgresReader(IndexReader):
         self._team.execute(
             "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', ?, true),"
             " set_config('hnsw.max_scan_tuples', ?, true)",
-            (str(vectors.FIRST), str(TUPLES)),
+            (str(vectors.SHORTLIST), str(TUPLES)),
         )
 
     def _are_many(self, conditions: list[str], values: list[Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import database, fulltext
 from tars_memory.index.database import BETWEEN, TIERS
-from tars_memory.index.filters import Filter, conditions_of, ended, vector_conditions
+from tars_memory.index.fulltext import Filter, conditions_of, ended, vector_conditions
 from tars_memory.index.naming import NameTable
 from tars_memory.vault.model import Line
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from tars_memory.index.properties import LinkTable
+    from tars_memory.index.chunking import LinkTable
     from tars_memory.index.tables import TableCopy
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.vault import Vault
@@ -518,14 +518,14 @@ class IndexReader:
         return found
 
     def facts(self, scope: str = "", *, on: date | None = None, subject: str | None = None) -> list[Fact]:
-        """What is or was true: see :func:`tars_memory.index.properties.facts`."""
-        from tars_memory.index import properties
+        """What is or was true: see :func:`tars_memory.index.chunking.facts`."""
+        from tars_memory.index import chunking
 
-        return properties.facts(self._connection, scope, on=on, subject=subject)
+        return chunking.facts(self._connection, scope, on=on, subject=subject)
 
     def links(self, scope: str = "", attachments: tuple[str, ...] = ()) -> LinkTable:
-        """Who links to whom: see :class:`tars_memory.index.properties.LinkTable`."""
-        from tars_memory.index.properties import LinkTable
+        """Who links to whom: see :class:`tars_memory.index.chunking.LinkTable`."""
+        from tars_memory.index.chunking import LinkTable
 
         return LinkTable(self._connection, scope, attachments)
 
@@ -540,10 +540,10 @@ class IndexReader:
         return NameTable(self._connection, scope, self._matching)
 
     def notes_where(self, conditions: Sequence[str]) -> set[int]:
-        """The notes whose properties fulfil all conditions: see :func:`tars_memory.index.properties.notes_where`."""
-        from tars_memory.index import properties
+        """The notes whose properties fulfil all conditions: see :func:`tars_memory.index.chunking.notes_where`."""
+        from tars_memory.index import chunking
 
-        return properties.notes_where(self._connection, conditions)
+        return chunking.notes_where(self._connection, conditions)
 
     def hides(self, on: str, scope: str = "") -> bool:
         """Whether anything outside projects, or of this one, has ended by a day."""

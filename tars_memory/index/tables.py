@@ -17,8 +17,8 @@ from sqlite_utils import Database
 
 from tars_memory.errors import PartialError, TarsError, UnwritableError, UsageError
 from tars_memory.index import database
+from tars_memory.index.chunking import LinkTable, facts
 from tars_memory.index.database import ALWAYS, BETWEEN, TIERS
-from tars_memory.index.properties import LinkTable, facts
 from tars_memory.index.reader import iso
 from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask

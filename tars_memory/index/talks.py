@@ -13,11 +13,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, filling, vectors, writer
+from tars_memory.index import database, vectors, writer
 from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, is_folder, log_of
 from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
-from tars_memory.index.filling import VectorCache
 from tars_memory.index.reader import IndexReader
+from tars_memory.index.vectors import VectorCache
 from tars_memory.index.writer import Log, Talk, Writer
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.embedding.passages import Embedder
-    from tars_memory.index.filters import Filter
+    from tars_memory.index.fulltext import Filter
 
     Progress = Callable[[str, int, int], None]
 
@@ -249,7 +249,7 @@ class TalkIndex:
         def embed() -> int:
             self.prune()
             if self.most and self._open.connection().execute("SELECT 1 FROM chunks LIMIT 1").fetchone():
-                filling.embed(self._open.connection(), self.files, self.cache, open_embedder, None, progress, self.most)
+                vectors.embed(self._open.connection(), self.files, self.cache, open_embedder, None, progress, self.most)
             return vectors.pending(self._open.connection(), self.most)
 
         return self.mended(embed) if self.exists else 0
@@ -264,7 +264,7 @@ class TalkIndex:
         if model is not None and self.most and (self.cache / CACHE_FILE).exists():
             with spoken("the vectors of conversations can't be kept"), self.files.lock(LOCK_WAIT) as held:
                 if held:
-                    filling.restore(self._open.connection(), self.cache, *model, self.most)
+                    vectors.restore(self._open.connection(), self.cache, *model, self.most)
 
     def prune(self) -> None:
         """Drop the vectors of what is not there any more, or is older than the newest passages that may have one.

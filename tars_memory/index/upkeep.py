@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
 from tars_memory.index import database, vectors
-from tars_memory.index.filling import VectorCache
+from tars_memory.index.vectors import VectorCache
 
 if TYPE_CHECKING:
     import sqlite3

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.index import chunking, properties
+from tars_memory.index import chunking
 from tars_memory.index.chunking import Chunk, Parsed, embedded_text, pieces
 from tars_memory.index.database import ALWAYS, AUTOMATED, BETWEEN, PART, STAMP, TIERS, log_of
 from tars_memory.index.fulltext import clean, signs, worded
@@ -134,7 +134,7 @@ def read(
     )
     if parsed.day_source == "mtime":
         digest += _weak_day(weak)
-    return ReadNote(path, kept, digest, str(tier), scope, parsed, properties.rows_of(layout, path, shown))
+    return ReadNote(path, kept, digest, str(tier), scope, parsed, chunking.rows_of(layout, path, shown))
 
 
 def _day(nanoseconds: int) -> date | None:
@@ -231,7 +231,7 @@ class Writer:
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
         execute("INSERT INTO names VALUES (?, ?, ?)", name_rows)
         execute("INSERT INTO properties VALUES (?, ?, ?)", property_rows)
-        properties.write_facts(self._connection, fact_rows)
+        chunking.write_facts(self._connection, fact_rows)
 
     def grow(self, key: int, more: Parsed) -> None:
         """Add chunks to the end of a note, by its number; what is there stays as it is."""
@@ -330,7 +330,7 @@ class Writer:
     def _forget_properties(self, key: int) -> None:
         self._connection.execute("DELETE FROM names WHERE note = ?", (key,))
         self._connection.execute("DELETE FROM properties WHERE note = ?", (key,))
-        properties.forget_facts(self._connection, key)
+        chunking.forget_facts(self._connection, key)
 
     def _forget_words(self, key: int) -> None:
         """Take a note out of the whole-note words, which want the text back that they were given."""

@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.jobs import doctor, forgetting, growth, hosts, merge, status
+    from tars_memory.jobs import doctor, forgetting, hosts, merge, status
 
-__all__ = ["doctor", "forgetting", "growth", "hosts", "merge", "status"]
+__all__ = ["doctor", "forgetting", "hosts", "merge", "status"]
 __getattr__ = opener(__name__, __all__)

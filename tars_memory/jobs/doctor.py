@@ -22,14 +22,12 @@ from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
-from tars_memory.jobs.growth import DAYS, loaded
 from tars_memory.jobs.merge import ATTRIBUTES, hindered
-from tars_memory.jobs.status import agents, model_of, refreshed
+from tars_memory.jobs.status import DAYS, agents, loaded, model_of, refreshed
 from tars_memory.vault import secrets
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.edits import insert_bullet
+from tars_memory.vault.markdown.edits import bare, insert_bullet, lines_of
 from tars_memory.vault.markdown.lines import unmarked
-from tars_memory.vault.markdown.spans import bare, lines_of
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers, is_conflict_copy, lacks, numbered, original_of
 from tars_memory.vault.writing.history import RESTORE, LostLine

@@ -21,21 +21,19 @@ from tars_memory import disk
 from tars_memory.capture.amend import ASKED, ambiguous, fitting
 from tars_memory.capture.remember import Caller, Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, UsageError, counted
-from tars_memory.recall.results import note_lines
 from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox, playbooks, sessions
 from tars_memory.vault.change import Change, locate
 from tars_memory.vault.folder import digest
 from tars_memory.vault.layout import OURS
-from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.edits import remove_bullet
+from tars_memory.vault.markdown.edits import Changes, remove_bullet
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, QUOTE, quote_in
-from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
+from tars_memory.vault.vault import key_of, note_lines
 from tars_memory.vault.writing.history import JournalEntry, of_scope
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.store import LOOK_AGAIN, Spool

@@ -64,6 +64,9 @@ AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
 UNREAD = ("gemini", "cursor", "copilot")
 """Those of them whose logs can't be read: there is nothing to examine."""
 
+CLEANUP_DAYS = 30
+"""Days after which Claude Code deletes conversations, unless ``cleanupPeriodDays`` says otherwise."""
+
 EXAMPLE = 'it looks like {"hook_event_name": "SessionStart"}'
 
 LONGEST_EVENT = 32_000_000

@@ -21,7 +21,7 @@ from tars_memory import disk
 from tars_memory.disk import sha256
 from tars_memory.errors import ConflictError, SettingsError, UnwritableError, UsageError, counted
 from tars_memory.jobs import hostfile
-from tars_memory.jobs.hooks import AGENTS
+from tars_memory.jobs.hooks import AGENTS, CLEANUP_DAYS
 from tars_memory.jobs.hostfile import Insertion
 from tars_memory.vault.folder import Folder
 from tars_memory.vault.writing.system import UnsupportedError, VaultLock, of_this_system
@@ -676,8 +676,6 @@ def _write(folder: Folder, temp: str, edit: Edit) -> None:
 MEMORY_LINES, MEMORY_BYTES = 200, 25_000
 """What Claude Code loads of a ``MEMORY.md`` of its own: https://code.claude.com/docs/en/memory."""
 
-CLEANUP_DAYS = 30
-"""Days after which Claude Code deletes conversations, unless ``cleanupPeriodDays`` says otherwise."""
 
 SOON = 5
 """Days before that in which a warning is of use."""

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.errors import TarsError, UnwritableError, UsageError
 from tars_memory.vault.layout import DECIDED
 from tars_memory.vault.markdown import moment
+from tars_memory.vault.markdown.document import newline_of
 from tars_memory.vault.markdown.merging import merge
-from tars_memory.vault.markdown.spans import newline_of
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:

@@ -15,22 +15,20 @@ from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory import curation
 from tars_memory.capture.transcripts.turns import Unknown
 from tars_memory.curation.extraction.extract import Examiner, conversations, examiner, opened
 from tars_memory.curation.extraction.keeping import Record
-from tars_memory.curation.models.llm import required, share_of
 from tars_memory.curation.reviewing.ticks import settle
-from tars_memory.curation.tidying import curate
 from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, counted
-from tars_memory.jobs.growth import DAYS
 from tars_memory.jobs.hooks import Desk
+from tars_memory.jobs.status import DAYS
 from tars_memory.settings import (
     AUTO,
     SleepOptions,
     chosen_project,
     may_run_by_itself,
 )
-from tars_memory.talks import source_paths
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.system import alone
 
@@ -118,7 +116,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     own = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
     desk, moment = Desk(memory.workspace.state / "hooks"), time.time()
     left = [*filter(os.path.isfile, desk.left(None))]
-    named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.workspace.settings), *left])]
+    named = [*sources] or [*dict.fromkeys([*own, *memory.workspace.settings.sources.logs, *left])]
 
     with _alone(memory), memory.workspace.vault.read_once():
         record = Record(memory.workspace.state / "sleep.json")
@@ -169,10 +167,9 @@ def undo(memory: Memory) -> list[str]:
 
 def _tended(memory: Memory, options: SleepOptions, record: Record, asked: list[LanguageModel]) -> list[Step]:
     """What a night does with the notes of one scope."""
-    curation = [_step("curation", lambda: _curate(memory, record, asked))] if options.curate else []
     return [
         _step("expire", lambda: _expire(memory)),
-        *curation,
+        *([_step("curation", lambda: _curate(memory, record, asked))] if options.curate else []),
         _step("review", lambda: _review(memory)),
         _step("tidy", lambda: _tidy(memory, apply=options.tidy)),
         _step("archive", lambda: _archive(memory) if options.archive else ("", {}, "")),
@@ -233,7 +230,10 @@ def _extract(
                 inside = memory if project == memory.workspace.project else others.enter_context(memory.within(project))
                 return examiner(inside.workspace.capture, memory.workspace.settings, model)
 
-            turns = _in_turn(waiting, lambda: share_of(model.spent, memory.workspace.settings.llm) if model else 0.0)
+            turns = _in_turn(
+                waiting,
+                lambda: curation.models.llm.share_of(model.spent, memory.workspace.settings.llm) if model else 0.0,
+            )
             _examine(run, memory.workspace.project, turns, record, counts, errors, dry_run=memory.workspace.dry_run)
             waits = len(waiting) - counts["sources"]
             if waits:
@@ -373,10 +373,11 @@ def _curate(memory: Memory, record: Record, asked: list[LanguageModel]) -> tuple
     What it costs counts with what the night has asked for already.
     """
     workspace = memory.workspace
+    curate = curation.tidying.curate
     what = curate.material(workspace.capture(writes=False))
     if curate.left_out(what) or record.curated.get(workspace.project) == what.code or workspace.dry_run:
         return "", {}, ""
-    model = required(workspace.settings, "tidy")
+    model = curation.models.llm.required(workspace.settings, "tidy")
     model.spent = asked[-1].spent if asked else model.spent
     asked.append(model)
     try:

@@ -1,38 +1,42 @@
-"""How vault, index and models stand, and which embedding model is used."""
+"""How vault, index and models stand, which embedding model is used, and how what every prompt begins with grows."""
 
 from __future__ import annotations
 
 import os
 import re
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory import index
 from tars_memory.curation.reviewing import ticks
 from tars_memory.curation.reviewing.ticks import recorded
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted
-from tars_memory.index import detached
 from tars_memory.index.embedding import models as known
 from tars_memory.index.embedding import passages, prepare
 from tars_memory.index.intake import RefreshReport
-from tars_memory.jobs.growth import loaded
-from tars_memory.jobs.hooks import lines_of
-from tars_memory.jobs.hosts import CLEANUP_DAYS, warnings
+from tars_memory.jobs.hooks import CLEANUP_DAYS, lines_of
 from tars_memory.language.words import foreign
+from tars_memory.recall.packing.context import BEYOND_CAP
 from tars_memory.recall.packing.loaded import unapproved
-from tars_memory.talks import source_paths
+from tars_memory.recall.packing.packing import NO_ROOM, tokens
+from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.writing.history import entries, of_scope, stands_approved, typed_lines
 from tars_memory.vault.writing.store import Spool
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tars_memory.index.indexer import Progress
     from tars_memory.settings import Settings
+    from tars_memory.vault.vault import Vault
     from tars_memory.workspace import Workspace
 
 
@@ -104,6 +108,8 @@ def status(workspace: Workspace) -> dict[str, Any]:
 
 def agents(workspace: Workspace) -> list[tuple[str, str]]:
     """What is wrong with the hooks of coding agents, and what they soon forget: sentences, each with what to do."""
+    from tars_memory.jobs.hosts import warnings
+
     now = workspace.now().timestamp()
     kept, lines = has_nights(workspace.state), lines_of(workspace.settings.hook.lines)
     return warnings(workspace.settings.env, now, kept=kept, lines=lines)
@@ -111,7 +117,7 @@ def agents(workspace: Workspace) -> list[tuple[str, str]]:
 
 def _sources(workspace: Workspace) -> dict[str, int] | None:
     """How much of conversations is searched."""
-    if not source_paths(workspace.settings):
+    if not workspace.settings.sources.logs:
         return None
     told = sources(workspace)
     return {"logs": told["logs"], "conversations": told["conversations"]}
@@ -144,12 +150,12 @@ def background(workspace: Workspace, pending: int) -> dict[str, Any]:
         here, None if nothing is left or that isn't known), ``ended`` (why the last one stopped before the end).
     """
     chunks = workspace.index().status()["chunks"] or 0
-    running = detached.is_running(workspace.state)
+    running = index.detached.is_running(workspace.state)
     return {
         "running": running,
         "covers": 100 * (chunks - pending) // chunks if chunks else 100,
         "left": round(workspace.seconds_left(pending)) or None if pending else None,
-        "ended": "" if running else detached.told(workspace.state).ended,
+        "ended": "" if running else index.detached.told(workspace.state).ended,
     }
 
 
@@ -306,7 +312,7 @@ def _is_here(settings: Settings, name: str) -> bool:
 
 def sources(workspace: Workspace) -> dict[str, Any]:
     """The sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
-    paths = source_paths(workspace.settings)
+    paths = workspace.settings.sources.logs
     talks = workspace.talks()
     counts = talks.index.counts() if talks is not None and talks.index.exists else {}
     return {
@@ -339,7 +345,7 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
         )
     if os.path.isdir(whole) and any(os.path.lexists(os.path.join(whole, name)) for name in (".obsidian", VAULT_FOLDER)):
         raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
-    known, before = source_paths(workspace.settings), sources(workspace)
+    known, before = workspace.settings.sources.logs, sources(workspace)
     if whole not in known:
         workspace.settings.write("sources", "paths", ", ".join([*known, whole]))
     workspace.close_talks()
@@ -368,7 +374,7 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
     """
     whole = os.path.abspath(os.path.expanduser(path))
     before = workspace.talks()
-    known = source_paths(workspace.settings)
+    known = workspace.settings.sources.logs
     if whole not in known:
         raise UsageError(f"{path} is not a source", "tars-memory sources lists them")
     workspace.settings.write("sources", "paths", ", ".join(each for each in known if each != whole))
@@ -385,3 +391,123 @@ def has_nights(state: Path) -> bool:
         return time.time() - os.stat(state / "sleep.json").st_mtime < 3 * 86_400
     except OSError:
         return False
+
+
+# -- what every prompt begins with, and how it grows
+
+DAYS = 30
+"""Growth is told for so many days; the journal keeps 90."""
+
+LARGEST = 5
+"""So many sections of a note are named."""
+
+
+class LoadedNote(NamedTuple):
+    """One note that every prompt begins with.
+
+    Attributes:
+        path: of the note.
+        tokens: of its text.
+        grown: tokens that this program added to it, less those it took out, in :data:`DAYS` days.
+        left_out: lines that ``context`` has no room for.
+        sections: tokens of its largest sections by their headings, largest first; of a note of our scope.
+        characters: of its text.
+        limit: characters from which on it counts as large; 0 for none.
+    """
+
+    path: str
+    tokens: int
+    grown: int
+    left_out: int
+    sections: dict[str, int]
+    characters: int
+    limit: int
+
+    @property
+    def large(self) -> bool:
+        """Whether it leaves little room in a prompt."""
+        return 0 < self.limit < self.characters
+
+    @property
+    def heavy(self) -> bool:
+        """Whether it is large, or finds no room for some of its lines."""
+        return self.large or self.left_out > 0
+
+
+class Growth(NamedTuple):
+    """What is always loaded.
+
+    Attributes:
+        notes: those that there are, in the order of a prompt.
+        budget: tokens that ``context`` packs by default.
+    """
+
+    notes: list[LoadedNote]
+    budget: int
+
+    @property
+    def tokens(self) -> int:
+        """Of all notes."""
+        return sum(note.tokens for note in self.notes)
+
+    @property
+    def grown(self) -> int:
+        """Of all notes."""
+        return sum(note.grown for note in self.notes)
+
+    @property
+    def left_out(self) -> int:
+        """Of all notes."""
+        return sum(note.left_out for note in self.notes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        notes = {note.path: {name: getattr(note, name) for name in note._fields[1:]} for note in self.notes}
+        totals = {"tokens": self.tokens, "grown": self.grown, "left_out": self.left_out}
+        return {**totals, "budget": self.budget, "days": DAYS, "notes": notes}
+
+
+def loaded(workspace: Workspace) -> Growth:
+    """Measure the notes that are always loaded in our scope; one that can't be read is left out."""
+    vault, packed, journal = workspace.vault, Searcher(workspace).context(), workspace.store(writes=False).journal
+    since = (workspace.now() - timedelta(days=DAYS)).isoformat()[:10]
+    found: list[LoadedNote] = []
+    options, others = workspace.settings.context, vault.layout.loaded
+    for path in _paths(vault):
+        try:
+            data = vault.read(path)
+        except TarsError:
+            continue
+        text = data.decode("utf-8", "replace")
+        gone = sum(
+            drop.end_line - drop.start_line + 1
+            for drop in packed.dropped
+            if drop.path == path and drop.why in (NO_ROOM, BEYOND_CAP)
+        )
+        lately = takewhile(lambda entry: entry.time[:10] >= since, entries(journal, path=path))
+        characters = sum(len(entry.after) - len(entry.before) for entry in lately)  # an undo counts, too
+        grown = tokens(characters) if characters > 0 else -tokens(-characters)
+        sections = _sections(data) if vault.layout.is_ours(path) else {}
+        limit = options.user_chars if path in others else options.memory_chars
+        found.append(LoadedNote(path, tokens(len(text)), grown, gone, sections, len(text), limit))
+    return Growth(found, packed.budget)
+
+
+def _paths(vault: Vault) -> Iterator[str]:
+    layout = vault.layout
+    for scope in [layout.scope, ""] if layout.scope else [""]:
+        yield layout.memory_of(scope)
+        yield layout.procedural_of(scope)
+    yield from layout.loaded
+
+
+def _sections(data: bytes) -> dict[str, int]:
+    """Tokens by heading, what stands before the first one left out; sections of one name count together."""
+    document = Document(data)
+    sizes: dict[str, int] = {}
+    for section in document.sections:
+        if section.level:
+            size = len(document.text(section.start_line, section.end_line))
+            sizes[section.title] = sizes.get(section.title, 0) + size
+    largest = sorted(sizes.items(), key=lambda each: -each[1])[:LARGEST]
+    return {title: tokens(size) for title, size in largest}

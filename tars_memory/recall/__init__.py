@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.recall import decided, evaluation, facts, links, packing, searcher, selecting, talks
+    from tars_memory.recall import decided, evaluation, facts, links, packing, search, searcher, talks
 
-__all__ = ["decided", "evaluation", "facts", "links", "packing", "related", "searcher", "selecting", "talks"]
+__all__ = ["decided", "evaluation", "facts", "links", "packing", "search", "searcher", "talks"]
 __getattr__ = opener(__name__, __all__)

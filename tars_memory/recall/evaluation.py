@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.recall.packing.packing import CHARACTERS_PER_TOKEN
 from tars_memory.recall.query import parse
-from tars_memory.recall.results import Hit, SearchResult, note_lines
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from tars_memory.recall.results import Hit, SearchResult
 
 NOTE_CUTS = (1, 5, 10)
 RANKS = 10

@@ -6,17 +6,17 @@ import os
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
-from tars_memory.index.filters import Filter
+from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted, did_you_mean
+from tars_memory.index.fulltext import Filter
 from tars_memory.index.naming import key
-from tars_memory.recall.results import note_lines
-from tars_memory.recall.selecting import Tag, bare
+from tars_memory.recall.facts import Tag, bare
 from tars_memory.vault.links import block_ids
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from tars_memory.index.properties import LinkTable
+    from tars_memory.index.chunking import LinkTable
     from tars_memory.index.reader import IndexReader
     from tars_memory.vault.vault import Vault
 
@@ -136,12 +136,6 @@ def called(reader: IndexReader, name: str, *, scope: str) -> str:
     raise NotFoundError(
         f"no note is called {name!r}", did_you_mean(near) if near else f"tars-memory search {name} looks inside notes"
     )
-
-
-def did_you_mean(names: Sequence[str]) -> str:
-    """The question that offers these names."""
-    *others, last = names
-    return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
 
 
 def selected(

@@ -31,7 +31,7 @@ from tars_memory.language.words import (
 from tars_memory.settings import RecallOptions
 
 if TYPE_CHECKING:
-    from tars_memory.recall.selecting import Selection
+    from tars_memory.recall.facts import Selection
 
 
 TIERS = ("semantic", "procedural", "daily", "episodic", "note", "talk")

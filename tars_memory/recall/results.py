@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import vault
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault.suspicion import MARK
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -232,14 +233,6 @@ def _percent(text: str) -> str:
 # --- a hit is only shown if its text stands in the note now: where it was, or where it has moved to.
 #
 # The index may be behind the vault for a moment; what is printed may not be. 0.3 ms for ten hits (measured).
-
-
-def note_lines(data: bytes) -> list[str]:
-    """A note's lines as editors count them: split at CRLF, CR and LF, and at nothing else."""
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text.split("\n")
 
 
 def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = False) -> Iterator[Hit]:

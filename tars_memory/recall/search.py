@@ -12,13 +12,14 @@ from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.fusion import LINE_NAMED
 from tars_memory.recall.ranking.relevance import narrowed_by, scored
 from tars_memory.recall.ranking.scores import once, passages, whole
-from tars_memory.recall.results import Hit, SearchResult, note_lines, obsidian_url, verified
+from tars_memory.recall.results import Hit, SearchResult, obsidian_url, verified
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.filters import Filter
+    from tars_memory.index.fulltext import Filter
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query, SearchRequest
 

@@ -28,26 +28,25 @@ from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
 from tars_memory.language.words import foreign, is_latin
 from tars_memory.recall import query as queries
+from tars_memory.recall import ranking
 from tars_memory.recall.query import SearchRequest
-from tars_memory.recall.ranking import scores
-from tars_memory.recall.ranking.relevance import Answer, best_notes, narrowed_by, ranked
-from tars_memory.recall.results import note_lines
-from tars_memory.recall.search import search
 from tars_memory.settings import ALLOWED, EmbeddingOptions
 from tars_memory.vault.suspicion import suspicious
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.embedding.queryvector import QueryVectors
-    from tars_memory.index.filters import Filter
+    from tars_memory.index.fulltext import Filter
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.talks import TalkReader
+    from tars_memory.recall.facts import Selection
     from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.query import Query
+    from tars_memory.recall.ranking.relevance import Answer
     from tars_memory.recall.results import Hit, SearchResult
-    from tars_memory.recall.selecting import Selection
     from tars_memory.recall.talks import Shares, Told
     from tars_memory.shared import SharedVault
     from tars_memory.talks import Talks
@@ -181,7 +180,7 @@ class Searcher:
 
     def selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
         """What is about somebody or something, or of a topic, in the notes as they are now."""
-        return self.workspace.ask(lambda reader: recall.selecting.selection(reader, about, topics, scope=scope))
+        return self.workspace.ask(lambda reader: recall.facts.selection(reader, about, topics, scope=scope))
 
     def _days(self) -> int:
         """Daily notes of a prompt: as it is set, else as the program has it that made the vault."""
@@ -363,7 +362,7 @@ class Search:
         def ask(reader: IndexReader, report: RefreshReport, meant: bool) -> SearchResult:
             self._narrow(query, reader)
             vector = self._vector(query, reader, report) if meant else None
-            result = search(
+            result = recall.search.search(
                 reader, query, request, vector=vector, read=self._reading(reader), own=workspace.interactive,
                 vault_name=workspace.root.name,
             )  # fmt: skip
@@ -388,7 +387,7 @@ class Search:
         """Put the hits of a shared vault among the others, marked by its name; the best one always has a place."""
         theirs, limit = self._asked_of(query, other), self.request.limit or len(result.hits)
         known = self._vector_for(other, query, vector, reader, self._is_meant(query))
-        found = search(
+        found = recall.search.search(
             other, theirs, self.request, vector=known, read=shared.vault.read, vault_name=shared.vault.root.name
         ).hits
         kept = [hit for hit in found if not self.is_forgotten(hit.text)]
@@ -430,8 +429,8 @@ class Search:
             if report.stale and not report.reading:
                 self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
             vector = self._known = self._vector(query, reader, report) if meant else None
-            narrowed = narrowed_by(query, request.project or "")
-            found = ranked(reader, query, narrowed, vector=vector, mode=request.mode or "hybrid")
+            narrowed = ranking.relevance.narrowed_by(query, request.project or "")
+            found = ranking.relevance.ranked(reader, query, narrowed, vector=vector, mode=request.mode or "hybrid")
             for shared in self.workspace.shared(self.notices):
                 theirs, shares = shared.index.read(partial(self._lines, shared, query, reader, vector))
                 found = recall.talks.merged(found, theirs, partial(_covered, shares))
@@ -466,8 +465,10 @@ class Search:
         theirs = copy(query)
         scopes = dict.fromkeys((request.project or "", ""))
         theirs.paths = tuple(f"{layout.playbooks_of(scope)}/" for scope in scopes)
-        mode, narrowed = request.mode or "hybrid", narrowed_by(theirs, request.project or "")
-        return self.read(lambda reader: best_notes(reader, theirs, narrowed, vector=self._known, mode=mode))
+        mode, narrowed = request.mode or "hybrid", ranking.relevance.narrowed_by(theirs, request.project or "")
+        return self.read(
+            lambda reader: ranking.relevance.best_notes(reader, theirs, narrowed, vector=self._known, mode=mode)
+        )
 
     # --- which index
 
@@ -499,7 +500,7 @@ class Search:
         told_of, scope = (self.request.about, self.request.topics), self.request.project or ""
         if self._by_ourselves or self.workspace.team() is None:
             return self.searcher.selection(*told_of, scope)
-        return self.read(lambda reader: recall.selecting.selection(reader, *told_of, scope=scope))
+        return self.read(lambda reader: recall.facts.selection(reader, *told_of, scope=scope))
 
     def _fall_back(self, error: TeamIndexError) -> None:
         """Let words of our own index answer in place of a team's, if there are any and they will do.
@@ -566,7 +567,9 @@ class Search:
         """Which conversations may answer: those of the project, or outside projects those of none."""
         scope, session = self.request.project or "", self.request.session
         reader.most = None if session is None else HURRIED
-        return narrowed_by(query, scope, reader.outside(scope), reader.of_log(session) if session else ())
+        return ranking.relevance.narrowed_by(
+            query, scope, reader.outside(scope), reader.of_log(session) if session else ()
+        )
 
     def _vector_for(
         self, talks: IndexReader, query: Query, ours: QueryVector | None, vault: IndexReader, meant: bool
@@ -590,7 +593,9 @@ class Search:
                 raise NotFoundError(f"{log_of(path)} is gone")
             return "\n".join(reader.text(path)).encode()
 
-        found = search(reader, query, self.request, vector=vector, narrowed=self._within(reader, query), read=read).hits
+        found = recall.search.search(
+            reader, query, self.request, vector=vector, narrowed=self._within(reader, query), read=read
+        ).hits
         kept = []
         for hit in found:
             shown = reader.shown(hit.path, hit.start_line, hit.end_line)
@@ -613,7 +618,7 @@ class Search:
     def _merge(self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks) -> None:
         """Put the hits of conversations among those of the vault."""
         shares = talks.index.read(lambda other: recall.talks.Shares(query, (reader, other)))
-        said = scores.untold(reader, result.hits, said, shares.words)
+        said = ranking.scores.untold(reader, result.hits, said, shares.words)
         hits = recall.talks.merged(result.hits, said, lambda hit: recall.talks.Told(shares.of(hit.text), hit.day))
         result.hits = hits[: self.request.limit]
         result.more += len(hits) - len(result.hits)
@@ -635,7 +640,7 @@ class Search:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
         found: list[Answer] = []
         mode = self.request.mode or "hybrid"
-        for answer in ranked(reader, query, within, vector=vector, mode=mode)[:TOLD]:
+        for answer in ranking.relevance.ranked(reader, query, within, vector=vector, mode=mode)[:TOLD]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
             if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
                 continue
@@ -649,7 +654,7 @@ class Search:
             text = lines[answer.number - 1]
             if within.tags:
                 told.automated.add(name)
-            found.append(Answer(name, answer.number, text, day=shown.day))
+            found.append(ranking.relevance.Answer(name, answer.number, text, day=shown.day))
         return found
 
     def _called(self, path: str) -> str:
@@ -664,11 +669,13 @@ class Search:
 
         theirs = self._asked_of(query, other)
         known = self._vector_for(other, query, vector, reader, self._is_meant(query))
-        narrowed = narrowed_by(theirs, self.request.project or "")
+        narrowed = ranking.relevance.narrowed_by(theirs, self.request.project or "")
         told = self.said = self.said or recall.talks.Conversations()
         found: list[Answer] = []
         notes: dict[str, list[str]] = {}
-        for answer in ranked(other, theirs, narrowed, vector=known, mode=self.request.mode or "hybrid")[:TOLD]:
+        for answer in ranking.relevance.ranked(
+            other, theirs, narrowed, vector=known, mode=self.request.mode or "hybrid"
+        )[:TOLD]:
             if shared.vault.layout.agent_of(answer.path):
                 continue
             if answer.path not in notes:
@@ -684,7 +691,7 @@ class Search:
             lines = told.lines.setdefault(name, [])
             lines += [""] * (answer.number - len(lines))
             lines[answer.number - 1] = text
-            found.append(Answer(name, answer.number, text, day=answer.day))
+            found.append(ranking.relevance.Answer(name, answer.number, text, day=answer.day))
         return found, recall.talks.Shares(query, (reader, other))
 
     # --- the index
@@ -708,7 +715,7 @@ class Search:
         if request.where or request.linked_to or request.links_to:
             query.notes = recall.links.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
         if request.about or request.topics:
-            query.selection = recall.selecting.selection(reader, request.about, request.topics, scope=scope)
+            query.selection = recall.facts.selection(reader, request.about, request.topics, scope=scope)
 
 
 def _covered(shares: Shares, one: Answer) -> Told:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from tars_memory.recall.ranking.words import Terms, idf
+from tars_memory.recall import ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,13 +28,13 @@ class Shares:
     """How much of a question's words a text covers, weighed by how rare they are."""
 
     def __init__(self, query: Query, readers: Iterable[IndexReader]) -> None:
-        self._terms = Terms(query)
+        self._terms = ranking.words.Terms(query)
         rows, held = 0, dict.fromkeys(self._terms.stems, 0)
         for reader in readers:
             rows += reader.chunk_count()
             for stem, count in reader.frequencies(held).items():
                 held[stem] += count
-        self._idfs = {stem: idf(max(rows, 1), min(count, rows)) for stem, count in held.items()}
+        self._idfs = {stem: ranking.words.idf(max(rows, 1), min(count, rows)) for stem, count in held.items()}
         self._total = sum(self._idfs.values())
 
     def of(self, text: str) -> float:

@@ -25,8 +25,8 @@ from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Bullet, Document, Section, line_of, plain_heading
 from tars_memory.vault.markdown.document import apply as spliced
+from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.markdown.entries import heading
-from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 
 if TYPE_CHECKING:

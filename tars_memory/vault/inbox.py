@@ -17,7 +17,7 @@ from tars_memory.disk import VAULT_FOLDER, sha256
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.vault import writing
 from tars_memory.vault.layout import DECIDED, OURS
-from tars_memory.vault.markdown.spans import newline_of
+from tars_memory.vault.markdown.document import newline_of
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:

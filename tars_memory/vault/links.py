@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
@@ -16,6 +15,7 @@ from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import plain_heading
+from tars_memory.vault.vault import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -296,11 +296,6 @@ def _markdown(raw: str, embed: bool) -> Iterator[Outlink]:
         return
     target, _, anchor = raw.partition("#")
     yield Outlink("markdown", unquote(target.partition("?")[0]), unquote(anchor), embed)
-
-
-def key_of(path: str) -> str:
-    """A path as links compare it: no case, and each letter in one piece, which a Mac may have taken apart."""
-    return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).lower()
 
 
 def named_in(target: str) -> str:

@@ -1,4 +1,4 @@
-"""The nouns of the vault: tier, actor, splice, entry.
+"""The nouns of the vault: actor, role, tier, splice, line, entry.
 
 Plain classes with ``__slots__``: every start of the command line imports this module, and a frozen dataclass costs
 0.8 ms each to make.
@@ -13,6 +13,23 @@ Actor = Literal["person", "script", "cron", "agent", "model"]
 """Who causes a write: a person at a terminal, a script, a cron job, an agent, or a model's words."""
 
 ACTORS: tuple[Actor, ...] = ("person", "script", "cron", "agent", "model")
+
+Role = Literal["user", "assistant", "system", "tool"]
+"""Who speaks: the person, the model, the program's instructions, or a tool's output."""
+
+_ROLES: dict[Role, str] = {
+    "user": "user human customer",
+    "assistant": "assistant ai bot model gpt chatgpt claude agent",
+    "system": "system developer",
+    "tool": "tool function toolresult observation",
+}
+ROLES = {word: role for role, words in _ROLES.items() for word in words.split()}
+"""What the logs' own words for who speaks mean here."""
+
+
+def role(value: object) -> Role | None:
+    """Who speaks, by a log's own word; None for a word that is none."""
+    return ROLES.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 class Tier(StrEnum):

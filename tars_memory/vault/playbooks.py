@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import disk
 from tars_memory.errors import SettingsError, TarsError
-from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown import frontmatter
 from tars_memory.vault.markdown.document import Document, plain_heading
 from tars_memory.vault.suspicion import visible
-from tars_memory.vault.vault import is_conflict_copy
+from tars_memory.vault.vault import is_conflict_copy, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

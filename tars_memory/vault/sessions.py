@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.markdown.entries import neutralise, visible
 from tars_memory.vault.markdown.lines import BLANKS, FACT, KIND, QUOTE, SAID_BY, WARNING, quote_in, speaker_in
-from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.vault import Vault, is_conflict_copy
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.spans import Changes
+from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Splice
 from tars_memory.vault.sessions import new_section, renewed
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import unicodedata
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -20,6 +21,7 @@ from tars_memory.errors import NotFoundError, PartialError, TarsError, Unwritabl
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.layout import Layout
+from tars_memory.vault.suspicion import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -492,6 +494,20 @@ _COPY = (
 _HINTS = ("conflict", "konflikt", "conflit", "конфликт", "競合", "冲突", "衝突", "충돌")
 _NUMBERED = r" [2-9](?=\.md$)"
 
+LONGEST_NAME = 200
+"""Bytes of a name, so that ``.md`` and a number that a sync program adds still fit into the 255 of a file system."""
+
+_UNNAMEABLE = r'[\\:*?"<>|#^\[\]]+'
+"""What Obsidian allows in no name on some system, or in no link."""
+
+
+def note_lines(data: bytes) -> list[str]:
+    """A note's lines as editors count them: split at CRLF, CR and LF, and at nothing else."""
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.split("\n")
+
 
 def is_conflict_copy(name: str) -> bool:
     """Whether a file's name is that of a conflict copy, which no walk shows."""
@@ -530,3 +546,17 @@ def lacks(original: bytes, copy: bytes) -> list[bytes]:
     held = {line.strip() for line in re.split(rb"\r\n|\r|\n", original)}
     found = (line.strip() for line in re.split(rb"\r\n|\r|\n", copy))
     return [line for line in dict.fromkeys(found) if line and line not in held]
+
+
+def key_of(path: str) -> str:
+    """A path as links compare it: no case, and each letter in one piece, which a Mac may have taken apart."""
+    return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).lower()
+
+
+def file_name(text: str) -> str:
+    """A title, or a part of one, as a file may be called, without ``.md``; empty if nothing is left."""
+    words = " ".join(re.sub(_UNNAMEABLE, " ", visible(text)).split())
+    words = "".join(sign for sign in words if sign.isprintable())
+    while len(words.encode("utf-8", "replace")) > LONGEST_NAME:
+        words = words[:-1]
+    return words.strip(" .")

@@ -20,8 +20,7 @@ from tars_memory.curation.why import Trace, Trail
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.links import NoteLinks
-from tars_memory.recall.packing.fence import Run
-from tars_memory.recall.packing.packing import Context, Dropped, PromptBlock
+from tars_memory.recall.packing.packing import Context, Dropped, PromptBlock, Run
 from tars_memory.recall.query import parse
 from tars_memory.recall.results import Hit, SearchResult
 from tars_memory.vault.markdown.facts import Fact

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli.fake_memory import hit, result
 
-from tars_memory.doors.cli.recent import TOLD, told_today
+from tars_memory.doors.cli.output import TOLD, told_today
 from tars_memory.errors import Passing
 
 DAY = date(2026, 11, 21)

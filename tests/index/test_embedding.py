@@ -15,10 +15,9 @@ from struct import unpack
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index.embedding import models, prepare, session
+from tars_memory.index.embedding import models, passages, prepare
 from tars_memory.index.embedding import passages as embedding
-from tars_memory.index.embedding.passages import distance
-from tars_memory.index.embedding.session import MAX_CHARACTERS, Session, token_ranges
+from tars_memory.index.embedding.passages import MAX_CHARACTERS, Session, distance, token_ranges
 from tars_memory.settings import EmbeddingOptions
 
 pytestmark = pytest.mark.usefixtures("really_prepared")
@@ -170,9 +169,9 @@ def test_words_at_the_very_end_of_what_the_model_says(prepared: tuple[models.Man
     np = prepare.load_numpy()
     hidden = np.array([[[1.0] * 8, [-1.0] * 8, [3.0] * 8]])
     offsets = [(0, 3), (4, 6), (6, 9)]
-    assert session.word_bits(np, hidden, offsets, [(0, 3), (4, 9), (20, 25)]) == (b"\xff\xff", [0, 1])
-    assert session.word_bits(np, hidden, offsets, [(20, 25)]) == (b"", [])
-    assert session.word_bits(np, hidden[0], offsets, [(0, 3)]) == (b"", [])
+    assert passages.word_bits(np, hidden, offsets, [(0, 3), (4, 9), (20, 25)]) == (b"\xff\xff", [0, 1])
+    assert passages.word_bits(np, hidden, offsets, [(20, 25)]) == (b"", [])
+    assert passages.word_bits(np, hidden[0], offsets, [(0, 3)]) == (b"", [])
 
 
 def test_a_line_of_too_many_words(prepared: tuple[models.Manifest, Path], monkeypatch: pytest.MonkeyPatch) -> None:

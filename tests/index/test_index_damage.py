@@ -150,7 +150,7 @@ def test_a_damaged_cache_is_begun_anew(make_index, tmp_path) -> None:
 
 
 def test_a_flipped_bit_in_a_cached_vector_is_embedded_again(make_index) -> None:
-    from tars_memory.index.filling import VectorCache
+    from tars_memory.index.vectors import VectorCache
 
     index = make_index(NOTES)
     index.reindex()

@@ -211,9 +211,9 @@ def test_a_limit_is_kept_and_what_is_pending_is_found_by_words(make_index) -> No
 
 
 def test_what_was_embedded_before_an_interruption_is_kept(make_index, monkeypatch) -> None:
-    from tars_memory.index import filling
+    from tars_memory.index import vectors
 
-    monkeypatch.setattr(filling, "PAGE", 10)
+    monkeypatch.setattr(vectors, "PAGE", 10)
     index = make_index({f"{n}.md": f"tea {n}\n" for n in range(30)})
 
     def stop(phase: str, done: int, total: int) -> None:

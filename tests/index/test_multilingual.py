@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import filling
-from tars_memory.index.embedding import e5, models, passages, prepare
+from tars_memory.index import vectors
+from tars_memory.index.embedding import models, passages, prepare
+from tars_memory.index.embedding.passages import Session
 from tars_memory.index.embedding.queryvector import QueryVectors
-from tars_memory.index.embedding.session import Session
 from tars_memory.memory import Memory
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.testing import make_vault
@@ -63,7 +63,7 @@ def cosine(one: bytes, other: bytes) -> float:
 
 @wanted
 def test_the_pieces_are_those_of_the_model(prepared: tuple[models.Manifest, Path]) -> None:
-    pieces = e5.Pieces(prepared[1], e5.Weights(prepared[1] / e5.WEIGHTS))
+    pieces = prepare.Pieces(prepared[1], prepare.Weights(prepared[1] / prepare.WEIGHTS))
     for text, expected in PIECES.items():
         assert [token.piece for token in pieces.encode(text, 99)] == expected, text
     assert pieces.encode("<s> x </s>", 99)[0].piece != 0  # no text opens or ends a text
@@ -75,11 +75,11 @@ def test_the_pieces_are_those_of_the_model(prepared: tuple[models.Manifest, Path
     assert pieces.encode(text, 3) == tokens[:3]
 
 
-def forward(np: Any, weights: e5.Weights, ids: list[int]) -> Any:
+def forward(np: Any, weights: prepare.Weights, ids: list[int]) -> Any:
     """A plain float forward over the same dequantised weights."""
 
     def matrix(name: str, rows: int) -> Any:
-        return e5.dequantised(np, weights.blocks(np, name, rows)).reshape(rows, -1).T
+        return prepare.dequantised(np, weights.blocks(np, name, rows)).reshape(rows, -1).T
 
     def norm(x: Any, name: str) -> Any:
         centred = x - x.mean(-1, keepdims=True)
@@ -92,7 +92,7 @@ def forward(np: Any, weights: e5.Weights, ids: list[int]) -> Any:
         return 0.5 * x * (1 + np.vectorize(erf)(x / np.sqrt(2)))
 
     hidden, heads, n = weights.hidden, weights.heads, len(ids)
-    words = e5.dequantised(np, weights.blocks(np, "emb.word", weights.words)[ids])
+    words = prepare.dequantised(np, weights.blocks(np, "emb.word", weights.words)[ids])
     places = weights.floats(np, "emb.pos").reshape(-1, hidden)[:n]
     x = norm(words + places + weights.floats(np, "emb.type")[:hidden], "emb.ln")
     for layer in range(weights.layers):
@@ -113,8 +113,8 @@ def forward(np: Any, weights: e5.Weights, ids: list[int]) -> Any:
 @wanted
 def test_the_graph_gives_what_a_plain_forward_gives(opened: Session, prepared: tuple[models.Manifest, Path]) -> None:
     np = prepare.load_numpy()
-    weights = e5.Weights(prepared[1] / e5.WEIGHTS)
-    pieces = e5.Pieces(prepared[1], weights)
+    weights = prepare.Weights(prepared[1] / prepare.WEIGHTS)
+    pieces = prepare.Pieces(prepared[1], weights)
     for text in ("Wie richte ich die Synchronisierung ein?", "如何同步笔记到手机"):
         ids = [weights.bos, *(token.piece for token in pieces.encode(f"query: {text}", 99)), weights.eos]
         assert cosine(opened.query(text).vector, forward(np, weights, ids)) >= 0.999
@@ -202,7 +202,7 @@ def test_its_package_is_never_imported(prepared: tuple[models.Manifest, Path]) -
 
 
 def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(prepare.SOURCES, e5.WEIGHTS, ("no_such_package", e5.WEIGHTS))
+    monkeypatch.setitem(prepare.SOURCES, prepare.WEIGHTS, ("no_such_package", prepare.WEIGHTS))
     with pytest.raises(ModelUnavailableError, match="no multilingual model is installed") as caught:
         prepare.ready("multilingual", tmp_path)
     assert "tars-memory[multilingual]" in caught.value.hint
@@ -211,17 +211,17 @@ def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"E5S1", b"E5S1" + bytes(400)])
 def test_a_weight_file_of_another_kind_is_refused(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / e5.WEIGHTS).write_bytes(content)
+    (tmp_path / prepare.WEIGHTS).write_bytes(content)
     with pytest.raises(ModelUnavailableError, match="not the expected weight file"):
-        e5.Weights(tmp_path / e5.WEIGHTS)
+        prepare.Weights(tmp_path / prepare.WEIGHTS)
 
 
 def test_a_damaged_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site" / "carrier_of_e5"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise RuntimeError('must not be imported')")
-    (package / e5.WEIGHTS).write_bytes(b"E5S1")
-    monkeypatch.setitem(prepare.SOURCES, e5.WEIGHTS, ("carrier_of_e5", e5.WEIGHTS))
+    (package / prepare.WEIGHTS).write_bytes(b"E5S1")
+    monkeypatch.setitem(prepare.SOURCES, prepare.WEIGHTS, ("carrier_of_e5", prepare.WEIGHTS))
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     with pytest.raises(ModelUnavailableError, match="damaged or another model"):
         prepare.ready("multilingual", tmp_path / "cache")
@@ -294,10 +294,10 @@ def test_a_change_of_model_that_is_killed_goes_on_where_it_was(tmp_path: Path) -
         memory.use_model("multilingual")
     child = os.fork()
     if not child:
-        filling.PAGE = 4
+        vectors.PAGE = 4
 
         def kill(stage: str, done: int, _: int) -> None:
-            if stage == "vectors" and done >= filling.STEP:
+            if stage == "vectors" and done >= vectors.STEP:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         with Memory(tmp_path / "vault", env=home) as memory:
@@ -309,7 +309,7 @@ def test_a_change_of_model_that_is_killed_goes_on_where_it_was(tmp_path: Path) -
         assert found.hits and found.notices[0].startswith("embedded answers until tars-memory reindex")
         left: list[int] = []
         memory.reindex(progress=lambda stage, done, of: left.append(of) if stage == "vectors" and not done else None)
-        assert 0 < left[0] <= len(notes) - filling.STEP + 4
+        assert 0 < left[0] <= len(notes) - vectors.STEP + 4
         assert memory.search("Drawer 7 holds spoon 7", mode="semantic").notices == []
 
 

@@ -176,7 +176,7 @@ def test_after_any_changes_the_team_finds_what_the_file_finds(team, seed: int) -
 def test_among_many_a_graph_names_the_neighbours_within_every_filter(team, monkeypatch, few: bool) -> None:
     monkeypatch.setattr(vectors, "MANY", 30)
     if few:
-        monkeypatch.setattr(vectors, "FIRST", 10)
+        monkeypatch.setattr(vectors, "SHORTLIST", 10)
     chance = random.Random(5)
     paths = [f"{folder}n{number}.md" for folder in ("", "x/", "projects/p/") for number in range(15)]
     index, one = team({path: texts(chance) for path in paths})

@@ -23,8 +23,8 @@ from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.edits import lines_of
 from tars_memory.vault.markdown.merging import disputed, merge
-from tars_memory.vault.markdown.spans import lines_of
 
 NOTES = ("Memory.md", "Facts.md", "2026-11-21.md", "corrections.md")
 WORDS = ["harbour", "tea", "ladder", "ferry", "window", "colour", "piano", "kettle", "garden", "office", "lunch", "dog"]

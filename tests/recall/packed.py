@@ -10,13 +10,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tars_memory.errors import NotFoundError
-from tars_memory.recall.packing import fence
+from tars_memory.recall.packing import packing
 from tars_memory.recall.packing.context import Context, ContextRequest, context
 from tars_memory.recall.packing.loaded import key
 from tars_memory.recall.ranking.relevance import Answer
-from tars_memory.recall.results import note_lines
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.vault import Vault
+from tars_memory.vault.vault import Vault, note_lines
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 LOADED = ("Memory.md", "Procedural.md", "User.md", "2026-11-21.md", "2026-11-20.md", "Facts.md")
@@ -126,7 +125,7 @@ def check(case: dict[str, Any], packed: Context) -> None:
         for number, text in enumerate(texts, block.start_line):
             assert (block.path, number) not in held
             held.add((block.path, number))
-            assert text == fence.shown(lines[block.path][number - 1])  # whole lines, nothing else
+            assert text == packing.shown(lines[block.path][number - 1])  # whole lines, nothing else
         if block.kind == "recalled":
             for number, text in enumerate(texts, block.start_line):
                 says = {key(text), key(lines[block.path][number - 1])} - {""}
@@ -177,7 +176,7 @@ def _check_tags(packed: Context) -> None:
     read: list[tuple[str, int, list[str]]] = []
     kind = path = ""
     for line in rest:
-        if kind and line == fence.closing(kind, drawn):
+        if kind and line == packing.closing(kind, drawn):
             kind = path = ""
         elif not kind:
             opened = re.fullmatch(rf"<(\w+)-{drawn}>", line)

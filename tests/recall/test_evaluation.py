@@ -14,7 +14,8 @@ from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall import evaluation
 from tars_memory.recall.evaluation import METRICS, ModeRun, Question, evaluate, questions, score
 from tars_memory.recall.query import parse
-from tars_memory.recall.results import Hit, SearchResult, note_lines
+from tars_memory.recall.results import Hit, SearchResult
+from tars_memory.vault.vault import note_lines
 
 LINES = {"a.md": ["x" * 399] * 20, "b.md": ["y" * 799] * 20, "c.md": ["z"] * 20}
 """A line of a.md costs 100 tokens, of b.md 200, of c.md half a one."""

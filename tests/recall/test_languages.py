@@ -6,7 +6,7 @@ import pytest
 from recalled import Recalled
 
 from tars_memory.index.embedding.models import EMBEDDED, is_english
-from tars_memory.index.filters import Filter
+from tars_memory.index.fulltext import Filter
 from tars_memory.language.words import foreign, is_latin
 
 pytestmark = pytest.mark.usefixtures("proved_engine")

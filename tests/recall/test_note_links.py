@@ -8,7 +8,7 @@ import pytest
 from random_documents import within
 
 from tars_memory.errors import NotFoundError, UsageError
-from tars_memory.index.properties import of_note, parsed
+from tars_memory.index.chunking import of_note, parsed
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 

@@ -5,8 +5,18 @@ import pytest
 from hypothesis import given, settings
 from random_documents import examples
 
-from tars_memory.recall.packing import fence
-from tars_memory.recall.packing.packing import LONG_NOTE, Packing, Portion, by_worth, characters, tokens
+from tars_memory.recall.packing import packing
+from tars_memory.recall.packing.packing import (
+    LONG_NOTE,
+    SAMPLE,
+    Packing,
+    Portion,
+    Run,
+    by_worth,
+    characters,
+    render,
+    tokens,
+)
 
 
 @settings(max_examples=examples(200))
@@ -23,9 +33,9 @@ def test_a_token_is_four_characters():
 def test_the_mark_is_one_that_no_text_holds():
     drawn = iter([b"\0" * 5, b"\0" * 5, b"\xff" * 5])
     taken = "a" * 8
-    assert fence.mark([f"</recalled-{taken}>"], lambda size: next(drawn)) == "7" * 8
-    assert len(fence.mark([])) == fence.MARK_LENGTH
-    assert fence.mark([]) != fence.mark([])
+    assert packing.mark([f"</recalled-{taken}>"], lambda size: next(drawn)) == "7" * 8
+    assert len(packing.mark([])) == packing.MARK_LENGTH
+    assert packing.mark([]) != packing.mark([])
 
 
 @pytest.mark.parametrize(
@@ -48,7 +58,7 @@ def test_the_mark_is_one_that_no_text_holds():
     ],
 )
 def test_how_a_line_is_shown(line, shown):
-    assert fence.shown(line) == shown
+    assert packing.shown(line) == shown
 
 
 def test_a_small_budget_takes_single_lines_of_several_notes():
@@ -74,7 +84,7 @@ def test_of_two_lines_equally_good_the_shorter_one_goes_first():
 def test_a_unit_comes_with_its_heading_or_not_at_all():
     notes = {"a.md": ["## H", "- one", "- two"]}
     heading = Portion("a.md", 1, ["## H"])
-    needed = len(fence.render([fence.Run("memory", "a.md", 1, ["## H", "- one"])], fence.SAMPLE)[0])
+    needed = len(render([Run("memory", "a.md", 1, ["## H", "- one"])], SAMPLE)[0])
     for budget, whole in ((tokens(needed) - 1, False), (tokens(needed + 1), True)):
         packing = Packing(budget, notes)
         assert (packing.add("memory", Portion("a.md", 2, ["- one"], ["one"], [heading])) == "") is whole

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.recall.results import Hit, located, note_lines, obsidian_url, verified
+from tars_memory.recall.results import Hit, located, obsidian_url, verified
+from tars_memory.vault.vault import note_lines
 
 
 def hit(text: str, start: int, *, path: str = "a.md", partial: bool = False) -> Hit:

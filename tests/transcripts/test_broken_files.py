@@ -19,7 +19,7 @@ from cli.terminal import environment, program
 from conversations import talk
 from index.unprivileged import _obedient
 
-from tars_memory.capture.transcripts import opening, records
+from tars_memory.capture.transcripts import opening
 from tars_memory.capture.transcripts.opening import read
 from tars_memory.capture.transcripts.turns import Transcript, Unknown
 
@@ -179,8 +179,8 @@ def test_of_a_number_without_end_only_so_much_is_read() -> None:
 
 
 def test_a_longer_line_is_passed_over_and_an_endless_one_ends_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MAX_LINE", 6_400)
-    monkeypatch.setattr(records, "MAX_PASSED", 12_800)
+    monkeypatch.setattr(opening, "MAX_LINE", 6_400)
+    monkeypatch.setattr(opening, "MAX_PASSED", 12_800)
     long, endless = (logs.dumps({"role": "user", "content": "a" * size}) + b"\n" for size in (9_000, 90_000))
     (found,) = read(io.BytesIO(logs.chat_jsonl(talk(2)) + long + logs.chat_jsonl(talk(2))), "log")
     assert isinstance(found, Transcript) and (len(found.turns), found.damaged) == (4, 1)
@@ -304,6 +304,6 @@ def test_extract_names_what_it_can_t_read_and_does_the_rest(tmp_path: Path) -> N
 
 def test_the_limits_are_those_of_the_docs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "transcripts.md").read_text("utf-8")
-    for limit in (records.MAX_TEXT, records.MAX_LINE, records.MAX_PASSED, opening.NO_TRAP):
+    for limit in (opening.MAX_TEXT, opening.MAX_LINE, opening.MAX_PASSED, opening.NO_TRAP):
         assert f"{limit // 1_000_000} MB" in page
     assert f"{opening.MAX_UNPACKED // 1_000_000_000} GB" in page and f"{opening.TRAP} times" in page

@@ -194,11 +194,11 @@ def test_no_words_take_time_out_of_proportion(words: str) -> None:
 
 
 def test_an_escape_that_a_chunk_cuts_stays_whole() -> None:
-    from tars_memory.capture.transcripts import records
+    from tars_memory.capture.transcripts import opening
 
     text = "".join(f"{'x' * number}\U0001f600\\\\ \ud83d" for number in range(60))
     data = json.dumps([{"role": "user", "content": text}, {"role": "assistant", "content": "ok"}], indent=1).encode()
-    stream = records.Clean(io.BytesIO(data))
+    stream = opening.Clean(io.BytesIO(data))
     made = b""
     while piece := stream.read(7):
         made += piece

@@ -14,7 +14,7 @@ from tars_memory.vault.change import OPS, Change, locate, named
 from tars_memory.vault.change import apply as applied
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply
-from tars_memory.vault.markdown.spans import splices_between
+from tars_memory.vault.markdown.edits import splices_between
 from tars_memory.vault.note import Note
 
 NOTE = (

@@ -11,8 +11,8 @@ from random_documents import LINES, document, examples, seeded
 from tars_memory.jobs.merge import text_merge
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.edits import lines_of
 from tars_memory.vault.markdown.merging import disputed, merge
-from tars_memory.vault.markdown.spans import lines_of
 
 
 def merged(base: str, one: str, two: str) -> str:

@@ -13,13 +13,12 @@ from random_documents import examples
 from storekit import Place
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault.markdown.document import Document, apply
-from tars_memory.vault.markdown.spans import (
+from tars_memory.vault.markdown.document import Document, apply, newline_of
+from tars_memory.vault.markdown.edits import (
     appended,
     changed,
     first_changed_line,
     lines_of,
-    newline_of,
     present,
     reversed_by_text,
     reversed_exactly,

@@ -21,9 +21,9 @@ from tars_memory.capture.transcripts.turns import (
     instant,
     name,
     own_words,
-    role,
     time_of,
 )
+from tars_memory.vault.model import role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

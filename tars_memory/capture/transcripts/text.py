@@ -8,8 +8,9 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import takewhile
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from tars_memory.capture.transcripts.turns import ROLES, YEARS, Draft, Role, Transcript, Unknown, clean, name
+from tars_memory.capture.transcripts.turns import YEARS, Draft, Transcript, Unknown, clean, name
 from tars_memory.vault.markdown import frontmatter
+from tars_memory.vault.model import ROLES, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,14 +6,12 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-
-Role = Literal["user", "assistant", "system", "tool"]
-"""Who speaks: the person, the model, the program's instructions, or a tool's output."""
+    from tars_memory.vault.model import Role
 
 
 class Turn(NamedTuple):
@@ -200,15 +198,6 @@ TOOL_CHARACTERS = 2_000
 YEARS = range(1990, 2200)
 """An instant outside is a broken clock or another kind of number."""
 
-_ROLES: dict[Role, str] = {
-    "user": "user human customer",
-    "assistant": "assistant ai bot model gpt chatgpt claude agent",
-    "system": "system developer",
-    "tool": "tool function toolresult observation",
-}
-ROLES = {word: role for role, words in _ROLES.items() for word in words.split()}
-"""What the logs' own words for who speaks mean here."""
-
 IDS = (
     "conversation_id", "conversationId", "session_id", "sessionId", "thread_id", "threadId", "chat_id", "uuid", "id",
 )  # fmt: skip
@@ -304,11 +293,6 @@ def name(value: object) -> str:
 def first(values: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
     """The first of these that is there and says something."""
     return next((values[key] for key in keys if values.get(key) not in (None, "")), None)
-
-
-def role(value: object) -> Role | None:
-    """Who speaks, by a log's own word; None for a word that is none."""
-    return ROLES.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 def ident(values: Mapping[str, Any], keys: tuple[str, ...] = IDS) -> str:

@@ -14,7 +14,6 @@ import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.capture.transcripts.turns import role
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.language.sentences import sentences
 from tars_memory.language.tables import common_words
@@ -25,7 +24,7 @@ from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import claim_line
 from tars_memory.vault.markdown.lines import BY_RULES, steps_in
-from tars_memory.vault.model import Splice
+from tars_memory.vault.model import Splice, role
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.suspicion import MARK

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from tars_memory.curation.model import DrawnFact, Extraction, Refer, Verdict
 from tars_memory.curation.models.llm import LanguageModel, Prompt, Reply, ReplyError, unusable
 from tars_memory.disk import sha256
-from tars_memory.recall.packing import fence
+from tars_memory.recall.packing import packing
 from tars_memory.vault.markdown.facts import Claim, claim_of
 from tars_memory.vault.markdown.lines import SENTENCES
 from tars_memory.vault.secrets import mask
@@ -178,7 +178,7 @@ def extract(
         "examine": _ranges(numbers) or "none",
         "facts": "\n".join(f"| {_line(each)}" for each in facts) or "(none)",
         "predicates": ", ".join(map(_line, predicates)) or "(none)",
-        "mark": fence.mark((shown, *facts), draw),
+        "mark": packing.mark((shown, *facts), draw),
     }
     shown_numbers = {turn.number for turn in turns}
     return Dialogue(_prompt("extract", words, _EXTRACTION, EXTRACT_TOKENS), partial(extraction, turns=shown_numbers))
@@ -196,7 +196,7 @@ def look(
     shown = [json.dumps({name: _plain(value) for name, value in each.items()}, ensure_ascii=False) for each in quotes]
     words = {
         "quotes": "\n".join(f"{number} {each}" for number, each in enumerate(shown, 1)),
-        "mark": fence.mark(shown, draw),
+        "mark": packing.mark(shown, draw),
     }
     return Dialogue(_prompt("look", words, _LOOK, LOOK_TOKENS), partial(verdicts, count=len(quotes)))
 
@@ -289,7 +289,7 @@ def _over(
     draw: Callable[[int], bytes],
 ) -> Prompt:
     """A prompt over numbered lists."""
-    words = {**lists, "code": made_for, "day": f"{day:%Y-%m-%d}", "mark": fence.mark(lists.values(), draw)}
+    words = {**lists, "code": made_for, "day": f"{day:%Y-%m-%d}", "mark": packing.mark(lists.values(), draw)}
     return _prompt(job[0], words, _ops_schema(job[1], made_for), OPS_TOKENS)
 
 
@@ -339,7 +339,7 @@ def _plain(value: Any) -> Any:
 
 def _shown(text: str) -> str:
     """A line without what is invisible, and without the signs by which models tell roles apart."""
-    return _SIGN.sub(r"<\\", fence.visible(text))
+    return _SIGN.sub(r"<\\", packing.visible(text))
 
 
 _SIGN = re.compile(r"<(?=/?(?:[|｜]|(?:s|bos|eos|think|start_of_turn|end_of_turn)>))")

@@ -28,8 +28,7 @@ from tars_memory.language.dates import absolute
 from tars_memory.language.sentences import own_words
 from tars_memory.language.statements import MONTHS
 from tars_memory.language.tables import spoken
-from tars_memory.recall.packing.fence import visible
-from tars_memory.recall.packing.packing import characters
+from tars_memory.recall.packing.packing import characters, visible
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
 from tars_memory.vault.markdown.facts import folded as plainly
 from tars_memory.vault.secrets import mask

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tars_memory.curation.models import provider
 from tars_memory.errors import ModelUnavailableError, UsageError, counted
-from tars_memory.recall.packing.fence import visible
+from tars_memory.recall.packing.packing import visible
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from itertools import takewhile
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.capture.transcripts.turns import role
 from tars_memory.curation import extraction
 from tars_memory.curation.commit import refused
 from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated, question_about
@@ -47,7 +46,7 @@ from tars_memory.vault.markdown.lines import (
     steps_in,
     unbulleted,
 )
-from tars_memory.vault.model import Entry, Tier
+from tars_memory.vault.model import Entry, Tier, role
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import SessionFact, extracted_on, linked
 from tars_memory.vault.sessions import read as read_session

@@ -29,7 +29,7 @@ from tars_memory.recall import packing
 from tars_memory.vault import playbooks, sessions
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.spans import Changes
+from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import LEFT_OUT, SessionFact

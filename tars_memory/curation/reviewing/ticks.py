@@ -24,7 +24,7 @@ from tars_memory.disk import sha256
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.folder import digest
-from tars_memory.vault.markdown.spans import splices_between
+from tars_memory.vault.markdown.edits import splices_between
 from tars_memory.vault.vault import Vault, is_conflict_copy
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing

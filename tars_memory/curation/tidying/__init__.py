@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation.tidying import archive, compression, tidy
+    from tars_memory.curation.tidying import archive, compression, curate, tidy
 
-__all__ = ["archive", "compression", "tidy"]
+__all__ = ["archive", "compression", "curate", "tidy"]
 __getattr__ = opener(__name__, __all__)

@@ -36,8 +36,8 @@ from tars_memory.vault import inbox
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.edits import splices_between
 from tars_memory.vault.markdown.entries import heading
-from tars_memory.vault.markdown.spans import splices_between
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.writing.history import written_days

@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.doors.cli import approve, completion, failures, recent, screen, spans
+    from tars_memory.doors.cli import approve, completion, failures, screen, spans
 
-__all__ = ["approve", "completion", "failures", "recent", "screen", "spans"]
+__all__ = ["approve", "completion", "failures", "screen", "spans"]
 __getattr__ = opener(__name__, __all__)

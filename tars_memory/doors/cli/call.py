@@ -23,7 +23,7 @@ from typer.core import TyperArgument, TyperCommand, TyperOption
 
 import tars_memory
 from tars_memory import curation, language, vault
-from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, within
+from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, told_today, within
 from tars_memory.errors import Passing, UsageError
 from tars_memory.settings import AGENT_MARKS as AGENT_MARKS
 from tars_memory.settings import Settings, StrangeVaultError, agent_mark
@@ -282,8 +282,6 @@ class Call:
         """The notices without those that pass by themselves and were told today already."""
         if self._memory is None or not any(isinstance(each, Passing) for each in notices):
             return notices
-        from tars_memory.doors.cli.recent import told_today
-
         day = (self.now or self._memory.workspace.now()).date()
         return [
             each

@@ -7,9 +7,8 @@ import typer
 from tars_memory.doors.cli.call import AsOf, Call, Expired, beyond, call_of, command, read_stdin, validity
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
-from tars_memory.recall.packing.fence import KINDS
 from tars_memory.recall.packing.loaded import ALONE, COMMENT, FRONT_MATTER
-from tars_memory.recall.packing.packing import NOTHING
+from tars_memory.recall.packing.packing import KINDS, NOTHING
 
 if TYPE_CHECKING:
     from tars_memory.recall.packing.packing import Context

@@ -19,7 +19,7 @@ from tars_memory.doors.cli.call import (
     confirmed,
     report,
 )
-from tars_memory.doors.cli.output import Output, clean, counted, fields, line, show_rows
+from tars_memory.doors.cli.output import Output, clean, counted, fields, hit_of, line, show_rows
 from tars_memory.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _why_hit(call: Call) -> "Trail":
     Raises:
         NotFoundError: there was no search, or its first hit is not an entry.
     """
-    path, at, _ = cli.recent.hit_of(call, 1)
+    path, at, _ = hit_of(call.memory().workspace, 1, terminal=call.out.stdout.isatty())
     try:
         return call.memory().why(f"{path}:{at}")
     except NotFoundError:

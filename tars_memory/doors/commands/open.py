@@ -16,8 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from tars_memory.doors.cli.call import Call, about_secrets, call_of, command, day
-from tars_memory.doors.cli.output import fields, here, line, show_rows, within
-from tars_memory.doors.cli.recent import hit_of
+from tars_memory.doors.cli.output import fields, here, hit_of, line, show_rows, within
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.results import obsidian_url
 
@@ -107,7 +106,7 @@ def _note(call: Call, name: str) -> tuple[str, int, str | None]:
 def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
     """A hit of the last search; where it has none of that number, the note that is called so (``2025``)."""
     try:
-        return hit_of(call, int(number or 1))
+        return hit_of(call.memory().workspace, int(number or 1), terminal=call.out.stdout.isatty())
     except (NotFoundError, UsageError):
         with contextlib.suppress(NotFoundError):
             if number:

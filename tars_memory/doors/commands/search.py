@@ -8,9 +8,8 @@ import typer
 
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import About, AsOf, Call, Expired, Topic, beyond, call_of, command, validity
-from tars_memory.doors.cli.output import counted, here, line, within
-from tars_memory.doors.cli.recent import keep
-from tars_memory.errors import UsageError, VaultError
+from tars_memory.doors.cli.output import counted, here, keep, line, within
+from tars_memory.errors import UsageError, VaultError, did_you_mean
 
 if TYPE_CHECKING:
     from datetime import date
@@ -228,8 +227,6 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
 
 def meant(result: "SearchResult") -> str:
     """The question that offers the names which the query may be misspelt for."""
-    from tars_memory.recall.links import did_you_mean
-
     return did_you_mean([line(name) for name in result.did_you_mean])
 
 

@@ -18,7 +18,6 @@ from tars_memory.doors.cli.call import Call, call_of, command
 from tars_memory.doors.cli.output import PROGRAM, counted, line
 from tars_memory.errors import UsageError
 from tars_memory.jobs import sleep as nights
-from tars_memory.jobs.watch import Watching
 
 PARTLY = 3
 
@@ -119,6 +118,8 @@ def watch(
     if print_service is not None:
         call.out.data(unit(print_service, call.memory().workspace.root, call.env), of_notes=False)
         return 0
+
+    from tars_memory.jobs.watch import Watching
 
     watcher = index.watcher.Watcher(call.memory().workspace.root, poll=poll)
     watching = Watching(call.fresh_memory, watcher)

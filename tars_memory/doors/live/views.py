@@ -24,12 +24,12 @@ from tars_memory.doors.cli.approve import (
     offer,
     place_of,
 )
-from tars_memory.doors.cli.output import clean, counted, line
-from tars_memory.doors.cli.recent import keep
+from tars_memory.doors.cli.output import clean, counted, keep, line
 from tars_memory.doors.cli.screen import encoded, hit_lines, sign
 from tars_memory.doors.commands.search import PER_NOTE, meant
 from tars_memory.errors import NotFoundError, TarsError, UsageError
-from tars_memory.recall.results import note_lines, obsidian_url, verified
+from tars_memory.recall.results import obsidian_url, verified
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import TarsError, UsageError, counted
 from tars_memory.recall import facts as about
-from tars_memory.recall import query
-from tars_memory.recall.packing import fence
+from tars_memory.recall import query, ranking
+from tars_memory.recall.packing import packing
 from tars_memory.recall.packing.loaded import (
     ALONE,
     COMMENT,
@@ -45,7 +45,6 @@ from tars_memory.recall.packing.packing import (
     characters,
     tokens,
 )
-from tars_memory.recall.ranking.relevance import Answer, settled
 from tars_memory.settings import ContextOptions, FactsOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import entries, facts
@@ -59,8 +58,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import date, datetime
 
+    from tars_memory.recall.facts import Selection
     from tars_memory.recall.query import Query
-    from tars_memory.recall.selecting import Selection
+    from tars_memory.recall.ranking.relevance import Answer
     from tars_memory.recall.talks import Conversations
     from tars_memory.vault.model import Entry
     from tars_memory.vault.playbooks import Playbook
@@ -333,7 +333,7 @@ class _Filling(Reading):
                 for path in (layout.memory_of(scope), layout.procedural_of(scope)):
                     note = self.read_beside(other, path, whole_items=layout.tier_of(path) is Tier.PROCEDURAL)
                     if note is not None:
-                        self._load(fence.SHARED, note, newest_first(note))
+                        self._load(packing.SHARED, note, newest_first(note))
 
     def load_facts_beside(self, request: ContextRequest, today: date) -> None:
         """Read the facts of shared vaults; those that the question touches are told. Who "me" is there nobody knows."""
@@ -359,8 +359,8 @@ class _Filling(Reading):
                 for first, last, why in note.omitted:
                     self.leave_out(note.path, first, last, why)
                 chosen = [units[fact.line] for fact in picked] if self.selection is None else []
-                self.parts.append(_Part(fence.SHARED, note, chosen, whole=False))
-                self._place(fence.SHARED, note.units)
+                self.parts.append(_Part(packing.SHARED, note, chosen, whole=False))
+                self._place(packing.SHARED, note.units)
 
     def _selects(self, note: Loaded, entry: Entry) -> bool:
         """Whether a fact is among what was asked for by name or topic."""
@@ -378,7 +378,7 @@ class _Filling(Reading):
         for path in dict.fromkeys(answer.path for answer in found):
             if path not in self.notes:
                 self.read_for_recall(path)
-        places = settled(found, self.notes)
+        places = ranking.relevance.settled(found, self.notes)
         self.found = set(places)
         ordered = by_worth(places, self.notes, {part.note.path for part in (*self.parts, *self.touched)})
         self.order = [place for place in ordered if self.selection is None or place in self.found]
@@ -440,8 +440,8 @@ class _Filling(Reading):
         ranks = {place: rank for rank, place in enumerate(self.order)}
         first = bool(self.order or any(part.units for part in self.touched)) and self.kept is None
         scoped, facts_parts = self._scoped(rules_first=first), [part for part in self.parts if part.kind == "facts"]
-        rest = [part for part in self.parts if part.kind not in ("procedural", "memory", "facts", fence.SHARED)]
-        beside = [part for part in self.parts if part.kind == fence.SHARED]
+        rest = [part for part in self.parts if part.kind not in ("procedural", "memory", "facts", packing.SHARED)]
+        beside = [part for part in self.parts if part.kind == packing.SHARED]
         beside_touched, beside = [part for part in beside if not part.whole], [part for part in beside if part.whole]
         who = [part for part in rest if part.kind == "user"]
         for at, part in enumerate(scoped):
@@ -497,7 +497,7 @@ class _Filling(Reading):
                     self.notices.append(f"{book.path}: a playbook, not approved here, is shown with the data")
                 continue
             title = next((at for at, row in enumerate(self.notes[book.path], 1) if row.startswith("# ")), 1)
-            text = fence.shown(f"- {veiled(book.named.encode('utf-8', 'replace')).decode('utf-8', 'replace')}")
+            text = packing.shown(f"- {veiled(book.named.encode('utf-8', 'replace')).decode('utf-8', 'replace')}")
             if not self.packing.add("playbooks", Portion(book.path, title, [text])):
                 self.named.append(NamedPlaybook(book.path, book.title, whole=False, approved=book.approved))
 
@@ -569,7 +569,7 @@ class _Filling(Reading):
     def _add(self, kind: str, unit: Portion) -> str:
         """Take a unit in, after the sentence that has to stand beside it; returns why it is not in."""
         sentence = self.told.get((unit.path, unit.start_line))
-        why = self.packing.add(fence.CONFLICTS, sentence) if sentence is not None else ""
+        why = self.packing.add(packing.CONFLICTS, sentence) if sentence is not None else ""
         return why or self.packing.add(kind, unit)
 
     def _recall(self) -> dict[tuple[str, int], str]:
@@ -598,7 +598,7 @@ class _Filling(Reading):
         known = newer is None or newer[0] not in self.notes or self.packing.holds(*newer)
         if newer is not None and not known and (newer in self.settled or self._recall_line(*newer)):
             return "a newer line covers the same, and has no room"
-        text = fence.shown(self.notes[path][number - 1])
+        text = packing.shown(self.notes[path][number - 1])
         automated = path in self.said.automated
         if len(text) > (self.automated_left if automated else self.talk_left - self.automated_left):
             return NO_ROOM
@@ -631,7 +631,7 @@ class _Filling(Reading):
         why = dismissed(raw)
         if why and (why != EXPIRED or self.on is not None):
             return why
-        text = fence.shown(raw)
+        text = packing.shown(raw)
         if not text.strip():
             return COMMENT
         says = {key(raw), key(text)}
@@ -648,11 +648,11 @@ class _Filling(Reading):
     def done(self) -> Context:
         """The prompt: a mark is drawn that no text holds, and everything is counted."""
         runs = self.packing.runs()
-        drawn = fence.mark(text for run in runs for text in (run.path, *run.texts))
+        drawn = packing.mark(text for run in runs for text in (run.path, *run.texts))
         shared = self.said.shared
         called = {**self.called, **{path: f"{name}: {inside}" for path, (name, inside) in shared.items()}}
         beside = any(run.path in shared for run in runs)
-        text, sizes = fence.render(runs, drawn, called, weighs=self.packing.weighs, beside=beside)
+        text, sizes = packing.render(runs, drawn, called, weighs=self.packing.weighs, beside=beside)
         blocks: list[PromptBlock] = []
         at = len(text) - sum(sizes)
         for run, size in zip(runs, sizes, strict=True):
@@ -823,6 +823,6 @@ def _decided(note: Loaded, unit: Portion) -> str:
 
 
 def _said(fact: Fact) -> str:
-    text = fence.shown(f"{fact.subject} {fact.predicate}: {fact.object}").strip().lstrip("\\")
+    text = packing.shown(f"{fact.subject} {fact.predicate}: {fact.object}").strip().lstrip("\\")
     text = text if len(text) <= QUOTED else f"{text[: QUOTED - 1].rstrip()}…"
     return f"“{text}”{f' (since {fact.since})' if fact.since else ''}"

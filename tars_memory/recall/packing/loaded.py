@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.recall import decided as states
-from tars_memory.recall.packing import fence
+from tars_memory.recall.packing import packing
 from tars_memory.recall.packing.packing import NO_ROOM, Portion
-from tars_memory.recall.results import note_lines
 from tars_memory.recall.talks import Conversations
 from tars_memory.vault import playbooks
 from tars_memory.vault.markdown import lines as grammar
@@ -21,6 +20,7 @@ from tars_memory.vault.markdown.entries import parse
 from tars_memory.vault.markdown.lines import ended_lines, may_say_end
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -155,7 +155,7 @@ class Loaded:
             yield first, last
 
     def _shown(self, first: int, last: int) -> list[str]:
-        return [fence.shown(line) for line in self.lines[first - 1 : last]]
+        return [packing.shown(line) for line in self.lines[first - 1 : last]]
 
     def _is_comment(self, block: Block) -> bool:
         text = "\n".join(self.lines[block.start_line - 1 : block.end_line]).strip()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.filters import Filter
+    from tars_memory.index.fulltext import Filter
     from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
     from tars_memory.recall.query import Query
 

@@ -11,7 +11,7 @@ from copy import copy
 from math import exp, log
 from typing import TYPE_CHECKING
 
-from tars_memory.index.filters import Filter
+from tars_memory.index.fulltext import Filter
 from tars_memory.language.words import grammar_words, is_inflected, stem, unspaced_runs
 from tars_memory.recall.ranking import scores as ranking
 from tars_memory.recall.ranking.candidates import CHUNKS_READ, Candidate, CandidateLine, Pool, gather

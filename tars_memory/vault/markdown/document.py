@@ -343,6 +343,16 @@ _KINDS = {
 }
 
 
+def newline_of(data: bytes) -> bytes:
+    """The note's own line ending: the last one in it; a new note gets LF."""
+    end = max(data.rfind(b"\n"), data.rfind(b"\r"))
+    if end < 0:
+        return b"\n"
+    if data[end : end + 1] == b"\r":
+        return b"\r"
+    return b"\r\n" if data[end - 1 : end] == b"\r" else b"\n"
+
+
 def apply(data: bytes, splices: Iterable[Splice]) -> bytes:
     """The note with all splices made; they must be in order and must not overlap. Every other byte stays."""
     parts: list[bytes] = []

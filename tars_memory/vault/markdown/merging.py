@@ -18,9 +18,8 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import BOM, Document
+from tars_memory.vault.markdown.document import BOM, Document, newline_of
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED
-from tars_memory.vault.markdown.spans import newline_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

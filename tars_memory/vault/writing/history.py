@@ -12,7 +12,7 @@ from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, co
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
 from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
 from tars_memory.vault.markdown.document import BOM, Document, apply
-from tars_memory.vault.markdown.spans import (
+from tars_memory.vault.markdown.edits import (
     Span,
     bare,
     changed,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.folder import close, sync, write_all
-from tars_memory.vault.markdown.spans import Span
+from tars_memory.vault.markdown.edits import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
 from tars_memory.vault.folder import Folder, NotPlainError, OpenNote, digest, read_note, steps
 from tars_memory.vault.markdown.document import Document, apply
-from tars_memory.vault.markdown.spans import (
+from tars_memory.vault.markdown.edits import (
     Span,
     appended,
     arrived,
@@ -31,7 +31,7 @@ from tars_memory.vault.markdown.spans import (
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers
 from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
-from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove
+from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove, settle
 from tars_memory.vault.writing.protocol import create as create_note
 from tars_memory.vault.writing.system import UnsupportedError
 
@@ -566,8 +566,6 @@ class Transaction:
         record = journal.left
         if record is None:
             return
-        from tars_memory.vault.writing.recovery import settle
-
         ok, left, notices = False, False, []
         try:
             folder, name = self._folder(str(record["file"]))
