@@ -56,7 +56,8 @@ def by_command(chance: Random, memory: Memory, minute: int) -> None:
     elif what == "fact":
         memory.add_fact(chance.choice(["Anna", "Bob"]), chance.choice(["lives in", "likes"]), sentence(chance))
     elif what == "undo":
-        if any(each.command != "init" for each in memory.history(1)):
+        left = next((each for each in memory.history(99) if not each.undone and not each.undoes), None)
+        if left and left.command != "init":  # which lets git merge by entry
             memory.undo()
     else:
         listed = [each for each in memory.list() if not each.depth and each.block_id is None]
