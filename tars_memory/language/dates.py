@@ -15,6 +15,8 @@ from tars_memory.language.tables import LANGUAGES, language
 _STEPS = {"last": -1, "this": 0, "next": 1}
 _UNIT_DAYS = (1, 7, 30, 365)
 
+_NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
+"""A weekday before a day of a month says which one: ``mardi 24 novembre``, ``el martes, el 24``."""
 _NAMED = re.compile(r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b(?!\d)")
 
 
@@ -109,10 +111,11 @@ def _pattern(code: str) -> re.Pattern[str]:
     if table["weekday_first"]:
         named = rf"(?:(?:le|el|il|na|no) )?(?P<weekday>{weekdays})(?: (?:(?P<past>{past})|(?P<coming>{coming})))"
     else:
-        named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?"
+        named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
+    bare = rf"{table['bare']}(?P<bare>{weekdays})"
     return re.compile(
         rf"(?<![\w-])(?:(?P<stretch>(?:{table['before']})?(?:{_any(_stretches(code))}))|(?P<day>{_any(table['days'])})"
-        rf"|{ago}|{ahead}|{named})(?![\w-])",
+        rf"|{ago}|{ahead}|{named}|{bare}{_NO_DATE_AFTER})(?![\w-])",
         re.IGNORECASE,
     )
 
@@ -125,7 +128,7 @@ def _said(found: re.Match[str], text: str, day: date, code: str) -> str | None:
             return _day(found, before, text, day, code)
         if found["stretch"]:
             return _stretch(found["stretch"].lower(), day, code, before)
-        if found["weekday"]:
+        if found["weekday"] or found["bare"]:
             return _weekday(found, text, day, code)
         number = (found["n"] or found["n2"]).lower()
         unit = (found["u"] or found["u2"]).lower()
@@ -164,10 +167,13 @@ def _stretch(word: str, day: date, code: str, before: str) -> str | None:
 def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | None:
     """``last`` and ``next`` say which one; a bare ``on Monday`` is the coming one unless the sentence is past."""
     table = _dates(code)
-    ahead = (_weekdays(code)[found["weekday"].lower()] - day.weekday()) % 7
+    named = found["weekday"] or found["bare"]
+    ahead = (_weekdays(code)[named.lower()] - day.weekday()) % 7
     past = bool(found["past"]) or (not found["coming"] and re.search(table["told"], text, re.IGNORECASE) is not None)
     when = day + timedelta((ahead - 7) if past else (ahead or 7))
-    return f"{table['on']} {found['weekday']} {when.isoformat()}"
+    if found["past"] or found["coming"]:
+        return f"{table['on']} {named} {when.isoformat()}"
+    return f"{found[0].rstrip('.')} {when.isoformat()}"
 
 
 def _away(number: str, unit: str, way: int, day: date, code: str) -> str | None:

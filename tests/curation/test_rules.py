@@ -117,11 +117,33 @@ def test_dates_count_from_the_day_of_each_turn() -> None:
         ("it", "dopodomani", "il 2026-11-23"),
         ("nl", "over twee weken", "op 2026-12-05"),
         ("pt", "ontem", "em 2026-11-20"),
+        ("en", "I fly on Monday 23 November", "I fly on Monday 23 November"),
+        ("de", "Ich habe am Montag unterschrieben", "Ich habe am Montag 2026-11-16 unterschrieben"),
+        ("fr", "je signe le bail mardi", "je signe le bail mardi 2026-11-24"),
+        ("fr", "Mardi, j'ai rendez-vous", "Mardi 2026-11-24, j'ai rendez-vous"),
+        ("fr", "j'ai trois réunions mardi", "j'ai trois réunions mardi 2026-11-24"),
+        ("fr", "j'ai signé le bail mardi", "j'ai signé le bail mardi 2026-11-17"),
+        ("fr", "je suis allée à Lyon mardi", "je suis allée à Lyon mardi 2026-11-17"),
+        ("fr", "je pars mardi 24 novembre", "je pars mardi 24 novembre"),
+        ("fr", "le mardi je nage, et du lundi au vendredi je lis", "le mardi je nage, et du lundi au vendredi je lis"),
+        ("es", "firmo el contrato el martes", "firmo el contrato el martes 2026-11-24"),
+        ("es", "firmaré el martes", "firmaré el martes 2026-11-24"),
+        ("es", "firmé el martes", "firmé el martes 2026-11-17"),
+        ("es", "los martes nado, y del lunes al jueves leo", "los martes nado, y del lunes al jueves leo"),
+        ("it", "firmo il contratto martedì", "firmo il contratto martedì 2026-11-24"),
+        ("it", "sono andata a Roma martedì", "sono andata a Roma martedì 2026-11-17"),
+        ("it", "il martedì nuoto", "il martedì nuoto"),
+        ("pt", "assino na terça-feira", "assino na terça-feira 2026-11-24"),
+        ("pt", "comprei a casa no sábado", "comprei a casa no sábado 2026-11-14"),
+        ("pt", "na segunda vez que fui", "na segunda vez que fui"),
+        ("nl", "ik teken dinsdag het contract", "ik teken dinsdag 2026-11-24 het contract"),
+        ("nl", "elke dinsdag zwem ik", "elke dinsdag zwem ik"),
         ("xx", "tomorrow", "tomorrow"),
     ],
 )
 def test_relative_dates(code: str, text: str, wanted: str) -> None:
     assert absolute(text, DAY, code) == wanted
+    assert absolute(wanted, DAY, code) == wanted
 
 
 def test_a_date_beyond_the_calendar_stays_as_it_was_said() -> None:
