@@ -311,6 +311,31 @@ def test_what_a_prompt_of_an_agent_begins_with(tmp_path: Path) -> None:
         assert "4,000 characters is a good size" in told_by["users/ida/USER.md"]
 
 
+@pytest.mark.parametrize("mark", ["", "- "])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_of_a_long_paragraph_that_finds_no_room_the_beginning_is_told(tmp_path: Path, mark: str, end: str) -> None:
+    """Starpod cuts a note at its cap and leaves none out; a sentence stays whole, also in scripts without blanks."""
+    root = tmp_path / "agent"
+    told = {"a": "Ida rows every morning before breakfast. ", "ui": "彼女は毎朝湖でボートを漕いでいます。"}
+    notes = {
+        f"users/{name}/USER.md": f"Short for {name}.{end}{end}{mark}{text * 300}{end}" for name, text in told.items()
+    }
+    memories = {f"users/{name}/MEMORY.md": f"- it is Tuesday{end}" * 400 for name in told}
+    planted(root, {**AGENT, **notes, **memories, "SOUL.md": "Calm and brief. " * 2_000})
+    made(root)
+    for name, text in told.items():
+        with opened(root, project=name) as memory:
+            packed = memory.context(budget=1_500)
+            (said,) = [block.text for block in packed.blocks if block.path.endswith("USER.md")]
+            assert packed.used <= 1_500
+            assert said.startswith(f"Short for {name}.") and said.endswith(f"{text.strip()} …") and said.count(text) > 5
+            (soul,) = [block for block in memory.context(budget=50_000).blocks if block.path == "SOUL.md"]
+            assert 15_000 < len(soul.text) <= 20_000 and soul.text.endswith("brief. …")
+            for budget in range(20, 1_500, 211):
+                assert memory.context(budget=budget).used <= budget
+                assert memory.context("who rows", budget=budget, mode="lexical").used <= budget
+
+
 def test_channels_are_seen_from_everywhere_and_written_each_by_itself(tmp_path: Path) -> None:
     root = tmp_path / "vault"
     channel = {

@@ -176,7 +176,7 @@ def test_after_any_changes_the_team_finds_what_the_file_finds(team, seed: int) -
 def test_among_many_a_graph_names_the_neighbours_within_every_filter(team, monkeypatch, few: bool) -> None:
     monkeypatch.setattr(vectors, "MANY", 30)
     if few:
-        monkeypatch.setattr(vectors, "FIRST", 10)
+        monkeypatch.setattr(vectors, "SHORTLIST", 10)
     chance = random.Random(5)
     paths = [f"{folder}n{number}.md" for folder in ("", "x/", "projects/p/") for number in range(15)]
     index, one = team({path: texts(chance) for path in paths})
@@ -240,6 +240,36 @@ def test_of_many_occurrences_those_of_the_rarest_words_name_the_rows_and_all_cou
     narrow = one.read(told)
     monkeypatch.undo()
     assert narrow == one.read(told)
+
+
+def test_as_many_words_name_rows_as_the_best_take(team, monkeypatch) -> None:
+    """A row of common words alone may be better than one of a rare word: then the common ones name rows, too."""
+    chance = random.Random(5)
+    words = ("tin", "fern", "clay", "moss", "reed")
+    notes = {}
+    for number in range(120):
+        held = [word for word, share in zip(words, (0.1, 0.3, 0.35, 0.4, 0.45), strict=True) if chance.random() < share]
+        notes[f"n{number}.md"] = " ".join([*held, *chance.choices(("a1", "b2", "c3", "d4"), k=chance.randint(2, 60))])
+    _, one = team(notes)
+    asked = expression(list(words))
+    every = one.read(lambda reader: reader.match_chunks(asked, Filter(), 12))
+    rare = {row for row, _ in one.read(lambda reader: reader.match_chunks(expression(["tin"]), Filter(), 90))}
+    assert not {row for row, _ in every} <= rare
+    read: list[tuple[tuple[str, ...], bool]] = []
+    hits = postgres_reader._hits
+
+    def counted(table, terms, idfs, weights, among):
+        read.append((tuple(terms), among is None))
+        return hits(table, terms, idfs, weights, among)
+
+    monkeypatch.setattr(postgres_reader, "_hits", counted)
+    monkeypatch.setattr(postgres_reader, "POSTINGS", 1)
+    assert one.read(lambda reader: reader.match_chunks(asked, Filter(), 12)) == every
+    named = [len(terms) for terms, whole in read if whole]
+    assert named[0] < named[-1], "more words than the limit allows"
+    read.clear()
+    one.read(lambda reader: reader.match_chunks(expression(["tin", "fern"]), Filter(), 3))
+    assert [terms for terms, whole in read if whole] == [("tin",)], "a row of fern alone is none of three best"
 
 
 def test_vectors_follow_when_they_are_made(team) -> None:
@@ -559,9 +589,9 @@ def test_a_server_off_this_machine_is_reached_by_tls_alone() -> None:
 def test_a_server_that_stops_while_it_is_asked_is_waited_for_ten_times_as_long(team, monkeypatch) -> None:
     index, one = team({"a.md": "tea\n"})
     monkeypatch.setattr(room, "ANSWERED", 0.3 / one.address.patience)
-    with pytest.raises(TeamIndexError, match=r"did not answer within 0\.3 s"):
+    with pytest.raises(TeamIndexError, match=r"did not answer within 0[.]3 s"):
         one.read(lambda reader: reader._team.execute("SELECT pg_sleep(60)"))
-    with pytest.raises(TeamIndexError, match=r"did not answer within 0\.3 s"):  # and is left alone for a while
+    with pytest.raises(TeamIndexError, match=r"did not answer within 0[.]3 s"):  # and is left alone for a while
         one.read(lambda reader: reader.chunk_count())
     one._until = 0.0
     assert one.read(lambda reader: reader.chunk_count()) == index.read(lambda reader: reader.chunk_count())

@@ -45,7 +45,7 @@ from tars_memory.recall.packing.packing import (
     characters,
     tokens,
 )
-from tars_memory.settings import ContextOptions, FactsOptions
+from tars_memory.settings import ContextOptions, Cut, FactsOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
@@ -80,6 +80,11 @@ BEYOND_CAP = "beyond the file cap"
 FADED = "a playbook that was not used for long"
 MOST_PLAYBOOKS = 5
 """So many are named: as many as are read at a glance."""
+LONG = 1_000
+"""Characters of a paragraph or a bullet from which on its beginning is told if there is no room for all of it: a short
+one is told whole or not at all, for half a sentence is another sentence."""
+BEGUN = 80
+"""Fewer characters of it tell nothing: about a sentence."""
 LABELS = 120
 """Characters of tags and places around what is loaded of a note, about."""
 
@@ -452,9 +457,9 @@ class _Filling(Reading):
             scope = self.vault.layout.scope_of(part.note.path)
             self._hold(scope)
             if part.kind == "memory" and (not scope or any(map(self._in_project, who))):
-                self._who_first(who, ranks)
+                self._who_first(who, ranks, sum(map(_size, (*scoped[at:], *rest))))
                 who = []
-            self._fill(part, ranks)
+            self._fill(part, ranks, begin=part.kind == "memory")
             after = scoped[at + 1] if at + 1 < len(scoped) else None
             done = after is None or self.vault.layout.scope_of(after.note.path) != scope
             if scope and done and any(why == NO_ROOM for *_, why in self.gone):
@@ -464,7 +469,7 @@ class _Filling(Reading):
             self._found_first([*rest, *facts_parts])
         for part in rest:
             self._hold(self.vault.layout.scope_of(part.note.path) if part.kind == "unapproved" else "")
-            self._fill(part, ranks)
+            self._fill(part, ranks, begin=part.kind != "unapproved")
         if self.kept is not None:
             self._hold("")
             self._fill_beside(beside, ranks)
@@ -485,7 +490,7 @@ class _Filling(Reading):
         for at, part in enumerate(parts):
             room = self.packing.room
             self.packing.held = held + room - room // (len(parts) - at)
-            self._fill(part, ranks)
+            self._fill(part, ranks, begin=not part.note.whole_items)
             self.packing.held = held
 
     def _give_playbooks(self) -> None:
@@ -522,16 +527,22 @@ class _Filling(Reading):
         self._recall()
         self.packing.held = 0
 
-    def _who_first(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int]) -> None:
+    def _who_first(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int], need: int) -> None:
         """What the notes say of who somebody is, each its share of half of the room: no long note pushes another out.
 
         Where the project is a person, and has such a note, it goes before the project's memory, too.
+
+        Args:
+            parts: of those notes.
+            ranks: of the lines that answer.
+            need: characters of all that is to come; if there is room for them, nothing long needs to be cut.
         """
         held, room = self.packing.held, self.packing.room
+        begin = need > room
         for at, part in enumerate(parts):
             left = self.packing.room - room // 2
             self.packing.held = held + room // 2 + left - left // (len(parts) - at)
-            self._fill(part, ranks, again=True)
+            self._fill(part, ranks, again=True, begin=begin)
             self.packing.held = held
 
     def _in_project(self, part: _Part) -> bool:
@@ -541,13 +552,16 @@ class _Filling(Reading):
         """Leave what is recalled its share, unless it is the project's turn."""
         self.packing.held = 0 if scope or self.kept is None else self.kept
 
-    def _fill(self, part: _Part, ranks: Mapping[tuple[str, int], int], *, again: bool = False) -> None:
+    def _fill(
+        self, part: _Part, ranks: Mapping[tuple[str, int], int], *, again: bool = False, begin: bool = False
+    ) -> None:
         """Take in units of a note, those that answer first, as far as cap and budget go.
 
         Args:
             part: of the note.
             ranks: of the lines that answer.
             again: what finds no room now is tried again later.
+            begin: of what finds no room the beginning is taken in all the same, if it is long.
         """
         whole = self.kept is not None and self.vault.layout.scope_of(part.note.path)
         left = characters(self.budget) if whole else self.file_cap
@@ -559,12 +573,39 @@ class _Filling(Reading):
             size = sum(len(text) + 1 for text in unit.texts)
             if self.packing.holds(unit.path, unit.start_line):
                 left -= size
-            elif size > left:
-                self.gone.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
-            elif not (why := self._add(part.kind, unit)):
+                continue
+            why = BEYOND_CAP if size > left else self._add(part.kind, unit)
+            if not why:
                 left -= size
+                continue
+            if begin and why in (NO_ROOM, BEYOND_CAP) and size > LONG and unit.says:
+                left -= self._begin(part.kind, unit, min(left, self.packing.room), last=unit is ordered[-1])
+            if why == BEYOND_CAP:
+                self.gone.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
             elif not again and why != LOADED:
                 self.leave_out(unit.path, unit.start_line, unit.end_line, why)
+
+    def _begin(self, kind: str, unit: Portion, room: int, *, last: bool) -> int:
+        """Take in the beginning of a long unit: whole lines, and of the next one whole sentences; how much it is.
+
+        What still follows in its note keeps half of the room.
+        """
+        from tars_memory.index.chunking import pieces
+
+        left = (
+            (room if last else room // 2) - LABELS - sum(len(text) + 1 for each in unit.headings for text in each.texts)
+        )
+        texts: list[str] = []
+        for text in unit.texts:
+            if len(text) + 1 > left:
+                _, stop = next(pieces(text, Cut(max(left - 3, 1), 0)))
+                texts.append(f"{text[:stop].rstrip()} …")
+                break
+            texts.append(text)
+            left -= len(text) + 1
+        size = sum(len(text) + 1 for text in texts)
+        told = size > BEGUN and not self._add(kind, Portion(unit.path, unit.start_line, texts, (), unit.headings))
+        return size if told else 0
 
     def _add(self, kind: str, unit: Portion) -> str:
         """Take a unit in, after the sentence that has to stand beside it; returns why it is not in."""
