@@ -129,7 +129,8 @@ class Memory:
             dry_run=dry_run,
             env=env,
         )
-        report = vault.template.fill_vault(opened.vault, opened.store(writes=not dry_run, anew=True))
+        store = opened.store(writes=not dry_run, anew=True)
+        report = vault.template.fill_vault(opened.vault, store, opened.now().date())
         report.notices.extend(opened.notices)
         if not dry_run and not opened.settings.places.has_used(opened.root):
             report.notices.append(

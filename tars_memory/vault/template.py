@@ -17,7 +17,7 @@ from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
+    from datetime import date, datetime
     from pathlib import Path
 
     from tars_memory.vault.vault import Vault
@@ -46,6 +46,7 @@ class InitReport(NamedTuple):
         fresh: whether the folder was empty before.
         notices: what the person should know.
         layout: the program whose layout the vault has (``[layout] like``); empty for ours.
+        daily: today's note where the vault has a folder or a name of its own for it; else empty.
     """
 
     root: Path
@@ -53,6 +54,7 @@ class InitReport(NamedTuple):
     fresh: bool
     notices: list[str]
     layout: str = ""
+    daily: str = ""
 
 
 def make_root(path: Path) -> Path:
@@ -85,7 +87,7 @@ def imagined(path: Path) -> InitReport:
     return InitReport(real, [*FRESH, f"{VAULT_FOLDER}/vault-id"], fresh=True, notices=[])
 
 
-def fill_vault(vault: Vault, store: Store) -> InitReport:
+def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
     """Make what is missing; no byte of anything that exists is touched, and a second time nothing is done.
 
     An empty folder gets all of ``vault-template/`` that :data:`FRESH` names; one with notes or Obsidian settings of
@@ -123,7 +125,9 @@ def fill_vault(vault: Vault, store: Store) -> InitReport:
             "SOUL.md of the agent is not a note of this vault; to have it in context: "
             f"tars-memory init {shlex.quote(str(above))}, then --project {shlex.quote(vault.root.name)}"
         )
-    return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like)
+    own = vault.layout.daily_folder or vault.layout.daily_format != DAILY_FORMAT
+    daily = vault.layout.daily_path(today) if own else ""
+    return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
 
 
 def _tiers(layout: Layout) -> tuple[str, ...]:

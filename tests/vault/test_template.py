@@ -19,7 +19,7 @@ NOW = datetime(2026, 11, 21, 14, 5, 9, tzinfo=timezone(timedelta(hours=1)))
 
 def init(root: Path, state: Path, *, dry_run: bool = False) -> template.InitReport:
     store = Store(root, state, now=lambda: NOW, actor="person", dry_run=dry_run)
-    return template.fill_vault(Vault.open(root), store)
+    return template.fill_vault(Vault.open(root), store, NOW.date())
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -120,3 +120,12 @@ def test_templates_follow_the_formats_of_the_templates_plugin(tmp_path: Path) ->
     (tmp_path / ".obsidian").mkdir()
     (tmp_path / ".obsidian/templates.json").write_text('{"dateFormat": "DD.MM.", "timeFormat": "HHmm"}', "utf-8")
     assert template.fill(b"{{date}} {{time}}", "x", NOW, Layout.of(tmp_path)) == b"21.11. 1405"
+
+
+def test_today_is_named_where_the_vault_has_its_own_place_for_it(tmp_path: Path) -> None:
+    (tmp_path / ".obsidian").mkdir()
+    (tmp_path / "Journal").mkdir()
+    (tmp_path / "Journal" / "vendredi 20 novembre 2026.md").write_text("- une vente\n")
+    assert init(tmp_path, tmp_path.parent / "one").daily == ""
+    (tmp_path / ".obsidian/daily-notes.json").write_text('{"folder": "Journal", "format": "dddd D MMMM YYYY"}')
+    assert init(tmp_path, tmp_path.parent / "two").daily == "Journal/samedi 21 novembre 2026.md"

@@ -42,7 +42,7 @@ def init(
     notices = call.notices(made.notices)
     report = set_up_git(call, made.root) if git else None
     if call.out.json:
-        told = {"path": str(made.root), "created": list(made.created), "layout": made.layout}
+        told = {"path": str(made.root), "created": list(made.created), "layout": made.layout, "daily": made.daily}
         call.out.record({**told, **({"git": report._asdict()} if report else {}), "notices": notices})
         return 0
     call.out.data(line(str(made.root)), of_notes=False)
@@ -50,6 +50,8 @@ def init(
     call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
     if made.layout:
         call.out.say(f"layout: {made.layout} ([layout] like, docs/seeds.md)")
+    if made.daily:
+        call.out.say(f"today's note: {made.daily}")
     if report:
         say_git(call, report)
     if not call.dry_run:
@@ -121,8 +123,9 @@ tm init --dry-run     # what would be made in this folder
 path: the vault
 created: the files that were made
 layout: the program whose layout the vault has (`starpod`, …), or empty
+daily: today's note, if it has a name or folder of its own in this vault
 [--git]
-path created layout: as without
+path created layout daily: as without
 git.repository made: the repository's folder, and whether it was made
 git.attributes: the lines that were added to .gitattributes
 git.registered: whether this clone did not know how to merge
