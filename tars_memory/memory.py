@@ -814,7 +814,7 @@ class Memory:
             UnwritableError: the vault can't be written, and nothing was.
         """
         self.workspace.take_ticks()
-        return curation.extraction.importing.bring(self.workspace.capture, sources, form)
+        return curation.extraction.extract.bring(self.workspace.capture, sources, form)
 
     def extract_prompts(
         self,

@@ -30,7 +30,7 @@ from tars_memory.index.postgres import TeamIndex, address
 from tars_memory.index.postgres_reader import parsed, pattern
 from tars_memory.index.reader import Filter
 from tars_memory.index.watcher import Watcher
-from tars_memory.jobs.watch import Watching
+from tars_memory.jobs.sleep import Watching
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, hashed, make_vault
 

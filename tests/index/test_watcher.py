@@ -15,7 +15,7 @@ from tars_memory.errors import BusyError
 from tars_memory.index.embedding import queryvector
 from tars_memory.index.embedding.models import QueryVector
 from tars_memory.index.watcher import WarmServer, Watcher
-from tars_memory.jobs.watch import Batch, Watching
+from tars_memory.jobs.sleep import Batch, Watching
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.workspace import Workspace

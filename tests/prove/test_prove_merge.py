@@ -18,7 +18,7 @@ from random_documents import scale, seeded
 from tars_memory.errors import TarsError
 from tars_memory.index.watcher import Watcher
 from tars_memory.jobs.merge import text_merge
-from tars_memory.jobs.watch import Watching
+from tars_memory.jobs.sleep import Watching
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import entries

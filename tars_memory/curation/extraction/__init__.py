@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation.extraction import extract, importing, keeping, rules
+    from tars_memory.curation.extraction import extract, keeping, rules
 
-__all__ = ["extract", "importing", "keeping", "rules"]
+__all__ = ["extract", "keeping", "rules"]
 __getattr__ = opener(__name__, __all__)

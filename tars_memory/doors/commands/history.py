@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tars_memory import vault
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import MOST, STOPPED, Call, call_of, command, confirmed, say_change
 from tars_memory.doors.cli.output import Output, counted, fields, line
@@ -60,8 +61,7 @@ def row(out: Output, entry: object) -> list[str]:
 
 def _words(text: str) -> str:
     """What a file of ours says, a proposal or decisions; all of it if it is none of these."""
-    from tars_memory.vault.inbox import words_of
-
+    words_of = vault.inbox.words_of
     return "; ".join(dict.fromkeys(words for part in (text, *text.split("\n")) for words in words_of(part))) or text
 
 
@@ -139,10 +139,10 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
     for each in writes.values():
         when = str(each.time)[:16].replace("T", " ")
         call.out.complain(line(f"{each.txn}  {when}  {each.command} by {each.actor}"))
-    vault = call.memory().workspace.vault
+    there = call.memory().workspace.vault
     notes = {each.path: each.text for each in written if not each.path.startswith(".tars/")}
     for path in [*notes][:SHOWN_NOTES]:
-        now = vault.read(path) if vault.look(path) is not None else None
+        now = there.read(path) if there.look(path) is not None else None
         call.out.complain("\n".join(_difference(call.out.path(path), now, notes[path])))
     if len(notes) > SHOWN_NOTES:
         call.out.complain(

@@ -119,10 +119,8 @@ def watch(
         call.out.data(unit(print_service, call.memory().workspace.root, call.env), of_notes=False)
         return 0
 
-    from tars_memory.jobs.watch import Watching
-
     watcher = index.watcher.Watcher(call.memory().workspace.root, poll=poll)
-    watching = Watching(call.fresh_memory, watcher)
+    watching = nights.Watching(call.fresh_memory, watcher)
     with _signals(watcher):
         if once:
             _tell(call, watching.once())
