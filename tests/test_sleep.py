@@ -21,6 +21,7 @@ import pytest
 
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.keeping import Record
+from tars_memory.curation.models import llm
 from tars_memory.curation.models.llm import Prompt
 from tars_memory.errors import BusyError, ModelUnavailableError, NotFoundError
 from tars_memory.jobs import sleep as nights
@@ -166,7 +167,7 @@ def test_a_night_may_let_a_model_curate_and_is_undone(place: Path, monkeypatch: 
         return json.dumps({"for": code, "ops": [{"op": "replace", "notes": [1], "lines": [1], "text": "", "why": ""}]})
 
     model = ScriptedLLM(answer)
-    monkeypatch.setattr(nights, "required", lambda *_: model)
+    monkeypatch.setattr(llm, "required", lambda *_: model)
     for env, told in (
         ({}, None),
         ({"TARS_MEMORY_SLEEP_CURATE": "true"}, "given up: 2026-10-20.md changed while scripted was asked"),

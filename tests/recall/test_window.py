@@ -12,7 +12,7 @@ import pytest
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
 from tars_memory.recall.packing import context as packing
-from tars_memory.recall.packing.packing import LOADED, NO_ROOM
+from tars_memory.recall.packing.packing import KINDS, LOADED, NO_ROOM
 from tars_memory.recall.ranking.relevance import Answer
 from tars_memory.testing import make_vault
 from tars_memory.vault.vault import Vault
@@ -85,7 +85,7 @@ def cases(folder: Path, count: int, seed: int) -> None:
             typed=lambda path, approved=approved: approved if path == "Procedural.md" else frozenset(),
             answers=lambda _, found=found: found,
         )
-        spent = {kind: sum(b.tokens for b in packed.blocks if b.kind == kind) for kind in packing.fence.KINDS}
+        spent = {kind: sum(b.tokens for b in packed.blocks if b.kind == kind) for kind in KINDS}
         told = [block for block in packed.blocks if block.kind == "conflicts"]
         recalled = sum(spent[kind] for kind in RECALLED)
         recalled += sum(block.tokens for block in told if block.path.endswith("Facts.md"))
