@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.capture import amend, facts, learn, notes, remember, topics, transcripts
+    from tars_memory.capture import amend, facts, learn, memories, notes, remember, topics, transcripts
 
-__all__ = ["amend", "facts", "learn", "notes", "remember", "topics", "transcripts"]
+__all__ = ["amend", "facts", "learn", "memories", "notes", "remember", "topics", "transcripts"]
 __getattr__ = opener(__name__, __all__)

@@ -32,12 +32,11 @@ from tars_memory.index.database import ALWAYS, BETWEEN
 from tars_memory.index.database import CHUNKER as CHUNKER
 from tars_memory.index.fulltext import clean
 from tars_memory.settings import CUT, Cut
+from tars_memory.vault import markdown
 from tars_memory.vault.links import Links, named_in, targets
 from tars_memory.vault.markdown import frontmatter
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.facts import Fact, folded
-from tars_memory.vault.markdown.facts import read as read_facts
 from tars_memory.vault.markdown.frontmatter import MAX_CHARACTERS
 from tars_memory.vault.markdown.lines import FENCE, TITLE, may_end, note_end, windows_of
 from tars_memory.vault.vault import key_of
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Line
 
 
@@ -620,14 +620,14 @@ def rows_of(layout: Layout, path: str, data: bytes) -> list[tuple[Any, ...]]:
             fact.line,
             fact.ref,
             fact.subject,
-            folded(fact.subject),
+            markdown.facts.folded(fact.subject),
             fact.predicate,
             fact.object,
             _day_number(fact.since, NEVER),
             _day_number(fact.until, ALWAYS),
             fact.source,
         )
-        for _, fact in read_facts(path, Document(data))
+        for _, fact in markdown.facts.read(path, Document(data))
     ]
 
 
@@ -658,10 +658,10 @@ def facts(
         values += [str(_day_number(on, NEVER))] * 2
     if subject is not None:
         conditions.append("f.about = ?")
-        values.append(folded(subject))
+        values.append(markdown.facts.folded(subject))
     sql = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY n.path, f.line"
     return [
-        Fact(ref, about, predicate, said, _date_of(since), _date_of(until), source, path, line)
+        markdown.facts.Fact(ref, about, predicate, said, _date_of(since), _date_of(until), source, path, line)
         for ref, about, predicate, said, since, until, source, path, line in connection.execute(sql, values)
     ]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
 from tars_memory.errors import TarsError
+from tars_memory.vault import markdown
 from tars_memory.vault.layout import is_in_project
-from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.vault import key_of
@@ -185,7 +185,7 @@ def resolve(vault: Vault, target: str) -> str | None:
 def block_ids(document: Document) -> dict[str, int]:
     """The block ids of a note, without case and caret, each with the 1-based line that bears it at its end."""
     found: dict[str, int] = {}
-    for entry in entries.read("", document):
+    for entry in markdown.entries.read("", document):
         if entry.block_id:
             found.setdefault(entry.block_id.casefold(), entry.line)
     for block in document.blocks:

@@ -16,7 +16,7 @@ from collections import Counter
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from tars_memory.capture import memories
+from tars_memory import capture
 from tars_memory.capture.transcripts.opening import read
 from tars_memory.capture.transcripts.turns import Unknown
 from tars_memory.curation import models
@@ -574,12 +574,12 @@ UNSEEN = "It held invisible characters"
 
 
 def bring(
-    capture: Callable[..., Caller], sources: Iterable[str | os.PathLike[str] | BinaryIO], form: str | None
+    write: Callable[..., Caller], sources: Iterable[str | os.PathLike[str] | BinaryIO], form: str | None
 ) -> Extracted:
     """:meth:`tars_memory.memory.Memory.import_memories`."""
-    if form is not None and form not in memories.FORMATS:
-        raise UsageError(f"unknown format: {form!r}", f"it is one of {', '.join(memories.FORMATS)}")
-    run = Importer(capture)
+    if form is not None and form not in capture.memories.FORMATS:
+        raise UsageError(f"unknown format: {form!r}", f"it is one of {', '.join(capture.memories.FORMATS)}")
+    run = Importer(write)
     several = [sources] if isinstance(sources, (str, os.PathLike)) else sources
     return run.over(run.read(several, form or ""))
 
@@ -597,8 +597,8 @@ class Importer(Examiner):
     def read(self, sources: Iterable[str | os.PathLike[str] | BinaryIO], form: str) -> Iterator[Transcript | Unknown]:
         """The statements of all sources as conversations; a source without any is noted as skipped."""
         for source in sources:
-            for found in memories.read(source, self.ctx.now, form, self._ours):
-                if not isinstance(found, memories.Collection):
+            for found in capture.memories.read(source, self.ctx.now, form, self._ours):
+                if not isinstance(found, capture.memories.Collection):
                     yield found
                     continue
                 name = found.transcript.source
