@@ -181,6 +181,9 @@ def today(ctx: Caller) -> Today:
     return Today(path, day, True, data.decode("utf-8", "replace"), read)
 
 
+# -- what every use case of capture is given, and what it answers
+
+
 class Receipt:
     """What became of something typed.
 

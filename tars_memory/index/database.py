@@ -341,6 +341,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
+# -- the schema
+
 CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
 VERSION = 21

@@ -529,6 +529,8 @@ def show_plan(call: Call, steps: Iterable[Any]) -> None:
         call.out.data(f"{step.action}  {call.out.path(step.path)}{where}  ({line(step.reason)})")
 
 
+# --- how a command line is read
+
 About = Annotated[list[str] | None, typer.Option("--about", metavar="NAME", help="Only lines about NAME; repeatable.")]
 Topic = Annotated[
     list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag or topic; repeatable.")

@@ -486,6 +486,8 @@ def _words(value: Any) -> str:
     return line(str(value))
 
 
+# --- what was shown last
+
 NAMES = {True: "last-search-terminal", False: "last-search"}
 """Path, line and link of each hit, parted by NUL (no path holds one; importing ``json`` would cost 1 ms)."""
 

@@ -296,6 +296,8 @@ back: paths of the notes that link here
 )
 
 
+# --- tags, and notes near a note
+
 NOTHING = 1
 """The exit code where there is none."""
 

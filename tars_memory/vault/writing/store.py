@@ -393,6 +393,8 @@ class Store:
             return 0 if self.dry_run else purge(self.journal, texts)
 
 
+# --- what can't be written now waits
+
 REMOVALS = ("forget", "facts end", "facts remove")
 """Commands whose ``text`` only names what is to go."""
 
