@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.disk import blake2b
 from tars_memory.errors import UsageError
 from tars_memory.index.database import ALWAYS, BETWEEN
-from tars_memory.index.database import CHUNKER as CHUNKER
 from tars_memory.index.fulltext import clean
 from tars_memory.settings import CUT, Cut
 from tars_memory.vault import markdown

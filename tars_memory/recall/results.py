@@ -258,16 +258,12 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
             continue
         for hidden in (False, True) if MARK in hit.text else (False,):
             if (hit.path, hidden) not in split:
-                split[hit.path, hidden] = note_lines(_masked(data) if hidden else data)
+                split[hit.path, hidden] = note_lines(vault.secrets.veiled(data) if hidden else data)
             if located(hit, split[hit.path, hidden]):
                 if hidden and own and not hit.partial:
                     hit.text = "\n".join(note_lines(data)[hit.start_line - 1 : hit.end_line])
                 yield hit
                 break
-
-
-def _masked(data: bytes) -> bytes:
-    return vault.secrets.veiled(data)
 
 
 def located(hit: Hit, lines: list[str]) -> bool:

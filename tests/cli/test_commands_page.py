@@ -282,7 +282,7 @@ OF_THE_SYSTEM = {"DISPLAY", "WAYLAND_DISPLAY", "HOME", "XDG_DATA_HOME", "XDG_CON
 
 
 def test_every_variable_that_the_command_line_reads_is_listed() -> None:
-    from tars_memory.doors.cli.call import AGENT_MARKS
+    from tars_memory.settings import AGENT_MARKS
 
     package = Path(sys.modules["tars_memory"].__file__ or "").parent
     source = "\n".join(path.read_text("utf-8") for path in (package / "doors").rglob("*.py"))

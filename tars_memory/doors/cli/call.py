@@ -25,7 +25,6 @@ import tars_memory
 from tars_memory import curation, language, vault
 from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, told_today, within
 from tars_memory.errors import Passing, UsageError
-from tars_memory.settings import AGENT_MARKS as AGENT_MARKS
 from tars_memory.settings import Settings, StrangeVaultError, agent_mark
 
 if TYPE_CHECKING:
