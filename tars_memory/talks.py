@@ -19,8 +19,7 @@ from tars_memory import capture
 from tars_memory.disk import Places, blake2b
 from tars_memory.errors import counted
 from tars_memory.index.database import PART, STAMP
-from tars_memory.index.talks import TalkIndex
-from tars_memory.index.writer import Log, OwnTurn, Talk
+from tars_memory.index.talks import Log, OwnTurn, Talk, TalkIndex
 from tars_memory.settings import PROJECT_FILE, chosen_project, find_project
 from tars_memory.vault.secrets import mask, veil
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         tables,
         vectors,
         watcher,
+        writer,
     )
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "tables",
     "vectors",
     "watcher",
+    "writer",
 ]
 __getattr__ = opener(__name__, __all__)

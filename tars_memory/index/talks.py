@@ -12,13 +12,13 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from tars_memory import index
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, vectors, writer
+from tars_memory.index import database, vectors
 from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, is_folder, log_of
 from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.reader import IndexReader
 from tars_memory.index.vectors import VectorCache
-from tars_memory.index.writer import Log, Talk, Writer
 
 if TYPE_CHECKING:
     import sqlite3
@@ -41,6 +41,64 @@ _FOLDERS = f"""WITH RECURSIVE found (id, links, scope) AS (
  UNION ALL SELECT n.id, n.links, n.scope FROM found f JOIN notes n ON n.id = {_NEXT.format("f.links, f.scope")}
 ) SELECT f.links, s.name FROM found f JOIN scopes s ON s.id = f.scope"""
 """Each folder and scope of conversations once, from one to the next: as DISTINCT all notes would be read."""
+
+
+class Log(NamedTuple):
+    """A file of conversations as it was read.
+
+    Attributes:
+        path: absolute.
+        stamp: what changes when the file does.
+        offset: bytes that were read.
+        before: hash of what lies before; empty where the file has to be read whole each time.
+    """
+
+    path: str
+    stamp: bytes
+    offset: int
+    before: bytes
+
+
+class OwnTurn(NamedTuple):
+    """One turn of the person.
+
+    Attributes:
+        line: of the log, 1-based.
+        day: ISO, or ''.
+        speaker: as the log names them.
+        texts: the lines of what was said.
+        answer: how the answer begins, or ''.
+        identity: the same for the same turn in another copy of the log.
+    """
+
+    line: int
+    day: str
+    speaker: str
+    texts: tuple[str, ...]
+    answer: str
+    identity: bytes
+
+
+class Talk(NamedTuple):
+    """One conversation.
+
+    Attributes:
+        path: of the log, with :data:`PART` and an id where it holds several.
+        scope: the project of its folder, else the folder itself; '' if it has none.
+        folder: where it was held, or ''.
+        title: as the log calls it.
+        day: ISO, of its beginning, or ''.
+        said: by the person, in order.
+        automated: whether a program asked, and nobody typed.
+    """
+
+    path: str
+    scope: str
+    folder: str
+    title: str
+    day: str
+    said: tuple[OwnTurn, ...]
+    automated: bool = False
 
 
 class Shown(NamedTuple):
@@ -305,7 +363,7 @@ class TalkIndex:
         with self.files.lock(wait) as held:
             if held:
                 with database.transaction(self._open.connection()) as _:
-                    moving = Writer(self._open.connection())
+                    moving = index.writer.Writer(self._open.connection())
                     for folder, scope in scopes.items():
                         moving.move(folder, scope)
             return held
@@ -335,15 +393,15 @@ class TalkIndex:
             connection = self._open.connection()
             with database.transaction(connection):
                 for path in gone:
-                    writer.drop(connection, path)
+                    index.writer.drop(connection, path)
                 for log, talks, grown in read:
                     if grown is None:
-                        writer.drop(connection, log.path, {talk.path for talk in talks})
+                        index.writer.drop(connection, log.path, {talk.path for talk in talks})
                     elif not _is_known(connection, grown):
                         seen = ""  # another process has read on meanwhile
                         continue
                     for talk in talks:
-                        writer.take(connection, talk, grown=grown is not None)
+                        index.writer.take(connection, talk, grown=grown is not None)
                     connection.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", log)
                 unsettled = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
                 state = "" if unsettled else seen

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
@@ -29,6 +29,8 @@ from tars_memory.vault.vault import Vault, has_markers
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
+
+    from tars_memory.index.talks import OwnTurn, Talk
 
 
 TOO_BIG = b"too big"
@@ -521,61 +523,3 @@ def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> 
 
 MOST_LINES = 400
 """Lines of one turn that are indexed; more is a pasted document."""
-
-
-class Log(NamedTuple):
-    """A file of conversations as it was read.
-
-    Attributes:
-        path: absolute.
-        stamp: what changes when the file does.
-        offset: bytes that were read.
-        before: hash of what lies before; empty where the file has to be read whole each time.
-    """
-
-    path: str
-    stamp: bytes
-    offset: int
-    before: bytes
-
-
-class OwnTurn(NamedTuple):
-    """One turn of the person.
-
-    Attributes:
-        line: of the log, 1-based.
-        day: ISO, or ''.
-        speaker: as the log names them.
-        texts: the lines of what was said.
-        answer: how the answer begins, or ''.
-        identity: the same for the same turn in another copy of the log.
-    """
-
-    line: int
-    day: str
-    speaker: str
-    texts: tuple[str, ...]
-    answer: str
-    identity: bytes
-
-
-class Talk(NamedTuple):
-    """One conversation.
-
-    Attributes:
-        path: of the log, with :data:`PART` and an id where it holds several.
-        scope: the project of its folder, else the folder itself; '' if it has none.
-        folder: where it was held, or ''.
-        title: as the log calls it.
-        day: ISO, of its beginning, or ''.
-        said: by the person, in order.
-        automated: whether a program asked, and nobody typed.
-    """
-
-    path: str
-    scope: str
-    folder: str
-    title: str
-    day: str
-    said: tuple[OwnTurn, ...]
-    automated: bool = False

@@ -12,7 +12,7 @@ statement, never their words: of two lines that merely read alike both are found
 from __future__ import annotations
 
 from heapq import nlargest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import vault
 from tars_memory.language.words import tokens, unspaced_runs
@@ -210,33 +210,67 @@ def _newest_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) -> N
     What is the same is decided by the words alone (:func:`_is_alike`), for titles, neighbours and lengths of notes part
     the scores of equal lines by any amount. What never fades counts as the newest.
     """
-    able = [(line, _newness(line, query)) for line in lines if line.chunk.row.lines[line.index].kind != HEADING]
-    able = [(line, day) for line, day in able if day and line.validity > REFUSED]
+    bits: dict[str, int] = {}
+    able = [
+        _Dated(
+            line,
+            day,
+            line.chunk.row.note_id,
+            sum(bits.setdefault(term, 1 << len(bits)) for term in line.counts),
+            _told_length(line),
+        )
+        for line in lines
+        if line.chunk.row.lines[line.index].kind != HEADING
+        and line.validity > REFUSED
+        and (day := _newness(line, query))
+    ]
     words: dict[int, frozenset[str]] = {}
     gone: set[int] = set()
     total = sum(pool.idfs.values())
-    for best, day in nlargest(fusion.LINES_COMPARED, able, key=lambda pair: pair[0].score):
-        if day == NEVER_FADES or id(best) in gone:
+    for best in nlargest(fusion.LINES_COMPARED, able, key=lambda one: one.line.score):
+        if best.day == NEVER_FADES or id(best.line) in gone:
             continue
-        asked = sum(pool.idfs.get(term, 0.0) for term in best.counts)
+        asked = sum(pool.idfs.get(term, 0.0) for term in best.line.counts)
         least = fusion.SAME_WORDS if asked < fusion.MUCH_ASKED * total or not total else fusion.SAME_WORDS_ASKED
         newer = [
-            (line, other)
-            for line, other in able
-            if other > day and line.score <= best.score and id(line) not in gone and _is_alike(best, line, least, words)
+            one
+            for one in able
+            if one.day > best.day
+            and not best.terms & ~one.terms
+            and one.line.score <= best.line.score
+            and id(one.line) not in gone
+            and _is_alike(best, one, least, words)
         ]
-        newest: list[CandidateLine] = []
-        for line, _ in sorted(newer, key=lambda pair: (pair[1], pair[0].score), reverse=True):
-            if all(_is_alike(line, other, least, words) for other in newest):
-                newest.append(line)
+        newest: list[_Dated] = []
+        for one in sorted(newer, key=lambda one: (one.day, one.line.score), reverse=True):
+            if all(_is_alike(one, other, least, words) for other in newest):
+                newest.append(one)
         if newest:
             newest.append(best)
-            gone.update(map(id, newest))
-            scores = sorted((line.score for line in newest), reverse=True)
-            for n, (line, score) in enumerate(zip(newest, scores, strict=True)):
+            gone.update(id(one.line) for one in newest)
+            scores = sorted((one.line.score for one in newest), reverse=True)
+            for n, (one, score) in enumerate(zip(newest, scores, strict=True)):
                 score -= n * PARTED
-                line.parts = (*line.parts[:-1], score - line.score)
-                line.score = score
+                one.line.parts = (*one.line.parts[:-1], score - one.line.score)
+                one.line.score = score
+
+
+class _Dated(NamedTuple):
+    """A line that can be compared with others by its day.
+
+    Attributes:
+        line: the line.
+        day: ISO, or :data:`NEVER_FADES`.
+        note: its note.
+        terms: a bit for each word of the query that it holds.
+        length: as :func:`_told_length` says.
+    """
+
+    line: CandidateLine
+    day: str
+    note: int
+    terms: int
+    length: int
 
 
 def _newness(line: CandidateLine, query: Query) -> str:
@@ -246,7 +280,7 @@ def _newness(line: CandidateLine, query: Query) -> str:
     return told_day(row, line.index) if fades else NEVER_FADES
 
 
-def _is_alike(older: CandidateLine, newer: CandidateLine, least: float, words: dict[int, frozenset[str]]) -> bool:
+def _is_alike(older: _Dated, newer: _Dated, least: float, words: dict[int, frozenset[str]]) -> bool:
     """Whether a newer line of another note says the same: all that was asked for and the older holds, as much of a day
     or speaker that was named, and of the words of both together the share that is the ``least``.
 
@@ -256,18 +290,17 @@ def _is_alike(older: CandidateLine, newer: CandidateLine, least: float, words: d
         least: 0 to 1.
         words: of the lines that were asked about before; filled.
     """
-    if newer.chunk.row.note_id == older.chunk.row.note_id or newer.validity < older.validity:
+    if newer.note == older.note or older.terms & ~newer.terms:
         return False
-    if newer.chunk.date < older.chunk.date or newer.speaker < older.speaker:
-        return False
-    if not older.counts.keys() <= newer.counts.keys():
-        return False
-    if min(_told_length(older), _told_length(newer)) < least * least * max(_told_length(older), _told_length(newer)):
+    if min(older.length, newer.length) < least * least * max(older.length, newer.length):
         return False  # spares most of them the reading
-    for line in (older, newer):
+    one, other = older.line, newer.line
+    if other.validity < one.validity or other.chunk.date < one.chunk.date or other.speaker < one.speaker:
+        return False
+    for line in (one, other):
         if id(line) not in words:
             words[id(line)] = _words_of(line)
-    ours, theirs = words[id(older)], words[id(newer)]
+    ours, theirs = words[id(one)], words[id(other)]
     return bool(ours) and len(ours & theirs) >= least * len(ours | theirs)
 
 
