@@ -130,7 +130,8 @@ class FakeMemory:
     @classmethod
     def init(cls, path: str, **options: Any) -> Any:
         cls.asked.append(("init", (path,), options))
-        return SimpleNamespace(root=Path(path), created=["Memory.md", "Procedural.md"], layout="", notices=[])
+        created = ["Memory.md", "Procedural.md"]
+        return SimpleNamespace(root=Path(path), created=created, layout="", daily="", notices=[])
 
     def close(self) -> None:
         type(self).closed += 1
