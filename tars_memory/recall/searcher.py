@@ -449,6 +449,7 @@ class Search:
                     said = recall.talks.merged(said, theirs, partial(_covered, shares))
                 else:
                     said = self._told(talks, other, query, told, known, within)
+                shares.read(one.text for one in (*found, *said))
                 told.pair((*found, *said), said, shares)
                 return recall.talks.merged(found, said, partial(_covered, shares))
 
