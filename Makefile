@@ -27,7 +27,7 @@ demo: $(DEMO)/.installed  ## install into an environment of its own, make a vaul
 
 test: $(VENV)/.installed  ## the tests, the same cases each time (three minutes)
 	@mkdir -p $(TMPDIR)
-	$(BIN)/pytest -n 2 --dist worksteal -m "not prove"
+	$(BIN)/pytest -n 3 --dist worksteal -m "not prove"
 
 check: $(VENV)/.installed  ## ruff, mypy, import contracts, unused code, docs in step with the code
 	$(BIN)/ruff check .
@@ -62,7 +62,7 @@ prove: $(VENV)/.installed  ## the heavy proofs: fault injection at every system 
 	@seed=$${TARS_PROVE_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; export TARS_PROVE_SEED=$$seed; \
 	echo "The random cases begin with TARS_PROVE_SEED=$$seed"; \
 	$(BIN)/pytest -m prove --hypothesis-seed=$$seed && \
-	$(BIN)/pytest -n 2 --dist worksteal -m "(hypothesis or timed) and not prove" --hypothesis-seed=$$seed
+	$(BIN)/pytest -n 3 --dist worksteal -m "(hypothesis or timed) and not prove" --hypothesis-seed=$$seed
 
 bench: $(VENV)/.installed  ## start-up and throughput as ratios of CPU time, in one interleaved run
 	@mkdir -p $(TMPDIR)

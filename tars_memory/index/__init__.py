@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         tables,
         vectors,
         watcher,
-        writer,
     )
 
 __all__ = [
@@ -31,6 +30,5 @@ __all__ = [
     "tables",
     "vectors",
     "watcher",
-    "writer",
 ]
 __getattr__ = opener(__name__, __all__)

@@ -398,12 +398,11 @@ def spoken(where: Address) -> Iterator[None]:
         raise
     except Exception as error:
         import psycopg
-        from psycopg import errors
 
         if not isinstance(error, psycopg.Error):
             raise
         said = " ".join(str(error).split())
-        if isinstance(error, errors.InsufficientPrivilege):
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
             message, hint = f"{where.shown} refuses: {said}", "docs/team-index.md shows what each role is granted"
         elif isinstance(error, psycopg.OperationalError) and "no password supplied" in said:
             message, hint = f"{where.shown} wants a password", HOW_PASSWORDS

@@ -12,7 +12,6 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from tars_memory import index
 from tars_memory.errors import UnwritableError
 from tars_memory.index import database, vectors
 from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, is_folder, log_of
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
     from pathlib import Path
+    from types import ModuleType
 
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.fulltext import Filter
@@ -363,7 +363,7 @@ class TalkIndex:
         with self.files.lock(wait) as held:
             if held:
                 with database.transaction(self._open.connection()) as _:
-                    moving = index.writer.Writer(self._open.connection())
+                    moving = _writer().Writer(self._open.connection())
                     for folder, scope in scopes.items():
                         moving.move(folder, scope)
             return held
@@ -390,18 +390,18 @@ class TalkIndex:
         with spoken("the index of conversations can't be written"), self.files.lock(wait) as held:
             if not held:
                 return False
-            connection = self._open.connection()
+            connection, writer = self._open.connection(), _writer()
             with database.transaction(connection):
                 for path in gone:
-                    index.writer.drop(connection, path)
+                    writer.drop(connection, path)
                 for log, talks, grown in read:
                     if grown is None:
-                        index.writer.drop(connection, log.path, {talk.path for talk in talks})
+                        writer.drop(connection, log.path, {talk.path for talk in talks})
                     elif not _is_known(connection, grown):
                         seen = ""  # another process has read on meanwhile
                         continue
                     for talk in talks:
-                        index.writer.take(connection, talk, grown=grown is not None)
+                        writer.take(connection, talk, grown=grown is not None)
                     connection.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", log)
                 unsettled = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
                 state = "" if unsettled else seen
@@ -413,6 +413,13 @@ class TalkIndex:
 
     def _reader(self) -> TalkReader:
         return TalkReader(self._open.connection(), self.cache / CACHE_FILE)
+
+
+def _writer() -> ModuleType:
+    """What takes conversations in; a search that finds nothing new goes without it, and without the grammar of notes."""
+    from tars_memory.index import writer
+
+    return writer
 
 
 def _is_known(connection: sqlite3.Connection, log: Log) -> bool:
