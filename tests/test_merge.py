@@ -108,6 +108,8 @@ def test_a_pull_merges_by_entry_and_review_asks_on_either_machine(git: Path) -> 
             ("choose", "Which of these holds: “Anna prefers night trains” or “Anna prefers slow trains”?"),
             ("choose", "Which of these holds: “lives in Cork” or “lives in Galway”?"),
         }
+        question = next(each for each in memory.review().waiting().proposals if each.target == "Facts.md")
+        assert all(line.date for line in question.conflicts)  # both say since when
         assert not memory.doctor()["findings"]
     assert "also changed" not in str(two.search("Anna trains").hits)
     review = two.review()

@@ -198,6 +198,8 @@ def test_a_vault_that_is_away_costs_a_notice_and_nothing_else(office: Office) ->
         away = [notice for notice in result.notices if "is not there" in notice]
         assert len(away) == 3
         assert sum("is inside the other" in notice for notice in result.notices) == 2
+        found = [each["message"] for each in memory.doctor()["findings"] if each["kind"] == "shared"]
+        assert len(found) == 5 and set(found) <= set(result.notices)
     office.person("ann")
     with office.memory("ann") as memory:
         assert texts(memory, "office opens seven")

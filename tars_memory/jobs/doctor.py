@@ -104,6 +104,7 @@ def _probes() -> tuple[tuple[str, Callable[[Workspace], Iterator[Trouble]]], ...
         ("the model", _model),
         ("the index", _index),
         ("the team's index", _team),
+        ("shared vaults", _shared),
     )
 
 
@@ -454,6 +455,15 @@ def _index(workspace: Workspace) -> Iterator[Trouble]:
     if differences:
         said = f"the index differs from the notes: {differences[0]}"
         yield Trouble("index", said, "tars-memory reindex --full", mend=lambda: workspace.reindex(full=True))
+
+
+def _shared(workspace: Workspace) -> Iterator[Trouble]:
+    """Folders under ``[vaults] shared`` that can't be searched, or only as they were."""
+    told: list[str] = []
+    for _ in workspace.shared(told):
+        pass  # each that can be asked
+    for sentence in told:
+        yield Trouble("shared", sentence, "is it mounted, and right under [vaults] in your config.toml?")
 
 
 def _team(workspace: Workspace) -> Iterator[Trouble]:

@@ -230,13 +230,13 @@ def _percent(text: str) -> str:
     return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
 
 
-# --- a hit is only shown if its text stands in the note now: where it was, or where it has moved to.
+# --- a hit is only shown as far as its text stands in the note now: where it was, or where it has moved to.
 #
 # The index may be behind the vault for a moment; what is printed may not be. 0.3 ms for ten hits (measured).
 
 
 def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = False) -> Iterator[Hit]:
-    """The hits whose text the notes hold, their lines corrected where it has moved; the others are left out.
+    """The hits whose best line the notes hold, their lines corrected where it has moved; the others are left out.
 
     The index holds no credentials: a hit with one masked is looked for in the note with them masked.
 
@@ -267,7 +267,11 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
 
 
 def located(hit: Hit, lines: list[str]) -> bool:
-    """Whether the lines hold the hit's text; its line numbers are moved to the nearest place that does."""
+    """Whether the lines hold the hit's text; its line numbers are moved to the nearest place that does.
+
+    Where only some of its lines are held, as in a copy of the vault that is a commit behind a team's index, the hit
+    becomes the best one and those beside it that are.
+    """
     wanted = hit.text.split("\n")
     first, count = hit.start_line - 1, len(wanted)
     if hit.partial:
@@ -281,7 +285,24 @@ def located(hit: Hit, lines: list[str]) -> bool:
             i for i, line in enumerate(lines) if line == wanted[0] and (count == 1 or lines[i : i + count] == wanted)
         ]
     if not places:
-        return False
+        return not (hit.partial or hit.places) and _narrowed(hit, lines, wanted)
     at = min(places, key=lambda i: abs(i - first))
     hit.start_line, hit.end_line = at + 1, at + count
+    return True
+
+
+def _narrowed(hit: Hit, lines: list[str], wanted: list[str]) -> bool:
+    """Whether the lines hold the hit's best one; it keeps that and its neighbours as far as they hold them, too."""
+    best, expected = hit.best, hit.start_line - 1 + hit.best
+    places = [i for i, line in enumerate(lines) if line == wanted[best] and line.strip()]
+    if not places:
+        return False
+    at = min(places, key=lambda i: abs(i - expected))
+    above = below = 0
+    while above < min(best, at) and lines[at - above - 1] == wanted[best - above - 1]:
+        above += 1
+    while below + 1 < min(len(wanted) - best, len(lines) - at) and lines[at + below + 1] == wanted[best + below + 1]:
+        below += 1
+    hit.text, hit.best = "\n".join(wanted[best - above : best + below + 1]), above
+    hit.start_line, hit.end_line = at - above + 1, at + below + 1
     return True

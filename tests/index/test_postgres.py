@@ -613,10 +613,12 @@ def test_a_copy_of_the_vault_searches_the_team_and_tells_what_it_has_itself(post
     notes = {
         "tea.md": "green tea from Uji\n",
         "river.md": "# River\n\nthe tea boat\n",
+        "cups.md": "- tea cups\n- added since\n",
         ".tars/vault-id": "0" * 32 + "\n",
     }
     make_vault(tmp_path / "one", notes)
-    make_vault(tmp_path / "two", {**notes, "tea.md": "\n\nmoved down\n\ngreen tea from Uji\n"})
+    mine = {"tea.md": "\n\nmoved down\n\ngreen tea from Uji\n", "cups.md": "- tea cups\n"}
+    make_vault(tmp_path / "two", notes | mine)
     (tmp_path / "two/river.md").unlink()
 
     def opened(name: str, url: str = postgres) -> Memory:
@@ -630,6 +632,7 @@ def test_a_copy_of_the_vault_searches_the_team_and_tells_what_it_has_itself(post
         assert {(hit.path, hit.start_line, hit.text) for hit in result.hits} == {
             ("tea.md", 5, "green tea from Uji"),
             ("river.md", 3, "the tea boat"),
+            ("cups.md", 1, "- tea cups"),
         }
         assert any("lacks" in said for said in result.notices)
         assert not list((tmp_path / "home-two").rglob("index-*.db"))
@@ -640,7 +643,7 @@ def test_a_copy_of_the_vault_searches_the_team_and_tells_what_it_has_itself(post
         assert raised.value.exit_code == 7
         alone.workspace.index().refresh()
         result = alone.search("tea")
-        assert [hit.path for hit in result.hits] == ["tea.md"]
+        assert {hit.path for hit in result.hits} == {"tea.md", "cups.md"}
         assert result.mode == "lexical"
         assert any("own index" in said for said in result.notices)
         with pytest.raises(TeamIndexError):

@@ -67,10 +67,26 @@ def test_a_located_hit_stands_where_it_says(lines, data):
     start = data.draw(st.integers(1, 15))
     wanted = "\n".join(data.draw(st.lists(st.sampled_from(["tea", "milk", "x"]), min_size=1, max_size=3)))
     h = hit(wanted, start)
+    h.best = data.draw(st.integers(0, wanted.count("\n")))
+    best = wanted.split("\n")[h.best]
+    whole = f"\n{wanted}\n" in "\n" + "\n".join(lines) + "\n"
     if located(h, lines):
-        assert "\n".join(lines[h.start_line - 1 : h.end_line]) == wanted
+        assert "\n".join(lines[h.start_line - 1 : h.end_line]) == h.text
+        assert h.best_line[1] == best
+        assert (h.text == wanted) == whole
     else:
-        assert f"\n{wanted}\n" not in "\n" + "\n".join(lines) + "\n"
+        assert best not in lines
+
+
+def test_of_a_passage_that_the_note_holds_in_part_its_best_line_stays_with_those_beside_it():
+    ours = ["# Haven", "de kade is nat", "het schip ligt klaar", "de sleutel hangt links"]
+    theirs = hit("het schip ligt klaar\nde sleutel hangt links\nnieuw: de kraan is stuk", 3)
+    theirs.best = 1
+    assert located(theirs, ours)
+    assert (theirs.start_line, theirs.end_line, theirs.best_line) == (3, 4, (4, "de sleutel hangt links"))
+    theirs = hit("het schip ligt klaar\nnieuw: de kraan is stuk", 3)
+    theirs.best = 1
+    assert not located(theirs, ours)
 
 
 @pytest.mark.parametrize(

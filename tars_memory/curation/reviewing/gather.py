@@ -350,7 +350,7 @@ class _Standing:
             once = {(line.path, line.line): line for line in reversed(found)}
             proposal = proposal._replace(conflicts=tuple(reversed(once.values()))[:CONFLICTS])
         elif proposal.op == "choose":
-            by_ref = {line.ref: self._day(entry, None) for entry, line in zip(self.entries, self._related, strict=True)}
+            by_ref = {line.ref: self._day(self.entries[n], self._fact(n)) for n, line in enumerate(self._related)}
             dated = (each._replace(date=each.date or by_ref.get(each.ref, "")) for each in proposal.conflicts)
             proposal = proposal._replace(conflicts=tuple(dated))
         return proposal._replace(why=why or (BESIDE if proposal.conflicts else NEW))
@@ -371,18 +371,21 @@ class _Standing:
 
     def _stands(self, number: int, ends: Collection[tuple[str, int]]) -> bool:
         """Whether a line may be shown: no fact that is over, and none that the proposal ends by itself."""
-        entry = self.entries[number]
-        fact = self._about.get(entry.line) if self._is_fact(entry) else None
+        entry, fact = self.entries[number], self._fact(number)
         return (entry.path, entry.line) not in ends and not (fact and fact.until)
 
     def _dated_line(self, number: int, section: str) -> Related:
         """An entry with its day; a fact says whom it is about, unless that is the person or the proposal's heading."""
-        entry = self.entries[number]
-        fact = self._about.get(entry.line) if self._is_fact(entry) else None
+        entry, fact = self.entries[number], self._fact(number)
         told = self._related[number]
         if fact and not self.facts.is_of(fact, section):
             told = told._replace(text=f"{fact.subject} {told.text}")
         return told._replace(date=self._day(entry, fact))
+
+    def _fact(self, number: int) -> Fact | None:
+        """The fact that an entry states, if it states one."""
+        entry = self.entries[number]
+        return self._about[entry.line] if self._is_fact(entry) else None
 
     def _is_fact(self, entry: Entry) -> bool:
         return entry.path == self._facts_note and entry.line in self._about
