@@ -416,7 +416,7 @@ class TalkIndex:
 
 
 def _writer() -> ModuleType:
-    """What takes conversations in. A search that finds nothing new does without it, and without the grammar of notes."""
+    """What takes conversations in. A search that finds nothing new does without it and the grammar of notes."""
     from tars_memory.index import writer
 
     return writer
