@@ -548,7 +548,8 @@ class Workspace:
             for begins in (f"{each.vault.root}/", f"{each.name}: "):
                 path, layout = named.removeprefix(begins), each.vault.layout
                 if named.startswith(begins) and layout.scope_of(path) in ("", self.project):
-                    return None if layout.agent_of(path) else (each, path)
+                    hidden = any(step[:1] in ("", ".") for step in path.split("/")) or layout.agent_of(path)
+                    return None if hidden or not path.lower().endswith(".md") else (each, path)
         return None
 
     def close_talks(self) -> None:

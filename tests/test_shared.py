@@ -226,6 +226,8 @@ def test_a_hit_of_a_shared_vault_opens_and_is_read_where_it_lies(office: Office)
     env = {**office.person("ann"), "PATH": os.environ["PATH"], "TARS_MEMORY_BACKGROUND": "0", "EDITOR": "echo"}
     run(office.base / "ann", env, "search", "office", "opens", "--mode", "lexical")
     assert str(office.team / "Memory.md") in run(office.base / "ann", env, "open", "1")
+    assert run(office.base / "ann", env, "open", f"{office.team}/Memory.md:4") == f"{office.team}/Memory.md:4\n"
+    assert run(office.base / "ann", env, "open", f"{office.team}/.tars/config.toml") == ""
     with office.memory("ann") as memory:
         (hit,) = memory.search("office opens", mode="lexical").hits
         assert memory.workspace.bytes_of(hit.path, hit.vault) == (office.team / "Memory.md").read_bytes()

@@ -137,8 +137,6 @@ def _get(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     entry: Entry | None = None
     if beside is not None:
         whole, path = beside[0].vault, beside[1]
-        if not path.lower().endswith(".md") or any(step[:1] in ("", ".") for step in path.split("/")):
-            raise NotFoundError(f"{target} is no note", "ask for a note that memory_search finds")
     elif not _is_note(memory, path):
         try:
             path = memory.note_called(target)

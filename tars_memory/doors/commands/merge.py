@@ -6,7 +6,7 @@ import typer
 
 from tars_memory.doors.cli.call import call_of, command
 from tars_memory.doors.cli.output import counted
-from tars_memory.jobs.merge import drive
+from tars_memory.jobs.merge import FAILED, drive
 
 
 def merge(
@@ -33,6 +33,8 @@ def merge(
         )
     elif done.by_lines and not done.code:
         call.out.say(f"{path or ours}: merged by lines; where both sides changed the same ones, both stay: look at it")
+    elif done.code == FAILED:
+        call.out.say(f"{path or ours} is left as it was: one of its three versions can't be read or written, or merged")
     return done.code
 
 

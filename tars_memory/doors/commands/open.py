@@ -100,9 +100,13 @@ def _show(
 
 def _note(call: Call, name: str) -> tuple[str, int, str | None]:
     memory = call.memory()
+    at = re.search(r":([0-9]{1,9})(?::.*)?$", name)
+    if beside := memory.workspace.beside(name[: at.start()] if at else name):
+        shared, path = beside
+        shared.vault.read(path)  # or it isn't there
+        return shared.path(path), int(at[1]) if at else 1, obsidian_url(shared.vault.root.name, path)
     noted = call.note(name)
     found = memory.place(noted)
-    at = re.search(r":([0-9]{1,9})(?::.*)?$", name)
     number = int(at[1]) if at and noted != name and found.line == 1 else found.line
     name_of_vault = memory.workspace.root.name
     return found.path, number, obsidian_url(name_of_vault, found.path, headings=found.headings, block_id=found.block_id)
