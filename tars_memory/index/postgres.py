@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import socket
 import threading
 import time
@@ -51,6 +52,7 @@ TRIES = 3
 RESPITE = 10.0
 """Seconds for which a server that can't be reached is not tried again: whoever types a query would wait at each key."""
 
+_GRANTS = "docs/team-index.md shows what each role is granted"
 HOW_PASSWORDS = "put it into ~/.pgpass (readable by you alone) or PGPASSWORD"
 _TLS = ("require", "verify-ca", "verify-full")
 _SETTING = "[index] database"
@@ -306,18 +308,21 @@ def enter(connection: psycopg.Connection[Row], schema: str) -> None:
     """Let the rest of a transaction find the tables of a schema, and the extension that knows vectors.
 
     Raises:
-        TeamIndexError: the extension is missing.
+        TeamIndexError: the extension is missing, or the role may not read the tables.
     """
     sql = (
-        "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+        "SELECT has_schema_privilege(%s, 'USAGE'), (SELECT n.nspname FROM pg_extension e"
+        " JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector')"
     )
-    row = connection.execute(sql).fetchone()
-    if row is None:
+    may, extension = connection.execute(sql, (schema,)).fetchone() or (False, None)
+    if not may:
+        raise TeamIndexError(f"the role {connection.info.user} may not read the index of this vault", _GRANTS)
+    if extension is None:
         raise TeamIndexError(
             f"the database {connection.info.dbname} lacks the extension pgvector",
             "its owner makes it known, once: CREATE EXTENSION vector",
         )
-    path = f'"{schema}", "{row[0]}"'
+    path = f'"{schema}", "{extension}"'
     # Compiling a question takes longer than answering it.
     connection.execute("SELECT set_config('search_path', %s, true), set_config('jit', 'off', true)", (path,))
 
@@ -401,16 +406,17 @@ def spoken(where: Address) -> Iterator[None]:
 
         if not isinstance(error, psycopg.Error):
             raise
-        said = " ".join(str(error).split())
+        said = " ".join((error.diag.message_primary or str(error)).split())
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
-            message, hint = f"{where.shown} refuses: {said}", "docs/team-index.md shows what each role is granted"
+            message, hint = f"{where.shown} refuses: {said}", _GRANTS
         elif isinstance(error, psycopg.OperationalError) and "no password supplied" in said:
             message, hint = f"{where.shown} wants a password", HOW_PASSWORDS
         elif isinstance(error, psycopg.OperationalError):
-            reason = said.partition(" Is the server running")[0].partition(" This probably means")[0]
+            reason = re.split(" (?:Is the server running|This probably means|DETAIL:)", said)[0]
             reason = reason.rpartition("failed: ")[2].removeprefix("FATAL: ")
             message, hint = f"{where.shown} can't be reached: {reason}", "is the server up, and the address right?"
             hint = HOW_PASSWORDS if "password authentication" in reason else hint
+            hint = _GRANTS if "permission denied" in reason else hint
         else:
             message, hint = f"{where.shown} can't answer: {said}", "tars-memory doctor looks closer"
         raise TeamIndexError(message, hint) from error

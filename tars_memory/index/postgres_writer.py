@@ -208,8 +208,8 @@ def _may_write(connection: psycopg.Connection[Row], where: Address) -> bool:
         TeamIndexError: nothing is published there, and it may not begin.
     """
     row = connection.execute(
-        "SELECT has_table_privilege(c.oid, 'INSERT') AND NOT pg_is_in_recovery() FROM pg_class c"
-        " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = 'indexes'",
+        "SELECT has_table_privilege(c.oid, 'INSERT') AND current_setting('transaction_read_only') = 'off'"
+        " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = 'indexes'",
         (REGISTRY,),
     ).fetchone()
     if row is None:

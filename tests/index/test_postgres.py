@@ -485,6 +485,10 @@ def test_who_reads_can_write_nothing(roles: tuple[str, str], team) -> None:
         ):
             with pytest.raises(errors.InsufficientPrivilege):
                 connection.execute(sql)
+    with psycopg.connect(writer, autocommit=True) as connection:
+        connection.execute(f"REVOKE USAGE ON SCHEMA {schema} FROM memory_reader")
+    with pytest.raises(TeamIndexError, match="the role memory_reader may not read the index of this vault"):
+        theirs.read(answers)
     theirs.close()
 
 
