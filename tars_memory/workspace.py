@@ -643,7 +643,17 @@ class Workspace:
         return curation.reviewing.review.Review(self.capture(writes=writes), self.settings.review)
 
     def meant(self, target: str) -> str:
-        """Of a proposal's id the REF of the line that it waits to decide; anything else as it is."""
+        """Of a proposal's id the REF of the line that it waits to decide; anything else as it is.
+
+        Raises:
+            UsageError: it is a place in a shared vault.
+        """
+        path, _, line = target.strip().rpartition(":")
+        if there := self.beside(path if line.isdecimal() else target.strip()):
+            raise UsageError(
+                f"{target} is in the shared vault {there[0].name}, which is only searched from here",
+                f"tars-memory --vault {there[0].vault.root} reaches it, if it is yours to change",
+            )
         name = target.strip().removeprefix("^").removeprefix("r-")
         is_id = len(name) == 8 and not set(name) - set("0123456789abcdef")
         return (self.review(writes=False).line_of(name) if is_id else "") or target

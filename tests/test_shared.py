@@ -239,6 +239,17 @@ def beside(packed: Context) -> list[tuple[str, str, str]]:
     return [(block.kind, block.vault, block.text) for block in packed.blocks if block.vault]
 
 
+def test_what_would_change_a_shared_vault_says_whose_it_is(office: Office) -> None:
+    office.person("ann")
+    before = office.looks()
+    with office.memory("ann") as mine:
+        for act in (lambda place: mine.edit(place, "x"), mine.forget, mine.show):
+            for place in (f"{office.team}/Memory.md:2", "team: Memory.md:2"):
+                with pytest.raises(UsageError, match="is in the shared vault team"):
+                    act(place)
+    assert office.looks() == before
+
+
 def test_what_is_always_loaded_of_a_shared_vault_is_data_after_ones_own(office: Office) -> None:
     office.person("ann")
     with office.memory("ann") as memory:
