@@ -37,7 +37,7 @@ QUIT, LATER, AGAIN, APART = "quit", "later", "again", "apart"
 NO_LINE = "no line"
 NO_WORDS = "no words are left, so nothing is decided"
 KEYS = {
-    "a": "accept it as it is: it is added, and nothing is replaced",
+    "a": "accept it as it is: it is added, nothing is replaced (of a question: all its lines stay)",
     "r N": "accept it in place of line N, which goes (r 1 3: of two; also e 1, s 1)",
     "e": "edit its words in $EDITOR, then accept",
     "b": "keep both: accept it and leave the line or the fact that it names",
@@ -393,7 +393,7 @@ _FOR = {
 """What keys are for one kind of proposal or another."""
 
 _NAMES = {"a": "ccept", "e": "dit", "b": "oth", "m": "emory", "o": "ne by one", "r": "eject", "l": "ater", "q": "uit"}
-_NAMES_OF = {"choose": {"a": " all stand"}, "together": {"a": "ccept all", "r": "eject all"}}
+_NAMES_OF = {"choose": {"a": "ll stay"}, "together": {"a": "ccept all", "r": "eject all"}}
 """What a key means where it means something else."""
 
 
