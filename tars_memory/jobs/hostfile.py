@@ -26,13 +26,13 @@ INDENT = "  "
 """Of a file that has none of its own."""
 
 _WHITE = " \t\r\n"
-_BLANKS = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*+", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*+"')
+_BLANKS = re.compile(r"(?>(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*)", re.DOTALL)
+_STRING = re.compile(r'"(?>(?:[^"\\\x00-\x1f]|\\.)*)"')
 _SCALAR = re.compile(r"-?[0-9][0-9.eE+-]*+|true|false|null")
 _HEADER = re.compile(r"^[ \t]*(\[\[?[^\r\n]*?\]\]?)[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)
 
 _LIBERTY = re.compile(
-    r'"(?:[^"\\]|\\.)*+"|(//[^\r\n]*|/\*.*?\*/)|(,)(?=(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*+[}\]])', re.DOTALL
+    r'"(?>(?:[^"\\]|\\.)*)"|(//[^\r\n]*|/\*.*?\*/)|(,)(?=(?>(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*)[}\]])', re.DOTALL
 )
 
 MARK, COMMENTS, COMMA = "a byte order mark", "comments", "a comma before a closing bracket"

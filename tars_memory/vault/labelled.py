@@ -232,7 +232,8 @@ def _extent(
     if quote:
         sign = re.escape(_CLOSING.get(quote[-1], quote[-1]))
         if len(quote) == 1:  # a sign like it in the middle of the value closes nothing
-            inner = rf"(?:[^{sign}\\\r\n]|\\.){{1,4096}}+(?:{sign}(?!{_CLOSED})(?:[^{sign}\\\s]|\\.){{0,128}}){{0,4}}+"
+            more = rf"(?:{sign}(?!{_CLOSED})(?:[^{sign}\\\s]|\\.){{0,128}}){{0,4}}"
+            inner = rf"(?>(?:[^{sign}\\\r\n]|\\.){{1,4096}})(?>{more})"
         else:
             inner = r"[^\"'`\\\r\n]{1,4096}+"
         closed = _pattern(rf"{inner}(?={re.escape(quote[:-1])}{sign})").match(text, start)
@@ -312,7 +313,7 @@ def _items(text: str, found: list[Found]) -> Iterator[Found]:
         while gap := _pattern(between).match(text, end):
             sign = gap["quote"]
             signs = rf"[^{sign}\\\r\n]" if sign else r"[^\s,\[\](){}\"'`\\]"
-            value = _pattern(rf"(?:{signs}|\\.){{1,4096}}+").match(text, gap.end())
+            value = _pattern(rf"(?:{signs}|\\.){{1,4096}}").match(text, gap.end())
             if not value:
                 break
             looked, end = value[0][:_JUDGED], value.end()
@@ -708,7 +709,7 @@ _PHRASE = (
     rf"(?:{table.PHRASES})[^\r\n:=：]{{0,40}}?"
     rf"(?:[\"'`*]{{0,2}}[ \t]*(?:[:=：]|\b{_IS}\b|(?=\n))[\"'`*]{{0,2}})[\"'`*]{{0,3}}"
 )
-_STEP = r"(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,16}+"
+_STEP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,16})"
 """What stands between two words of a list: blanks, line breaks, bullets, cells, numbers."""
 
 

@@ -355,13 +355,13 @@ def _private_keys(text: str) -> Iterator[Secret]:
         start = match.span()
     if start is not None:
         yield Secret(start[0], _key_end(text, start[1]), "private key")
-    for match in _compiled(r"Private-Lines: ?\d{1,4}((?:[\s>]|\\[nr]|[A-Za-z0-9+/=]{16,}+)*+)").finditer(text):
+    for match in _compiled(r"Private-Lines: ?\d{1,4}((?>(?:[\s>]|\\[nr]|[A-Za-z0-9+/=]{16,}+)*))").finditer(text):
         yield Secret(*match.span(1), "private key")
 
 
 def _key_end(text: str, start: int) -> int:
     header = r"(?:Proc-Type|DEK-Info|Version|Comment): [^\r\n]{0,200}"
-    lines = rf"(?:[\s>]|\\[nr]|{header}|[A-Za-z0-9+/=]{{16,}}+)*+(?:[A-Za-z0-9+/]{{0,15}}=={{0,2}})?"
+    lines = rf"(?>(?:[\s>]|\\[nr]|{header}|[A-Za-z0-9+/=]{{16,}}+)*)(?:[A-Za-z0-9+/]{{0,15}}=={{0,2}})?"
     match = _compiled(lines).match(text, start)
     return match.end() if match else start
 
@@ -566,7 +566,7 @@ _PGPASS = (
     r"(?:\*|localhost|/[^\s:]{0,100}|[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,8}|(?:[^\s:\\]|\\.){1,128})"
     r":(?:\*|\d{3,5}):(?!\d+:)(?:[^\s:\\]|\\.){1,128}:(?!\d+:)(?:[^\s:\\]|\\.){1,128}:((?:[^\s:\\`]|\\.)(?:[^\s\\`]|\\.){2,})"
 )
-_WIFI = r"(?i)\bWIFI:(?:[A-Z0-9]{1,4}:(?:[^;\\\r\n]|\\.){0,64}+;[ \t]?){0,8}?P:((?:[^;\\\r\n]|\\.)+)"
+_WIFI = r"(?i)\bWIFI:(?:[A-Z0-9]{1,4}:(?>(?:[^;\\\r\n]|\\.){0,64});[ \t]?){0,8}?P:((?:[^;\\\r\n]|\\.)+)"
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     # kind, hints (`|` between), pattern

@@ -118,7 +118,7 @@ _SPACELESS = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1950-\u19ff\
 _MONGOLIAN = "\u1820-\u18aa"
 
 _KEPT = (
-    f"[{_PICTURE}][\ufe0e\ufe0f]?(?:\u200d[{_PICTURE}][\ufe0e\ufe0f]?)*+"
+    f"[{_PICTURE}][\ufe0e\ufe0f]?(?>(?:\u200d[{_PICTURE}][\ufe0e\ufe0f]?)*)"
     "(?:(?<=\U0001f3f4)\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
     "|\U000e0077\U000e006c\U000e0073)?\U000e007f)?"  # the flags of England, Scotland and Wales
     "|[0-9#*]\ufe0f(?=\u20e3)"
