@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.index.embedding import prepare
+from tars_memory.index import prepare
 
 if TYPE_CHECKING:
-    from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.embedding.passages import Embedded
+    from tars_memory.index.models import QueryVector
+    from tars_memory.index.passages import Embedded
 
 TOPICS, PARTS = 60, 12
 """Topics, and parts of each."""
@@ -83,13 +83,13 @@ class ClusteredEmbedder:
         return self._asked(vector, text)
 
     def _asked(self, vector: bytes, text: str) -> QueryVector:
-        from tars_memory.index.embedding.models import QueryVector
+        from tars_memory.index.models import QueryVector
 
         size = self.dimension // 8
         return QueryVector(vector, tuple(self._bits[n * size : (n + 1) * size] for n in range(len(text.split()))))
 
     def _embedded(self, texts: list[str]) -> Iterator[Embedded]:
-        from tars_memory.index.embedding.passages import Embedded
+        from tars_memory.index.passages import Embedded
 
         for text, vector in zip(texts, self._turned([self._of(text) for text in texts]), strict=True):
             lines = [min(self._most, MOST_WORDS, len(line.split())) for line in text.split("\n")[1:]]

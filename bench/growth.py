@@ -16,10 +16,10 @@ from bench.place import Place, RandomEmbedder
 from bench.vault import vocabulary
 from tars_memory.index.reader import Filter, IndexReader
 from tars_memory.index.vectors import small
+from tars_memory.recall import candidates, scores
 from tars_memory.recall import query as queries
 from tars_memory.recall import search as searching
 from tars_memory.recall.query import SearchRequest
-from tars_memory.recall.ranking import candidates, scores
 
 LIMIT = 1.8
 """p95 of a hybrid search as a multiple of the bare KNN + MATCH."""

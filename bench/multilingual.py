@@ -14,7 +14,7 @@ from typing import Any
 from bench.bare import EMBED
 from bench.measure import Case, interleaved, table, verdict
 from bench.place import PYTHON, Place
-from tars_memory.index.embedding import models, prepare
+from tars_memory.index import models, prepare
 
 READY_LIMIT = 0.1
 """CPU seconds until the tokenizer has split its first text."""
@@ -29,14 +29,14 @@ PASSAGES = 20
 _OPEN = """
 import sys, time
 from pathlib import Path
-from tars_memory.index.embedding import prepare
+from tars_memory.index import prepare
 manifest, folder = prepare.ready("multilingual", Path(sys.argv[1]))
 """
 _TOKENIZER = (
     _OPEN
     + """
 start = time.process_time()
-from tars_memory.index.embedding import prepare
+from tars_memory.index import prepare
 prepare.Pieces(folder, prepare.Weights(folder / prepare.WEIGHTS)).encode("Wann kommt Anna?", 99)
 print(time.process_time() - start)
 """
@@ -44,7 +44,7 @@ print(time.process_time() - start)
 _QUERY = (
     _OPEN
     + """
-from tars_memory.index.embedding.passages import Session
+from tars_memory.index.passages import Session
 Session(manifest, folder).query(sys.argv[2])
 """
 )
@@ -58,7 +58,7 @@ print(sum(int(row[1]) for row in rows if row[0] in ("Private_Clean:", "Private_D
 _PASSAGES = (
     _OPEN
     + f"""
-from tars_memory.index.embedding.passages import Session
+from tars_memory.index.passages import Session
 session = Session(manifest, folder, repack=True)
 texts = ["\\n".join(f"{{word}} {{number}}" for word in ["Wasser Brot Hafen"] * 42) for number in range({PASSAGES})]
 session.passage(texts[0])

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.disk import Places
-from tars_memory.index.embedding import models, prepare
+from tars_memory.index import models, prepare
 from tars_memory.settings import LayoutOptions, LimitsOptions
 
 if TYPE_CHECKING:
-    from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.embedding.passages import Embedded, Embedder
     from tars_memory.index.indexer import Index
+    from tars_memory.index.models import QueryVector
+    from tars_memory.index.passages import Embedded, Embedder
 
 PYTHON = sys.executable
 REPOSITORY = Path(__file__).parents[1]
@@ -34,7 +34,7 @@ class RandomEmbedder:
     scripts = ""
 
     def __init__(self, fingerprint: str) -> None:
-        from tars_memory.index.embedding import prepare
+        from tars_memory.index import prepare
 
         self.fingerprint = fingerprint
         np = prepare.load_numpy()
@@ -47,7 +47,7 @@ class RandomEmbedder:
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
         """Two vectors of the hat, added; bits of as many words as a line has, stop words aside."""
-        from tars_memory.index.embedding.passages import Embedded
+        from tars_memory.index.passages import Embedded
 
         for text in texts:
             lines = [min(255, len(line.split())) for line in text.split("\n")[1:]]
@@ -55,7 +55,7 @@ class RandomEmbedder:
 
     def embed_query(self, text: str) -> QueryVector:
         """As of a passage of one line."""
-        from tars_memory.index.embedding.models import QueryVector
+        from tars_memory.index.models import QueryVector
 
         size = self.dimension // 8
         return QueryVector(self._vector(), tuple(self._dice.bytes(size) for _ in text.split()))
@@ -85,9 +85,7 @@ class Place:
     @property
     def fingerprint(self) -> str:
         """What the program will take the vectors' model to be."""
-        from tars_memory.index.database import CHUNKER
-
-        return models.EMBEDDED_MANIFEST.fingerprint(str(CHUNKER))
+        return models.EMBEDDED_MANIFEST.fingerprint
 
     def build(self, notes: int, *, chinese: bool = False) -> None:
         """Make the vault, prepare the model, index all."""

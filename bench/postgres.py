@@ -19,20 +19,19 @@ from bench.clusters import ClusteredEmbedder
 from bench.growth import QUERIES, _questions, p95
 from bench.measure import run, table
 from bench.place import PYTHON, Place
-from tars_memory.index import postgres_reader, vectors
-from tars_memory.index.embedding import models, prepare
+from tars_memory.index import models, postgres_reader, prepare, vectors
 from tars_memory.index.postgres import TeamIndex
 from tars_memory.index.reader import Filter
 from tars_memory.memory import Memory
 from tars_memory.recall import query as queries
 from tars_memory.recall import search as searching
+from tars_memory.recall.candidates import CHUNKS_BY_MEANING
 from tars_memory.recall.query import SearchRequest
-from tars_memory.recall.ranking.candidates import CHUNKS_BY_MEANING
 from tars_memory.testing import HashEmbedder
 
 if TYPE_CHECKING:
-    from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.embedding.passages import Embedded
+    from tars_memory.index.models import QueryVector
+    from tars_memory.index.passages import Embedded
     from tars_memory.index.postgres_reader import PostgresReader
     from tars_memory.index.reader import IndexReader
 

@@ -54,7 +54,7 @@ def _middle(argv: list[str], env: dict[str, str]) -> Cost:
 
 def _make(home: str, what: str) -> None:
     from bench import vault
-    from tars_memory.index.embedding import models, prepare
+    from tars_memory.index import models, prepare
 
     place = Place(Path(home))
     if what == "vectors":

@@ -32,10 +32,9 @@ for text in texts:
 OURS = """
 import json, resource, sys, time
 from pathlib import Path
-from tars_memory.index.embedding.passages import open_embedder
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.index.passages import open_embedder
 cache, source = sys.argv[1:]
-embedder = open_embedder(EmbeddingOptions(), Path(cache))
+embedder = open_embedder("embedded", Path(cache))
 texts = json.load(open(source))
 passages = embedder.embed_passages(texts[:1] * 40 + texts)
 for _ in range(40):

@@ -9,7 +9,7 @@ import time
 from bench.measure import Case, interleaved, table, verdict
 from bench.place import Place, program
 from bench.start import question
-from tars_memory.index.embedding.queryvector import SOCKET, is_ours
+from tars_memory.index.models import SOCKET, is_ours
 
 LIMIT = 1.5
 """Multiple of the lexical search."""

@@ -25,7 +25,7 @@ say() { printf '\n# %s\n' "$*"; }
 say "A vault from the template"
 "$bin/tars-memory" init "$vault"
 
-say "Write: a fact, a preference, what happened today. Each answer is the line where it stands."
+say "Write: a fact, a preference, what happened today. Each answer is the place of the line."
 run remember "Anna's birthday is on 14 March; she collects fountain pens" --tag people
 run remember "The NAS in the cellar backs up every night at 03:15 to the off-site disk"
 run log "Met Anna in Cork, we talked about the move to a smaller flat"
@@ -39,7 +39,7 @@ printf '# Tomatoes\n\nThe San Marzano plants get blight every August.\n\nMove th
 say "Index: keywords and vectors, outside the vault"
 run reindex
 
-say "Search by words, and by meaning: none of these words stands in the note"
+say "Search by words, and by meaning: the note holds none of these words"
 run search birthday
 run search "disease on vegetables"
 run search --json --limit 1 "present for someone who likes writing by hand"
@@ -62,7 +62,7 @@ cat > "$vault/../chat.jsonl" <<END
 {"role": "assistant", "content": "Noted. You could also live on the boat.", "timestamp": "${today}T09:03:00Z"}
 {"role": "user", "content": "Ha. No, the backup disk is 8 TB now, not 4. Would I like Porto better?", "timestamp": "${today}T09:04:00Z"}
 END
-say "extract: what was said becomes candidates, each with the words it stands on; no model is set, so by rules"
+say "extract: what was said becomes candidates, each with the words that it comes from; no model is set, so rules find them"
 run extract "$demo/chat.jsonl"
 sed -n '/^## Facts/,$p' "$vault/sessions/"*.md
 say "Once: a second run finds nothing new"

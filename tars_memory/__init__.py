@@ -6,7 +6,7 @@ that ``import tars_memory`` costs nothing at start.
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Memory", "__version__"]
 __version__ = "0.1.0"
-__getattr__ = opener(__name__, (), Memory="memory")
+__getattr__, *_ = attach(__name__, submod_attrs={"memory": ["Memory"]})

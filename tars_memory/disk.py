@@ -1,4 +1,4 @@
-"""What lies on the disk beside the notes: the program's own folders, and files that others made or a crash damaged.
+"""What is on the disk beside the notes: the program's own folders, and files that others made or a crash damaged.
 
 What a vault brings along (``.tars/*``, ``.obsidian/*``, ``.tars-project``) and the files of our own state are read
 here, within bounds, so that none of them can end or hold a command: regular files alone, no link followed, nothing that
@@ -7,7 +7,7 @@ error, with the file's name.
 
 ``hashlib`` takes SHA-256 from OpenSSL, whose library costs each start 2 ms and 4 MB; for short texts it is no slower
 without, and BLAKE2b is Python's own in any case. So both come from here, as the standard library's ``random`` takes its
-own.
+own. And a hook that only starts a process (:func:`spawn`) loads no other room for it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import math
 import os
 import re
 import stat
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ def read(path: Path, within: Path | None = None, *, most: int = LARGEST, links: 
     except (OSError, ValueError) as error:
         if within is None and getattr(error, "errno", 0) == errno.ENOTDIR:
             return None
-        raise _refused(path, _reason(error)) from error
+        raise _unread(path, error) from error
     try:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
@@ -91,7 +92,7 @@ def read(path: Path, within: Path | None = None, *, most: int = LARGEST, links: 
         while max(found.st_size, len(data)) <= most and (part := os.read(fd, min(most + 1 - len(data), 1 << 20))):
             data += part
     except OSError as error:
-        raise _refused(path, _reason(error)) from error
+        raise _unread(path, error) from error
     finally:
         os.close(fd)
     if max(found.st_size, len(data)) > most:
@@ -108,7 +109,7 @@ def json_of(data: bytes, path: object, *, text: bool = True) -> Any:
         text: all strings must be text; else they may hold bytes that are none, as surrogates.
 
     Raises:
-        SettingsError: it is none, or one that no honest program writes: too deep, with huge numbers or half characters.
+        SettingsError: it is not JSON, or none that an honest program writes: too deep, huge numbers, half characters.
     """
     try:
         return _sound(json.loads(data, parse_constant=_no_number), text=text)
@@ -197,8 +198,14 @@ def _open(path: Path, within: Path | None, *, links: bool) -> int:
         os.close(folder)
 
 
-def _refused(path: Path, why: str) -> SettingsError:
-    return SettingsError(f"{path} {why}", "put the file itself there, or move it away")
+def _refused(path: Path, why: str, hint: str = "put the file itself there, or move it away") -> SettingsError:
+    return SettingsError(f"{path} {why}", hint)
+
+
+def _unread(path: Path, error: Exception) -> SettingsError:
+    if getattr(error, "errno", 0) in (errno.EACCES, errno.EPERM):
+        return _refused(path, _reason(error), "check the owner and the rights of that file and its folder")
+    return _refused(path, _reason(error))
 
 
 def _reason(error: Exception) -> str:
@@ -243,6 +250,25 @@ def _sound(value: Any, *, text: bool = True) -> Any:
                 raise ValueError("a number is too large")
         level, depth = below, depth + 1
     return value
+
+
+def replace(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a file whole, under a name of this process first: nobody meets half of it, nothing is left of a failure.
+
+    A power cut may cost what was written; what has to survive one is the journal's to write.
+
+    Raises:
+        OSError: it can't be written; the file is as it was.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            file.write(data)
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):  # a full disk took the name, but not the text
+            temporary.unlink()
+        raise
 
 
 # --- our own folders
@@ -293,9 +319,7 @@ class Places:
         record = {"id": vault_id or known.get("id"), "path": str(root), "place": _place(root), "used": used}
         if create and held != record:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary = folder / f".vault.json.{os.getpid()}"
-            temporary.write_text(json.dumps(record), "utf-8")
-            temporary.replace(folder / "vault.json")
+            replace(folder / "vault.json", json.dumps(record).encode())
         return folder
 
     def _held(self, root: Path, vault_id: str | None) -> tuple[Path, dict[str, Any], bool]:
@@ -363,7 +387,7 @@ def checked_id(name: object) -> str | None:
 
 def _place(root: Path) -> list[int] | None:
     """Device and inode of a vault's folder, and the inode of its ``.tars``; None for a mount point, where another
-    disk's may be the same. A folder made anew may get the inode of a removed one, hardly both of them.
+    disk's may be the same. A new folder may get the inode of a removed one, hardly both of them.
     """
     try:
         found = os.stat(root)
@@ -390,3 +414,31 @@ def vault_json(folder: Path) -> dict[str, Any]:
     numbers = isinstance(place, list) and len(place) in (2, 3) and all(isinstance(each, int) for each in place)
     named = record.get("id") is None or checked_id(record["id"]) is not None
     return record if named and (numbers or place is None) else {}
+
+
+def spawn(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
+    """Start a process that shares nothing with ours, not even a terminal; what it says goes into a file.
+
+    Raises:
+        OSError: it can't be started.
+    """
+    if not hasattr(os, "posix_spawn"):
+        _spawn_elsewhere(argv, env, last_words)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, last_words, flags, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    try:
+        os.posix_spawn(argv[0], argv, env, file_actions=streams, setsid=True)
+    except NotImplementedError:  # an older system: the process leaves the terminal by itself
+        os.posix_spawn(argv[0], argv, env, file_actions=streams)
+
+
+def _spawn_elsewhere(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
+    """The same on Windows."""
+    apart = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    with open(last_words, "wb") as said:
+        subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said, creationflags=apart)

@@ -6,6 +6,9 @@ stderr and leaves with ``exit_code``. Anything else that reaches the top is a bu
 
 from __future__ import annotations
 
+import os
+import sys
+
 
 class Passing(str):
     """A notice about which nothing can be done now: a person is told once a day."""
@@ -97,6 +100,13 @@ class UnwritableError(TarsError):
         self.spooled: str | None = None
         self.repeats = False
 
+    @classmethod
+    def of_lost(cls, text: str, why: str) -> UnwritableError:
+        """Words that could be kept nowhere, not even in the spool: the message repeats them."""
+        error = cls(f"your text could NOT be kept, copy it from here: {text}", why)
+        error.repeats = True
+        return error
+
 
 class BusyError(UnwritableError):
     """Another process holds the vault's lock; the message names it."""
@@ -124,3 +134,15 @@ def did_you_mean(names: list[str]) -> str:
     """The question that offers these names."""
     *others, last = names
     return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+
+
+def installing(extra: str, options: str = "") -> str:
+    """The command that installs an extra of this program into the environment that it runs in."""
+    what = f"{options}'tars-memory[{extra}]'"
+    if sys.prefix in (sys.base_prefix, os.environ.get("VIRTUAL_ENV")):
+        return f"pip install {what}"
+    from importlib.util import find_spec
+
+    if find_spec("pip") is None:  # uv makes environments without it
+        return f"uv pip install --python {sys.executable} {what}"
+    return f"{sys.executable} -m pip install {what}"

@@ -19,31 +19,31 @@ from tars_memory.workspace import Workspace
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date, datetime
+    from datetime import date
     from types import TracebackType
 
+    from tars_memory.capture.notes import Topic
     from tars_memory.capture.remember import Caller, Receipt, Today
-    from tars_memory.capture.topics import Topic
     from tars_memory.curation.extraction.extract import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
-    from tars_memory.curation.reviewing.review import Review
+    from tars_memory.curation.review import Review
     from tars_memory.curation.tidying.archive import Archived
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
     from tars_memory.curation.why import Trail
-    from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.intake import RefreshReport
+    from tars_memory.index.passages import Embedder
     from tars_memory.jobs.doctor import Adoption
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
     from tars_memory.jobs.merge import GitReport
     from tars_memory.jobs.status import Growth
+    from tars_memory.recall.context import Context as Packed
     from tars_memory.recall.evaluation import Evaluation
-    from tars_memory.recall.links import NamedPlace, NearNote, NoteLinks, TagCount, Tagged
-    from tars_memory.recall.packing.context import Context as Packed
-    from tars_memory.recall.query import SearchRequest
-    from tars_memory.recall.results import SearchResult
+    from tars_memory.recall.names import NamedPlace, NearNote, NoteLinks, TagCount, Tagged
+    from tars_memory.recall.query import SearchRequest, SearchResult
+    from tars_memory.recall.searcher import Searcher
     from tars_memory.vault.markdown.facts import Fact
-    from tars_memory.vault.model import Actor, Entry
+    from tars_memory.vault.model import Entry
     from tars_memory.vault.note import Note
     from tars_memory.vault.playbooks import Playbook
     from tars_memory.vault.template import InitReport
@@ -52,17 +52,17 @@ if TYPE_CHECKING:
     from tars_memory.workspace import Opening
 
 SQL_SECONDS = 10.0
-"""How long a query of somebody else's may work, if nothing is said."""
+"""Seconds that a query may take if its caller sets no limit."""
 
 
 class Memory:
-    """One vault's memory: what the commands do, as methods.
+    """The memory of one vault: a method for each command.
 
     Args:
-        vault: the vault's folder, or None to find it, as for :class:`tars_memory.workspace.Workspace`; or one that is
-            open already.
+        vault: the vault's folder; None: it is looked for as :class:`tars_memory.workspace.Workspace` does. Or a
+            workspace that is already open.
         embedder: makes vectors instead of the model that is set.
-        opening: how it is opened: actor, interactive, now, dry_run, env and project, see there.
+        opening: ``actor``, ``interactive``, ``now``, ``dry_run``, ``env`` and ``project``, see there.
 
     Attributes:
         workspace: the vault with its settings, index and model, opened.
@@ -81,9 +81,11 @@ class Memory:
             self.workspace.embedder = embedder
 
     @cached_property
-    def searcher(self) -> recall.searcher.Searcher:
-        """What answers searches, with its model held open between them."""
-        return recall.searcher.Searcher(self.workspace)
+    def searcher(self) -> Searcher:
+        """Answers searches and keeps the model open between them."""
+        from tars_memory.recall.searcher import Searcher
+
+        return Searcher(self.workspace)
 
     def __enter__(self) -> Self:
         return self
@@ -94,41 +96,29 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the index."""
         self.workspace.close()
 
     def within(self, project: str) -> Memory:
-        """The same memory with another project chosen, or none; its notices are its own. The caller closes it."""
+        """The same vault with another project, or with none. It has its own notices, and the caller closes it."""
         return Memory(self.workspace.within(project))
 
     @classmethod
-    def init(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        actor: Actor = "script",
-        interactive: bool = False,
-        now: datetime | None = None,
-        dry_run: bool = False,
-        env: Mapping[str, str] | None = None,
-    ) -> InitReport:
-        """Make a vault, or take an existing folder as one: only what is missing is made, nothing is changed.
+    def init(cls, path: str | os.PathLike[str], **opening: Unpack[Opening]) -> InitReport:
+        """Make a vault, or turn an existing folder into one. Adds what is missing and changes no existing file.
+
+        Args:
+            path: of its folder.
+            opening: how it is opened, as for :class:`Memory`.
 
         Raises:
             VaultError: the path is not a folder.
             UnwritableError: it can't be written.
         """
-        root = Path(path).expanduser()
+        root, dry_run = Path(path).expanduser(), opening.get("dry_run", False)
         if dry_run and not os.path.lexists(root):
             return vault.template.imagined(root)
-        opened = Workspace(
-            vault.template.make_root(root),
-            actor=actor,
-            interactive=interactive,
-            now=now,
-            dry_run=dry_run,
-            env=env,
-        )
+        opened = Workspace(vault.template.make_root(root), **opening)
         store = opened.store(writes=not dry_run, anew=True)
         report = vault.template.fill_vault(opened.vault, store, opened.now().date())
         report.notices.extend(opened.notices)
@@ -141,11 +131,11 @@ class Memory:
     # --- asking
 
     def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
-        """Passages that answer, best first; none if nothing is relevant.
+        """The passages that answer a question, best first; none if nothing is relevant.
 
-        The index is refreshed first: what changed since the last look is read. Without a usable model a hybrid search
-        answers by keywords and says so. What has ended by today (``as_of``: by that day, and facts that began later) is
-        left out, unless ``expired``.
+        It reads what changed since the last search. Without a usable model a hybrid search uses keywords and says so.
+        It leaves out what has ended by today, unless ``expired`` is set; with ``as_of`` what had ended by that day, and
+        facts that began later.
 
         Args:
             request: the whole request, or its text.
@@ -168,20 +158,20 @@ class Memory:
         window: int | None = None,
         **asked: Any,
     ) -> Packed:
-        """What a model should know before it answers, packed for a prompt; the vault is not written and no model asked.
+        """What a model should know before it answers, packed for a prompt. Asks no model and writes no note.
 
-        A playbook that is given whole counts as used today, in the vault's state folder.
+        The state folder records that a playbook which is given whole was used today.
 
         Args:
-            question: in plain words; without one nothing is recalled.
+            question: in plain words; without one the answer holds no recalled lines.
             budget: most tokens (2,000).
-            days: daily notes: 1 for today's, of several the last that there are; None for what is set.
-            file_cap: most characters of one always-loaded note; None for what is set.
-            loaded: False for facts and recalled lines alone, without the notes that are always loaded.
-            window: tokens of a model's window, instead of a budget: of it what is loaded and what is recalled each
-                take the share that ``[window]`` gives them.
+            days: how many daily notes: 1 is today's, more are the latest ones; None: as set.
+            file_cap: most characters of a note that is always loaded; None: as set.
+            loaded: False leaves out the notes that are always loaded.
+            window: tokens of a model's window, instead of a budget. ``[window]`` in the settings says which share of it
+                loaded notes may take, and which share recalled lines.
             asked: ``project``, ``mode``, ``expired``, ``as_of``, ``about``, ``topics``, as for :meth:`search`; the last
-                two narrow facts and recalled lines alone. ``agent``: the name of one whose own notes may be told, too.
+                two apply to facts and recalled lines only. ``agent``: include the notes that this agent keeps.
 
         Raises:
             UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
@@ -198,7 +188,7 @@ class Memory:
         return capture.remember.today(self.workspace.capture(writes=False))
 
     def show(self, target: str) -> Entry:
-        """The entry with this REF, or the only one that these words fit."""
+        """The entry with this REF, or the only entry that holds these words."""
         return capture.amend.find(self.workspace.capture(writes=False), self.workspace.meant(target))
 
     def why(self, target: str) -> Trail:
@@ -219,7 +209,7 @@ class Memory:
         return self.searcher.selection(*told_of, self.workspace.scope(None)).entries(found) if any(told_of) else found
 
     def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
-        """What was written in our scope, newest first."""
+        """The writes in this vault or project, newest first."""
         ours = vault.writing.history.of_scope(
             self.workspace.store(writes=False).history(path=path), self.workspace.vault.layout
         )
@@ -234,13 +224,13 @@ class Memory:
         project: str | None = None,
         topics: Iterable[str] = (),
     ) -> builtins.list[Fact]:
-        """What is true today, or held on a day, in the order of Facts.md.
+        """The facts that hold today, or held on another day, in the order of Facts.md.
 
         Args:
-            about: a name, or words of one, as subject or object; who is called just so comes first. None: all.
+            about: a name, or words of one, as subject or object; an exact match comes first. None: all.
             as_of: the day; None: today.
-            everything: what has ended and what is to come as well.
-            project: whose facts belong to it too; None for the one that is chosen, ``none`` for none.
+            everything: include facts that have ended or not begun.
+            project: include its facts; None: the project that is chosen; ``none``: no project.
             topics: only those with all of these tags, as for :meth:`search`.
         """
         day = None if everything else as_of or self.workspace.now().date()
@@ -251,18 +241,18 @@ class Memory:
             found += [
                 fact._replace(path=shared.path(fact.path), vault=shared.name)
                 for fact in theirs
-                if not self.workspace.withheld(f"{fact.predicate}:: {fact.object}", recall.searcher.LONG_AGO)
+                if not self.workspace.hides(f"{fact.predicate}:: {fact.object}")
             ]
         if tags := tuple(topics):
             selected = self.searcher.selection((), tags, scope)
             found = [fact for fact in found if selected.keeps(fact.path, (fact.subject,), f"- {fact.object}")]
         if about is None:
             return found
-        told = recall.facts.about(found, about)
+        told = recall.names.about(found, about)
         if not told and not tags:
             every = self.workspace.index().read(lambda reader: reader.facts(scope))
-            near = recall.facts.near(every, about)
-            if recall.facts.about(every, about):
+            near = recall.names.near(every, about)
+            if recall.names.about(every, about):
                 self.workspace.notices.append(f"what is known about {about!r} has ended or is to come: --all lists it")
             elif near:
                 self.workspace.notices.append(f"nothing is known about {about!r}; near: {', '.join(near)}")
@@ -273,16 +263,16 @@ class Memory:
 
         Args:
             name: of the note, or its path, as in a link.
-            project: whose notes count too, as for :meth:`facts`.
+            project: include its notes, as for :meth:`facts`.
 
         Raises:
             NotFoundError: there is no such note.
         """
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: recall.links.links(reader, self.workspace.whole, name, scope=scope))
+        return self.workspace.ask(lambda reader: recall.names.links(reader, self.workspace.whole, name, scope=scope))
 
     def note_called(self, name: str, *, project: str | None = None) -> str:
-        """The path of the note of that name.
+        """The path of the note with this name.
 
         Args:
             name: its title, file name or alias, however it is typed; or its path.
@@ -293,19 +283,19 @@ class Memory:
             UsageError: several have the name.
         """
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: recall.links.called(reader, name, scope=scope))
+        return self.workspace.ask(lambda reader: recall.names.called(reader, name, scope=scope))
 
     def place(self, name: str) -> NamedPlace:
-        """Where a name leads: to a note as in :meth:`note_called`; an entry by its REF; ``Note#Heading`` or
-        ``Note#^id``; or the only heading that is called so.
+        """The place that a name stands for: a note as in :meth:`note_called`, an entry by its REF, ``Note#Heading``,
+        ``Note#^id``, or the only heading with this title.
 
         Raises:
-            NotFoundError: to nothing.
-            UsageError: to several notes, entries or headings.
+            NotFoundError: nothing has this name.
+            UsageError: several notes, entries or headings have it.
         """
         scope, whole = self.workspace.project, self.workspace.whole
         try:
-            return self.workspace.ask(lambda reader: recall.links.place(reader, whole, name, scope=scope))
+            return self.workspace.ask(lambda reader: recall.names.place(reader, whole, name, scope=scope))
         except NotFoundError as error:
             try:
                 entry = self.show(name) if len(name.strip()) == 8 else None  # a REF has eight characters
@@ -313,21 +303,21 @@ class Memory:
                 entry = None
             if entry is None or entry.ref != name.strip().lower():  # words of entries are searched for, not opened
                 raise error from None
-            return recall.links.NamedPlace(entry.path, entry.line, block_id=entry.block_id)
+            return recall.names.NamedPlace(entry.path, entry.line, block_id=entry.block_id)
 
     def tags(self, *, project: str | None = None) -> builtins.list[TagCount]:
-        """All tags with the number of their notes, nested ones counted in those above; in the order of names."""
+        """All tags and their number of notes, by name. A tag counts the notes of the tags nested below it, too."""
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: recall.links.tags(reader, scope=scope))
+        return self.workspace.ask(lambda reader: recall.names.tags(reader, scope=scope))
 
     def tagged(self, tag: str, *, project: str | None = None) -> builtins.list[Tagged]:
-        """The notes with a tag, or one nested below it, and the lines that bear it.
+        """The notes that have a tag or one nested below it, and the lines that hold it.
 
         Raises:
             NotFoundError: no note has it.
         """
         scope, whole = self.workspace.scope(project), self.workspace.whole
-        return self.workspace.ask(lambda reader: recall.links.tagged(reader, whole, tag, scope=scope))
+        return self.workspace.ask(lambda reader: recall.names.tagged(reader, whole, tag, scope=scope))
 
     def related(self, name: str, *, limit: int = 10, project: str | None = None) -> tuple[str, builtins.list[NearNote]]:
         """The path of the note of that name, and the notes near it with their reasons, best first; none if none is.
@@ -342,19 +332,19 @@ class Memory:
             UsageError: several have the name.
         """
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: recall.links.related(reader, name, scope=scope, limit=limit))
+        return self.workspace.ask(lambda reader: recall.names.related(reader, name, scope=scope, limit=limit))
 
     def sql(self, query: str, *, seconds: float = SQL_SECONDS) -> index.tables.TableQuery:
-        """The rows that one SELECT finds in the tables ``notes``, ``lines``, ``entries``, ``facts``, ``links`` and
-        ``tags`` (:data:`tars_memory.index.tables.TABLES`): those of the project that is chosen and of the notes outside
-        projects; never a conversation.
+        """Run one SELECT over the tables ``notes``, ``lines``, ``entries``, ``facts``, ``links`` and ``tags``
+        (:data:`tars_memory.index.tables.TABLES`). They hold the chosen project and the notes outside projects, and no
+        conversation.
 
         Args:
             query: one statement that only reads these tables.
-            seconds: how long it may work.
+            seconds: how long it may take.
 
         Raises:
-            UsageError: it can't be run, or would do something else.
+            UsageError: it can't be run, or it does more than read.
             PartialError: its time is up; also while the rows are read.
         """
         today, scope = self.workspace.now().date(), self.workspace.project
@@ -384,7 +374,7 @@ class Memory:
     def playbooks(self) -> builtins.list[Playbook]:
         """The playbooks of the vault, and of the project that is chosen, in the order of their paths."""
         whole, journal = self.workspace.whole, self.workspace.store(writes=False).journal
-        stands, loaded = partial(vault.writing.history.stands_approved, journal), recall.packing.loaded
+        stands, loaded = partial(vault.writing.history.stands_approved, journal), recall.loaded
         scopes = dict.fromkeys((self.workspace.project, ""))
         found = vault.playbooks.shelf(whole, vault.playbooks.uses(self.workspace.state), scopes)
         return [book._replace(approved=loaded.is_approved(whole, stands, book.path)) for book in found]
@@ -421,7 +411,7 @@ class Memory:
             vault.playbooks.use(self.workspace.state, paths, self.workspace.now().date())
 
     def timeline(self, about: str | None = None, *, project: str | None = None) -> builtins.list[Fact]:
-        """All facts, or those about a name, the oldest first; those without a date last."""
+        """All facts, or those about a name, oldest first; those without a date come last."""
         found = self.facts(about, everything=True, project=project)
         return sorted(found, key=lambda fact: (fact.since is None, str(fact.since)))
 
@@ -472,7 +462,7 @@ class Memory:
     def remember(
         self, text: str, *, tier: str = "semantic", section: str | None = None, tags: Iterable[str] = ()
     ) -> Receipt:
-        """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule; an exact repeat is said, not written."""
+        """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule. An exact repeat is reported, not written."""
         self.workspace.take_ticks()
         return capture.remember.remember(
             self.workspace.keeping(text), text, tier=tier, section=section, tags=tuple(tags)
@@ -487,7 +477,7 @@ class Memory:
         steps: Sequence[str] = (),
         when: str = "",
     ) -> Receipt:
-        """Offer a rule for Procedural.md: it waits for the person's review, whoever calls and whatever is allowed.
+        """Propose a rule for Procedural.md. It always waits for the person's review, whoever calls.
 
         Args:
             text: the rule; with ``steps`` the title of a playbook, which is offered instead.
@@ -501,7 +491,7 @@ class Memory:
         caller.allowed, caller.interactive = PermissionOptions(), False
         if steps:
             listed = "\n".join(f"{number}. {' '.join(step.split())}" for number, step in enumerate(steps, 1))
-            return capture.learn.learn(caller, text, listed, when=when)
+            return capture.notes.learn(caller, text, listed, when=when)
         return capture.remember.remember(caller, text, tier="procedural", section=section, tags=tuple(tags))
 
     def log(self, text: str) -> Receipt:
@@ -510,27 +500,27 @@ class Memory:
         return capture.remember.log(self.workspace.keeping(text), text)
 
     def daily(self, day: date | None = None) -> Receipt:
-        """The note of a day (today's), made from the vault's own daily template if it is missing."""
+        """The note of a day (today), made from the vault's daily template if it is missing."""
         day = day or self.workspace.now().date()
         missing = self.workspace.vault.look(self.workspace.vault.daily_path(day)) is None
         return capture.notes.daily(self.workspace.capture(writes=missing), day)
 
     def new(self, title: str, text: str = "", *, beside: str = "") -> Receipt:
-        """Make a note where Obsidian puts new ones; one that is there is never overwritten.
+        """Make a note where Obsidian puts new ones. Never overwrites one.
 
         Args:
             title: its name, behind folders of the vault (``recipes/Rye``).
-            text: what stands in it, below the template that is set.
+            text: its text, below that of the template.
             beside: the folder that counts as the current one, relative to the vault.
 
         Raises:
-            UsageError: there is such a note, or it can't be called so.
+            UsageError: the note exists, or the title can't be a file's name.
         """
         self.workspace.take_ticks()
         return capture.notes.new(self.workspace.keeping(text or title), title, text, beside=beside)
 
     def learn(self, title: str, steps: str, *, when: str = "") -> Receipt:
-        """Make a playbook; what no person at a terminal gives waits for the person's review.
+        """Make a playbook. Unless a person at a terminal calls, it waits for the person's review.
 
         Args:
             title: what it is about.
@@ -538,35 +528,35 @@ class Memory:
             when: to use it.
 
         Raises:
-            UsageError: there is such a playbook, which says something else; or it can't be called so.
+            UsageError: a playbook with this title says something else, or the title can't be a file's name.
         """
         self.workspace.take_ticks()
-        return capture.learn.learn(self.workspace.keeping(steps), title, steps, when=when)
+        return capture.notes.learn(self.workspace.keeping(steps), title, steps, when=when)
 
     def topic(self, name: str, text: str, *, agent: str) -> Receipt:
-        """Add a line to a topic note that an agent keeps for itself; no tier, and told to that agent alone.
+        """Add a line to a topic note that an agent keeps for itself. Only this agent gets it in prompts.
 
         Raises:
-            UsageError: no such name can be, or the note, or their number, would go beyond ``[limits]``.
+            UsageError: the name can't be a file's name, or the note or the number of notes would exceed ``[limits]``.
         """
         self.workspace.take_ticks()
-        return capture.topics.topic(self.workspace.keeping(text), agent, name, text)
+        return capture.notes.topic(self.workspace.keeping(text), agent, name, text)
 
     def topics(self, agent: str) -> builtins.list[Topic]:
-        """The topic notes of an agent, in the order of their names."""
-        return capture.topics.topics(self.workspace.capture(writes=False), agent)
+        """The topic notes of an agent, by name."""
+        return capture.notes.topics(self.workspace.capture(writes=False), agent)
 
     def topic_note(self, name: str, *, agent: str) -> Note:
         """A topic note of an agent.
 
         Raises:
-            NotFoundError: the agent keeps none of that name.
+            NotFoundError: the agent has no topic note with this name.
         """
-        return capture.topics.read(self.workspace.capture(writes=False), agent, name)
+        return capture.notes.read_topic(self.workspace.capture(writes=False), agent, name)
 
     def pin(self, name: str, *, pinned: bool = True) -> Receipt:
-        """Keep a playbook in prompts whether it is used or not, or no longer; ``name`` as for :meth:`playbook`."""
-        return capture.learn.pin(self.workspace.capture(), self._playbook(name).path, pinned=pinned)
+        """Keep an unused playbook in prompts, or no longer (``pinned=False``); ``name`` as for :meth:`playbook`."""
+        return capture.notes.pin(self.workspace.capture(), self._playbook(name).path, pinned=pinned)
 
     def headings(self, name: str) -> tuple[str, builtins.list[capture.notes.Heading]]:
         """The path of the note of that name, as for :meth:`note_called`, and its headings in order."""
@@ -589,11 +579,11 @@ class Memory:
         return capture.notes.add_heading(self.workspace.capture(), self._kept_or_called(name), title)
 
     def remove_heading(self, name: str, title: str, *, filled: bool = False) -> Receipt:
-        """Remove a heading of a note of the memory, with ``filled`` also one that something stands under, with that.
+        """Remove a heading of a note of the memory; with ``filled`` also one that has text under it, and that text.
 
         Raises:
-            NotFoundError: there is no such note, or no such heading, and the message lists those that there are.
-            UsageError: something stands under it, several are called so, or it is a note of the person's own.
+            NotFoundError: there is no such note or heading; the message lists the headings.
+            UsageError: it has text under it, several headings have this title, or the note is the person's own.
         """
         self.workspace.take_ticks()
         return capture.notes.remove_heading(self.workspace.capture(), self._kept_or_called(name), title, filled=filled)
@@ -612,7 +602,7 @@ class Memory:
         return capture.remember.feedback(self.workspace.keeping(note), good, note, question, answer)
 
     def edit(self, target: str, text: str, *, tags: Iterable[str] = (), bare: bool = False) -> Receipt:
-        """Give an entry other words; ``target`` is its REF, ``path:line``, or words that fit it alone.
+        """Change the text of an entry. ``target`` is its REF, ``path:line``, or words that only this entry holds.
 
         Its tags and fields stay unless the text brings its own; ``tags`` are added, ``bare`` keeps none.
         """
@@ -633,19 +623,19 @@ class Memory:
             return target.strip().removeprefix("^").removeprefix("r-")
 
     def near(self, target: str) -> builtins.list[TalkLine]:
-        """What was said in conversations of the same thing as an entry, in other words: :meth:`forget` leaves it."""
+        """The lines of conversations that say the same as an entry in other words: :meth:`forget` leaves them."""
         return jobs.forgetting.near(self.workspace, target)
 
     def forget(self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = ()) -> Forgotten:
-        """Remove a statement: its line and all that tells it in the notes; its notices say which copies remain.
+        """Remove a statement from every note that holds it. The notices say which copies remain.
 
-        What was said before and holds it is withheld from extraction from now on, until an undo.
+        Extraction skips what was said before and holds it, until an undo.
 
         Args:
-            target: a REF, or words that fit it alone.
-            everywhere: also purge it, and what it said before it was edited, from journal, spool, index, caches and
-                what hooks keep; it can't be undone then. What was forgotten already can still be purged.
-            also: lines of conversations (of :meth:`near`) to be withheld with it.
+            target: a REF, or words that only this entry holds.
+            everywhere: also purge it, and its former words, from journal, spool, index, caches and the hooks' files.
+                This can't be undone. What is already forgotten can still be purged.
+            also: lines of conversations, from :meth:`near`, that extraction skips, too.
         """
         self.workspace.take_ticks()
         target = self._to_forget(target)
@@ -660,16 +650,16 @@ class Memory:
     def add_fact(
         self, subject: str, predicate: str, object_: str, *, since: date | None = None, until: date | None = None
     ) -> Receipt:
-        """Add a fact to Facts.md; one of which only one holds at a time ends the old one, as the notices say."""
+        """Add a fact to Facts.md. Where a predicate has one value at a time, the old fact ends; the notices say so."""
         kept = self.workspace.keeping(f"{subject} {predicate}:: {object_}")
         return capture.facts.add(kept, subject, predicate, object_, since=since, until=until)
 
     def end_fact(self, target: str, *, on: date | None = None) -> Receipt:
-        """Say when a fact stopped being true (today unless said)."""
+        """End a fact on a day (today)."""
         return capture.facts.end(self.workspace.capture(), target, on)
 
     def remove_fact(self, target: str) -> Receipt:
-        """Take a fact out, as if it had never been said."""
+        """Remove a fact, as if nobody had ever stated it."""
         return capture.facts.remove(self.workspace.capture(), target)
 
     def undoable(
@@ -683,12 +673,12 @@ class Memory:
         return [entry for _, group in found for entry in group], capture.amend.undo(caller, names)
 
     def undo(self, txn: str | Sequence[str] | None = None, *, last: int = 1) -> builtins.list[Written]:
-        """Take back the last transactions, or those named; an undo can be undone by its name.
+        """Take back the last transactions, or those named. Naming an undo takes that back.
 
         Raises:
-            UsageError: it would change a rule, and no person sits at a terminal.
+            UsageError: it would change a rule, and no person is at a terminal.
             NotFoundError: there is nothing to undo.
-            ConflictError: a note has moved on too far; nothing of that note was written.
+            ConflictError: a note has changed too much since; that note was left as it is.
         """
         done = capture.amend.undo(self.workspace.capture(), txn, last=last)
         jobs.forgetting.restore(self.workspace)
@@ -697,21 +687,21 @@ class Memory:
     # --- deciding
 
     def review(self, *, writes: bool = True) -> Review:
-        """What waits for the person's word, and how it is decided: see :class:`curation.reviewing.review.Review`.
+        """The proposals that wait for the person, and how to decide them: see :class:`curation.review.Review`.
 
         Args:
-            writes: False for looking alone: nothing is made then, not even the vault's id.
+            writes: False only looks: nothing is written, not even the vault's id.
         """
         return self.workspace.review(writes=writes)
 
     # --- keeping it tidy
 
     def tidy(self, *, apply: bool = False, ignore: bool = False, ids: Iterable[str] = ()) -> Tidied:
-        """What is to be tidied in the notes of ours; nothing is written unless it is asked for.
+        """What to tidy in the notes of the memory. Writes only with ``apply`` or ``ignore``.
 
         Args:
-            apply: remove what loses nothing, offer for review what has a change to offer.
-            ignore: never tell of these findings again, as long as their words stay.
+            apply: remove what loses nothing, and propose the other changes for review.
+            ignore: don't report these findings again until their words change.
             ids: only these findings.
 
         Raises:
@@ -720,12 +710,11 @@ class Memory:
         """
         if apply or ignore:
             self.workspace.take_ticks()
-        entries = self.workspace.settings.tidy.section_entries
         context = self.workspace.capture(writes=apply or ignore)
-        return curation.tidying.tidy.tidy(context, section_entries=entries, apply=apply, ignore=ignore, ids=tuple(ids))
+        return curation.tidying.tidy.tidy(context, apply=apply, ignore=ignore, ids=tuple(ids))
 
     def archive(self, *, apply: bool = False) -> Archived:
-        """Which daily notes are past the window and go to ``archive/``; with ``apply`` they are moved.
+        """The daily notes that are old enough for ``archive/``; ``apply`` moves them.
 
         Raises:
             UsageError: the vault's daily note format can't be used.
@@ -733,14 +722,10 @@ class Memory:
         """
         if apply:
             self.workspace.take_ticks()
-        options = self.workspace.settings.tidy
-        window_days = self.workspace.settings.review.window_days
-        return curation.tidying.archive.archive(
-            self.workspace.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply
-        )
+        return curation.tidying.archive.archive(self.workspace.capture(writes=apply), apply=apply)
 
     def compress(self, *, by: str | None = None, before: date | None = None, apply: bool = False) -> Compressed:
-        """Which old sessions go to ``archive/`` and what summary stands in their place; with ``apply`` it is done.
+        """Which old sessions go to ``archive/``, and the summary that takes their place; ``apply`` does it.
 
         Args:
             by: ``month`` or ``year``; None for what is set.
@@ -748,7 +733,7 @@ class Memory:
             apply: write, all of it or nothing.
 
         Raises:
-            UsageError: no such period; or nobody who may sits at a terminal, and the configuration does not allow it.
+            UsageError: no such period; or no person is at a terminal, and the settings don't allow it without.
             ConflictError: a note changed in the meantime; nothing was written.
             UnwritableError: a note can't be written; nothing was.
         """
@@ -757,9 +742,7 @@ class Memory:
         if apply and allowed:
             self.workspace.take_ticks()
         context = self.workspace.capture(writes=apply and allowed)
-        compression = curation.tidying.compression
-        terms = compression.CompressionTerms.of(self.workspace.settings, by, before)
-        return compression.compress(context, terms, apply=apply, allowed=allowed)
+        return curation.tidying.compression.compress(context, by=by, before=before, apply=apply, allowed=allowed)
 
     # --- drawing from conversations
 
@@ -773,15 +756,15 @@ class Memory:
         auto: bool = False,
         progress: Callable[[str], None] | None = None,
     ) -> Extracted:
-        """Draw candidates out of conversations: ``[extracted]`` lines in the notes of their days, a note a session.
+        """Find candidates in conversations: ``[extracted]`` lines in daily notes, and a note for each session.
 
         Args:
             sources: files, folders, or binary streams of chat logs in any of the known shapes.
-            model: whom to ask; a name as litellm knows it; ``"none"`` for the built-in rules; None for what is set.
-            keep: what a session note keeps of the turns: ``facts``, ``quotes`` or ``full``; None for what is set.
-            force: conversations with few turns of a person too.
-            auto: nobody typed this: with ``TARS_AUTO_EXTRACT=0`` nothing is done.
-            progress: is told each conversation's source before it is looked at.
+            model: a model, or its name for litellm; ``"none"``: the built-in rules; None: as set.
+            keep: what a session note keeps of the turns: ``exchanges``, ``facts``, ``quotes``, ``full``.
+            force: also examine conversations in which the person says little.
+            auto: a hook or cron calls; does nothing with ``TARS_AUTO_EXTRACT=0``.
+            progress: called with the source of each conversation before it is read.
 
         Raises:
             ModelUnavailableError: the model can't be used, and nothing was written.
@@ -791,7 +774,6 @@ class Memory:
         self.workspace.take_ticks()
         return curation.extraction.extract.from_sources(
             self.workspace.capture,
-            self.workspace.settings,
             sources,
             model,
             keep=keep,
@@ -807,7 +789,7 @@ class Memory:
 
         Args:
             sources: files, folders, or binary streams; nothing is written into them.
-            form: ``instructions``, ``claude-memory``, ``basic-memory`` or ``mem0``; None to tell it by the content.
+            form: ``instructions``, ``claude-memory``, ``basic-memory`` or ``mem0``; None: as the content says.
 
         Raises:
             UsageError: no such format; or the vault's daily note format can't be used.
@@ -824,23 +806,21 @@ class Memory:
         force: bool = False,
     ) -> Prompts:
         """What :meth:`extract` would ask a model, with tokens and cost; nothing is sent or written."""
-        return curation.extraction.extract.asked(
-            self.workspace.capture(writes=False), self.workspace.settings, sources, model, force=force
-        )
+        return curation.extraction.extract.asked(self.workspace.capture(writes=False), sources, model, force=force)
 
     # --- the index
 
     def reindex(
         self, *, full: bool = False, embed: bool = True, progress: Callable[[str, int, int], None] | None = None
     ) -> RefreshReport:
-        """Bring the index in step with the vault, vectors included; ``full`` makes it anew.
+        """Bring the index up to date, vectors included; ``full`` makes a new one.
 
-        Without a usable model the keyword side is still brought up to date, and a notice says so.
+        Without a usable model only the keywords are updated, and a notice says so.
         """
         return self.workspace.reindex(full=full, embed=embed, progress=progress)
 
     def sources(self) -> dict[str, Any]:
-        """The logs that are searched beside the vault.
+        """The logs that search covers besides the vault.
 
         Returns:
             ``sources`` (each with ``path`` and ``there``), numbers of ``logs`` and ``conversations`` that can be
@@ -849,7 +829,7 @@ class Memory:
         return jobs.status.sources(self.workspace)
 
     def add_source(self, path: str, progress: Callable[[str, int, int], None] | None = None) -> dict[str, Any]:
-        """Search the conversations of a log or a folder of logs from now on; returns what :meth:`sources` does.
+        """Search a log, or a folder of logs, from now on; returns what :meth:`sources` returns.
 
         Raises:
             UsageError: it is not there.
@@ -858,25 +838,25 @@ class Memory:
         return jobs.status.add_source(self.workspace, path, progress)
 
     def remove_source(self, path: str) -> dict[str, Any]:
-        """Search a source no more, and forget what was read of it; returns what :meth:`sources` does.
+        """Stop searching a source and drop what was read of it; returns what :meth:`sources` returns.
 
         Raises:
-            UsageError: it is none.
+            UsageError: it is not a source.
             UnwritableError: the person's settings or the index can't be written.
         """
         return jobs.status.remove_source(self.workspace, path)
 
     def verify(self) -> builtins.list[str]:
-        """How the index differs from one made anew, a sentence each; pending vectors are no difference."""
+        """How the index differs from a new one, one sentence each. Pending vectors don't count."""
         self.workspace.index().refresh()
         return self.workspace.index().verify()
 
     def models(self, *, fetchable: bool = True) -> builtins.list[dict[str, Any]]:
-        """The embedding models: which is used, which are here, which fit; ``fetchable``: which could be fetched."""
+        """The embedding models: which is in use, which are here, which fit; ``fetchable``: which can be downloaded."""
         return jobs.status.models(self.workspace, fetchable=fetchable)
 
     def merge_by_entry(self, program: Sequence[str]) -> GitReport:
-        """Let git merge the notes by entry in this clone, which becomes a repository if it is in none.
+        """Set up git to merge notes entry by entry in this clone; makes a repository if there is none.
 
         Args:
             program: the words that start this program, for git to call it.
@@ -892,22 +872,22 @@ class Memory:
         return jobs.status.recommended(self.workspace)
 
     def use_model(self, name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-        """Get a model (from a folder, else over the network), and set it in the person's configuration."""
+        """Get a model, from a folder or else by download, and set it in the person's settings."""
         return jobs.status.use_model(self.workspace, name, Path(folder) if folder is not None else None)
 
     def status(self) -> dict[str, Any]:
-        """How vault, index and model stand; the index is refreshed first."""
+        """The state of vault, index and model; brings the index up to date first."""
         return jobs.status.status(self.workspace)
 
     def loaded(self) -> Growth:
-        """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
+        """The size of the notes that begin every prompt, how fast they grow, and how much of them doesn't fit."""
         return jobs.status.loaded(self.workspace)
 
     def doctor(self, *, fix: bool = False) -> dict[str, Any]:
-        """What needs a look (``findings``); settles what a crash left, places what waits in the spool.
+        """What is wrong (``findings``). Finishes what a crash interrupted and writes what waits in the spool.
 
         Args:
-            fix: also mend what is safe to mend: derived data, and leftovers of our own.
+            fix: also repair what is safe to repair: derived data, and leftovers of this program.
         """
         return jobs.doctor.doctor(self.workspace, fix=fix)
 
@@ -921,27 +901,27 @@ class Memory:
         return jobs.doctor.adoptable(self.workspace, os.fspath(path) if path is not None else None)
 
     def adopt(self, adoption: Adoption) -> None:
-        """Take over history, undo, approvals and what waits from the path that this vault was moved from.
+        """Take over history, undo, approvals and waiting texts from the path that this vault was moved from.
 
         Raises:
-            ConflictError: writes there and here took turns.
+            ConflictError: both paths were written to in turns.
             UnwritableError: the state folder can't be written, or another process writes.
         """
         jobs.doctor.adopt(self.workspace, adoption)
 
     def drop(self, item: str) -> Path | None:
-        """Give up what waits in the spool under that name; its words become a file; its path is returned.
+        """Give up a text in the spool: save it as a file and return the path of that.
 
         Raises:
-            NotFoundError: nothing waits under that name.
+            NotFoundError: no waiting text has this name.
         """
         return jobs.doctor.drop(self.workspace, item)
 
     def restore(self, txn: str) -> builtins.list[Written]:
-        """Write the lines of a transaction (``all``: of any) anew that something else overwrote, each once."""
+        """Write again the lines of a transaction (``all``: of any) that another program overwrote, each once."""
         return jobs.doctor.restore(self.workspace, txn)
 
 
 def _forget(caller: Caller, said: Mapping[str, Any]) -> Receipt:
-    """Forget what waited in the spool."""
+    """Run a ``forget`` that waited in the spool."""
     return jobs.forgetting.forget(caller, said["target"])

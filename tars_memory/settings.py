@@ -149,12 +149,16 @@ class EmbeddingOptions(Options):
     model: str = "embedded"
 
 
+MODES = ("hybrid", "lexical", "semantic")
+"""How a search can go: by words and meaning, or by one of them."""
+
+
 class RecallOptions(Options):
     """``[recall]``: how search and ``context`` answer.
 
     Attributes:
         limit: hits.
-        mode: ``hybrid``, ``lexical`` or ``semantic``.
+        mode: one of :data:`MODES`.
         playbook_days: without a use, after which a playbook leaves prompts; 0 for never.
         daily_half_life, session_half_life: days in which what a daily or a session note says loses half of what it is
             worth for being recent; 0: it never fades.
@@ -419,7 +423,7 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "recall.limit": (1, 1_000),
     "recall.daily_half_life": (0, 36_500),
     "recall.session_half_life": (0, 36_500),
-    "recall.mode": ("hybrid", "lexical", "semantic"),
+    "recall.mode": MODES,
     "recall.playbook_days": (0, 36_500),
 }
 """Least and greatest number, or the words, that a setting may have; the others may have any of their type."""
@@ -555,6 +559,11 @@ class Settings:
             table = {}
         self._vault_said = table
         self._vault = {name: value for name, value in table.items() if name in VAULT_SECTIONS}
+        for name in SECTIONS:  # all at once: a command uses most of them
+            try:
+                getattr(self, name)
+            except SettingsError:
+                continue  # raised again where the section is used
 
     def unknown_variables(self) -> list[str]:
         """A sentence for each variable that looks like one of ours and is none, so that it sets nothing."""
@@ -613,9 +622,7 @@ class Settings:
             text = path.read_text("utf-8") if path.exists() else ""
             changed = with_setting(text, section, f"{key} = {json.dumps(value, ensure_ascii=False)}", key)
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".config.toml.{os.getpid()}")
-            temporary.write_text(changed, "utf-8")
-            temporary.replace(path)
+            disk.replace(path, changed.encode(), 0o666)
         except OSError as error:
             hint = f"set {key} in [{section}] there"
             raise UnwritableError(f"{path} can't be written: {error.strerror}", hint) from error

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from tars_memory.curation.models.llm import Completion, Spent
 from tars_memory.curation.models.llm import tokens as tokens_of
-from tars_memory.index.embedding.models import QueryVector
-from tars_memory.index.embedding.passages import Embedded
+from tars_memory.index.models import QueryVector
+from tars_memory.index.passages import Embedded
 from tars_memory.language.words import STOP_WORDS, WORD, fold, tokens
 
 if TYPE_CHECKING:
@@ -53,38 +53,39 @@ class HashEmbedder:
         return QueryVector(hashed(text), tuple(hashed_words(text)))
 
 
-def hashed_words(text: str, dimension: int = HashEmbedder.dimension) -> list[bytes]:
+def hashed_words(text: str) -> list[bytes]:
     """Bits for each word that is not a stop word: the same for the same word, half of them differ between any two."""
     words = (fold(word) for word in WORD.findall(text))
     return [
-        hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=dimension // 8).digest()
+        hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=HashEmbedder.dimension // 8).digest()
         for word in words
         if word not in STOP_WORDS
     ]
 
 
-def hashed(text: str, dimension: int = HashEmbedder.dimension) -> bytes:
+def hashed(text: str) -> bytes:
     """A vector from the words of a text, whatever their order and case."""
-    values = [0.0] * dimension
+    values = [0.0] * HashEmbedder.dimension
     for word in tokens(text):
-        for index, sign in _places(word, dimension):
+        for index, sign in _places(word):
             values[index] += sign
     length = sqrt(sum(value * value for value in values))
     if not length:
         values[0] = length = 1.0
-    return pack(f"<{dimension}f", *(value / length for value in values))
+    return pack(f"<{HashEmbedder.dimension}f", *(value / length for value in values))
 
 
 @lru_cache(maxsize=10_000)
-def _places(word: str, dimension: int) -> tuple[tuple[int, float], ...]:
-    """Eight dimensions, each with a sign, that stand for a word."""
+def _places(word: str) -> tuple[tuple[int, float], ...]:
+    """Eight dimensions, each with a sign, for a word."""
     digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=24).digest()
     pieces = (digest[start : start + 3] for start in range(0, 24, 3))
-    return tuple((int.from_bytes(piece[:2], "little") % dimension, 1.0 if piece[2] & 1 else -1.0) for piece in pieces)
+    size = HashEmbedder.dimension
+    return tuple((int.from_bytes(piece[:2], "little") % size, 1.0 if piece[2] & 1 else -1.0) for piece in pieces)
 
 
 class FrozenClock:
-    """The time, standing still until told: pass it as ``now``."""
+    """A clock that stands still until :meth:`advance`: pass it as ``now``."""
 
     def __init__(self, now: str | datetime = "2026-11-21T10:15:00+00:00") -> None:
         """Start at an ISO date and time; UTC if it names no zone."""

@@ -44,14 +44,16 @@ from tars_memory.vault.vault import Vault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from tars_memory.beside import SharedVault, Talks
     from tars_memory.capture.remember import Caller, Receipt
-    from tars_memory.curation.reviewing.review import Review
-    from tars_memory.index.embedding.passages import Embedder
-    from tars_memory.index.indexer import Index, Progress, RefreshReport
+    from tars_memory.curation.review import Review
+    from tars_memory.index.database import Progress
+    from tars_memory.index.indexer import Index
+    from tars_memory.index.intake import RefreshReport
+    from tars_memory.index.models import Manifest
+    from tars_memory.index.passages import Embedder
     from tars_memory.index.postgres import TeamIndex
     from tars_memory.index.reader import IndexReader
-    from tars_memory.shared import SharedVault
-    from tars_memory.talks import Talks
     from tars_memory.vault.model import Actor
     from tars_memory.vault.writing.store import Spool, Store
     from tars_memory.vault.writing.withheld import Withheld
@@ -75,6 +77,8 @@ PREPARING = "preparing the model, once"
 """What is under way, as progress is told, when a model that pip installed is opened for the first time."""
 STARTING = 5.0
 """Seconds that a process of our own may take to start."""
+LONG_AGO = "1970-01-01"
+"""What counts as the time of what nobody knows the time of: whatever was ever forgotten here is younger."""
 NEARLY_ALL = 99
 """Percent of the passages with a vector from which on nobody need be told that more are under way."""
 
@@ -311,16 +315,15 @@ class Workspace:
                 state = self.made_state()
             except UnwritableError:
                 state = self.state  # an index that is there already answers all the same
-            self._opened = index.indexer.Index(
-                self.whole,
-                state,
-                self.settings.places.cache,
-                self.limits,
-                self.open_embedder,
-                self.settings.index.cut,
-            )
+            self._opened = self._index_of(self.whole, state)
             self._opened.progress = self.progress
         return self._opened
+
+    def _index_of(self, notes: Vault, state: Path) -> Index:
+        """The index of a vault, in a folder of its own, as it is set."""
+        settings = self.settings
+        cut = settings.index.cut
+        return index.indexer.Index(notes, state, settings.places.cache, self.limits, self.open_embedder, cut)
 
     def team(self) -> TeamIndex | None:
         """The index of a team, which search and context ask instead of the one of this machine; None if none is set.
@@ -424,7 +427,7 @@ class Workspace:
         """
         if speed := index.detached.told(self.state).speed:
             return pending / speed
-        return float(index.embedding.models.seconds(self.settings.embedding.model, pending) or 0)
+        return float(index.models.seconds(self.settings.embedding.model, pending) or 0)
 
     def ask(self, question: Callable[[IndexReader], Answered]) -> Answered:
         """What a reader of the index answers, once that is in step with the notes; its notices are ours."""
@@ -434,14 +437,7 @@ class Workspace:
     def peek(self, question: Callable[[IndexReader], Answered]) -> Answered | None:
         """What a reader of the index answers as it stands, not brought up to date; None if there is no index."""
         if self._opened is None:
-            found = index.indexer.Index(
-                self.whole,
-                self.state,
-                self.settings.places.cache,
-                self.limits,
-                self.open_embedder,
-                self.settings.index.cut,
-            )
+            found = self._index_of(self.whole, self.state)
             if found.files.current() is None:
                 return None
             self._opened = found
@@ -488,15 +484,10 @@ class Workspace:
         What was forgotten meanwhile, by another process, is withheld from here on.
         """
         options = self.settings.sources
-        if options.paths:
-            self.forget_withheld()
-            try:
-                self._forgotten()
-            except SettingsError as error:
-                self.notices.append(f"conversations are not searched: {error.message}; {error.hint}")
-                return None
+        if options.paths and not self._knows_forgotten("conversations", self.notices):
+            return None
         if self._talks is None and options.paths:
-            from tars_memory.talks import Talks
+            from tars_memory.beside import Talks
 
             folder, places = self.state / "talks", self.settings.places
             self._talks = Talks(options.logs, folder, places, self.root, self.projects, self.withheld, options.vectors)
@@ -511,19 +502,15 @@ class Workspace:
         """
         if not self.settings.vaults.shared:
             return
-        from tars_memory import shared
+        from tars_memory.beside import in_step, shared_vaults
 
-        self.forget_withheld()
-        try:
-            self._forgotten()
-        except SettingsError as error:
-            notices.append(f"shared vaults are not searched: {error.message}; {error.hint}")
+        if not self._knows_forgotten("shared vaults", notices):
             return
         if self._shared is None:
             folder = self.state / "shared"
-            self._shared = shared.opened(self.settings, self.root, folder, self.open_embedder, self.limits)
+            self._shared = shared_vaults(self.settings, self.root, folder, self._index_of)
         notices += self._shared[1]
-        yield from shared.ready(self._shared[0], self.patience, notices) if look else self._shared[0]
+        yield from in_step(self._shared[0], self.patience, notices) if look else self._shared[0]
 
     def bytes_of(self, path: str, shared: str = "") -> bytes:
         """A note as it stands: our own, or by its whole path that of a shared vault with this name.
@@ -562,6 +549,16 @@ class Workspace:
         """Read anew what is withheld when it is asked for next."""
         self._withheld = None
 
+    def _knows_forgotten(self, what: str, notices: list[str]) -> bool:
+        """Read anew what was forgotten; False, and a notice, if that can't be: then nothing from beside is told."""
+        self.forget_withheld()
+        try:
+            self._forgotten()
+        except SettingsError as error:
+            notices.append(f"{what} are not searched: {error.message}; {error.hint}")
+            return False
+        return True
+
     def _forgotten(self) -> Withheld | None:
         """What was forgotten here; None where nothing was, as is usual: a search then loads nothing for it.
 
@@ -592,6 +589,10 @@ class Workspace:
         when = datetime.fromisoformat(said).astimezone() if said else None
         return forgotten.holds(text, when, *logs)
 
+    def hides(self, text: str) -> bool:
+        """Whether lines of another vault, whose day nobody knows, say what was ever forgotten here."""
+        return self.withheld(text, LONG_AGO)
+
     def capture(self, *, writes: bool = True) -> Caller:
         """What capture is given."""
         if writes and not self.dry_run:
@@ -599,15 +600,8 @@ class Workspace:
         author = self.settings.env.get(AUTHOR) or self.settings.capture.author
         author = vault.markdown.entries.author(author) if writes else ""
         store = self.store(writes=writes)
-        allowed = self.settings.permissions
         context = capture.remember.Caller(
-            self.vault,
-            store,
-            now=self.now(),
-            interactive=self.interactive,
-            allowed=allowed,
-            facts_options=self.settings.facts,
-            author=author,
+            self.vault, store, self.settings, now=self.now(), interactive=self.interactive, author=author
         )
         context.again = self._again
         if writes and (problem := self.vault.layout.problem) is not None and problem is not self.vault.problem:
@@ -630,17 +624,13 @@ class Workspace:
             context = self.capture()
         except UnwritableError as error:
             text = text if self.interactive else vault.secrets.mask(text)
-            failed = UnwritableError(
-                f"your text could NOT be kept, copy it from here: {text}", f"{error.message}; {error.hint}"
-            )
-            failed.repeats = True
-            raise failed from error
+            raise UnwritableError.of_lost(text, f"{error.message}; {error.hint}") from error
         context.item, self.item = self.item, None
         return context
 
     def review(self, *, writes: bool = True) -> Review:
         """What waits for the person's word; see :meth:`tars_memory.memory.Memory.review`."""
-        return curation.reviewing.review.Review(self.capture(writes=writes), self.settings.review)
+        return curation.review.Review(self.capture(writes=writes))
 
     def meant(self, target: str) -> str:
         """Of a proposal's id the REF of the line that it waits to decide; anything else as it is.
@@ -669,7 +659,7 @@ class Workspace:
         folder = self.root / self.whole.layout.within(self.project, "")
         if self.dry_run or not os.path.lexists(folder / REVIEW_NOTE):
             return False
-        curation.reviewing.ticks.by_the_way(self.review, self.notices)
+        curation.ticks.by_the_way(self.review, self.notices)
         return True
 
     @property
@@ -703,18 +693,26 @@ class Workspace:
                 continue
             unclaimed.remove(item.id)
 
+    @property
+    def manifest(self) -> Manifest:
+        """What the model that is set is.
+
+        Raises:
+            ModelUnavailableError: it was never fetched.
+        """
+        return index.models.manifest_of(self.settings.embedding.model, self.settings.places.cache)
+
     def fingerprint(self) -> str:
-        """Of the model that is set, over this version's chunks.
+        """What an index's vectors are by when they are made now.
 
         Raises:
             ModelUnavailableError: a model that was never fetched is set.
         """
-        if self.embedder is not None:
-            return self.embedder.fingerprint
-        options = self.settings.embedding
-        return index.embedding.models.manifest_of(options.model, self.settings.places.cache).fingerprint(
-            str(index.database.CHUNKER)
-        )
+        return (self.embedder or self.manifest).fingerprint
+
+    def is_prepared(self) -> bool:
+        """Whether the model that is set opens at once; True, too, for one that can't be prepared here."""
+        return index.models.is_prepared(self.settings.embedding.model, self.settings.places.cache)
 
     def open_embedder(self) -> Embedder:
         """What makes vectors: the one that was given, else the model that is set.
@@ -724,11 +722,10 @@ class Workspace:
         """
         if (held := self.embedder or self.warm) is not None:
             return held
-        options, cache = self.settings.embedding, self.settings.places.cache
-        self._prepares = not index.embedding.models.is_prepared(options.model, cache)
+        self._prepares = not self.is_prepared()
         if self._prepares and self.progress is not None:
             self.progress(PREPARING, 0, 0)
-        opened = index.embedding.passages.open_embedder(options, cache, chunker=str(index.database.CHUNKER))
+        opened = index.passages.open_embedder(self.settings.embedding.model, self.settings.places.cache)
         self._prepares = False
         return opened
 
@@ -759,8 +756,8 @@ class Workspace:
             return self.settings.places.vault_state(self.root, self.vault.id, create=True, used=used)
         except OSError as error:
             raise UnwritableError(
-                f"the state folder {self.settings.places.state} can't be made: {error.strerror}",
-                "name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
+                f"the state folder can't be used: {error.filename or self.settings.places.state}: {error.strerror}",
+                "check its owner and rights, or name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
             ) from error
 
 

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
 import gc
 import os
 import random
@@ -18,10 +20,11 @@ from collections.abc import Iterator
 import prepared
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from postgres_server import engine, postgres, proved_engine, roles
 from random_documents import examples
 
-from tars_memory.index.embedding import prepare
+from tars_memory.index import passages, prepare
 
 __all__ = ["engine", "postgres", "proved_engine", "roles"]
 
@@ -79,6 +82,15 @@ COMMON = settings(deadline=None, database=None, suppress_health_check=list(Healt
 settings.register_profile("test", COMMON, derandomize=True)
 settings.register_profile("prove", COMMON, derandomize=False, print_blob=True)
 settings.load_profile("prove" if SEED else "test")
+if not SEED:  # else it draws from the constants of whatever modules other tests have loaded before, and reads them all
+    providers.is_local_module_file = lambda _: False  # type: ignore[assignment]
+
+gc.set_threshold(100_000, 50, 50)  # as the program itself has it
+with contextlib.suppress(AttributeError, OSError):
+    # What was freed is kept, where the C library is glibc: a new page costs more than what is done with it.
+    libc = ctypes.CDLL(None)
+    for name, size in ((-3, 1 << 28), (-1, 1 << 29), (-2, 1 << 24)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_TOP_PAD
+        libc.mallopt(name, size)
 
 
 def pytest_collection_finish() -> None:
@@ -106,7 +118,8 @@ def same_chance() -> None:
 
 @pytest.fixture(scope="module")
 def really_prepared() -> Iterator[None]:
-    """Here a model is prepared as people's is."""
+    """Here a model is prepared and opened as people's is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prepare, "prepare_packaged", prepared.really)
+        patch.setattr(passages, "_open", prepared.really_opened)
         yield

@@ -1,4 +1,4 @@
-"""The program without its start: a process forked from one that has imported everything.
+"""The program without its start: a process forked from one that has imported everything, once for all workers.
 
 ``program("search", "tea")`` is a command line like any other. What it starts is a small client (a tenth of the
 program's own start) that hands its arguments, environment, folder and first three files to a server that forks; the
@@ -10,6 +10,7 @@ What a test shows of starts, imports, signals or the terminal's own keys needs t
 from __future__ import annotations
 
 import atexit
+import io
 import marshal
 import os
 import shlex
@@ -19,9 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,7 +40,7 @@ def program(*argv: str) -> list[str]:
 
 def script(file: str, *argv: str) -> list[str]:
     """The same for a script of the tests that imports the program; ``-`` is the program itself."""
-    return [sys.executable, "-IS", CLIENT, _server(argv).address(), file, *argv]
+    return [*_CLIENT, _server(argv).address(), file, *argv]
 
 
 def command(folder: Path, name: str) -> None:
@@ -47,26 +49,63 @@ def command(folder: Path, name: str) -> None:
     (folder / name).chmod(0o755)
 
 
-CLIENT = str(Path(__file__).with_name("forked_client.py"))
+_CLIENT = [getattr(sys, "_base_executable", sys.executable), "-IS", str(Path(__file__).with_name("forked_client.py"))]
+"""It needs nothing that is installed: the interpreter itself is a fifth cheaper than an environment's."""
 
 
-def done(words: Sequence[str], env: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run the program as a fork, without a client between: a third of the time of a short command."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as nothing:
-        files = [nothing.fileno(), out.fileno(), err.fileno(), os.open(folder, os.O_RDONLY)]
-        with _handed(["-", *words], env, files) as client:
-            os.close(files[-1])
+def run(
+    call: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | str | None = None,
+    input: str | bytes = b"",  # noqa: A002 - as there
+    text: bool = False,
+    errors: str = "strict",
+    check: bool = False,
+    timeout: float = 120,
+) -> subprocess.CompletedProcess[Any]:
+    """``subprocess.run`` of what :func:`program` or :func:`script` made, its output captured: no client stands between.
+
+    The client costs as much as a short command does.
+    """
+    address, words = call[len(_CLIENT)], call[len(_CLIENT) + 1 :]
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(input.encode() if isinstance(input, str) else input)
+        given.seek(0)
+        folder = os.open(cwd or ".", os.O_RDONLY)
+        try:
+            client = handed(address, words, env, [given.fileno(), out.fileno(), err.fileno(), folder])
+        finally:
+            os.close(folder)
+        with client:
+            client.settimeout(timeout)
             code = client.recv(1)
         out.seek(0)
         err.seek(0)
-        return subprocess.CompletedProcess([*words], code[0] if code else -9, out.read(), err.read())
+        said: list[Any] = [out.read(), err.read()]
+    if text:
+        said = [io.TextIOWrapper(io.BytesIO(each), "utf-8", errors).read() for each in said]
+    done = subprocess.CompletedProcess([*words], code[0] if code else -signal.SIGKILL, *said)
+    if check:
+        done.check_returncode()
+    return done
 
 
-def _handed(words: Sequence[str], env: Mapping[str, str], files: Sequence[int], *, hold: bool = False) -> socket.socket:
-    """A connection to the server, which is told what to start: with stdin, stdout, stderr and the folder."""
+def handed(
+    address: str, words: Sequence[str], env: Mapping[str, str], files: Sequence[int], *, first: str = ""
+) -> socket.socket:
+    """A connection to the server, which is told what to start: with stdin, stdout, stderr and the folder.
+
+    Args:
+        address: of the server.
+        words: of the command line.
+        env: its environment.
+        files: the four.
+        first: what the fork does before its first line: "tell" its number, "hold" after that; empty for nothing.
+    """
     client = socket.socket(socket.AF_UNIX)
-    client.connect(_server(words).address())
-    told = marshal.dumps((hold, [os.fsencode(word) for word in words], {
+    client.connect(address)
+    told = marshal.dumps((first, [os.fsencode(word) for word in words], {
         os.fsencode(name): os.fsencode(value) for name, value in env.items()
     }))  # fmt: skip
     socket.send_fds(client, [len(told).to_bytes(4, "little") + told], files)
@@ -85,7 +124,7 @@ class Held:
     def __init__(self, words: Sequence[str], env: Mapping[str, str], said: int) -> None:
         with open(os.devnull, "rb") as nothing:
             files = [nothing.fileno(), said, said, os.open("/", os.O_RDONLY)]
-            self._socket = _handed(words, env, files, hold=True)
+            self._socket = handed(_server(words).address(), words, env, files, first="hold")
             os.close(files[-1])
         self.pid = int.from_bytes(self._socket.recv(8), "little")
         while self._told("State:") != "T":
@@ -109,46 +148,72 @@ class Held:
 
 
 class Server:
-    """The process that is forked from, started when it is first needed; it ends with this process.
+    """The process that is forked from, started by whichever worker needs it first; it ends with the last of them.
 
     Args:
         less: the modules of ours that it doesn't import, with all that they do.
+        provider: the file of the process that asks a model: that and what it imports are what is forked.
     """
 
-    def __init__(self, less: tuple[str, ...] = ()) -> None:
+    def __init__(self, less: tuple[str, ...] = (), provider: str = "") -> None:
         self._address = ""
-        self._less = less
+        self._words = [provider, *less]
 
     def address(self) -> str:
         """Where it listens."""
         if not self._address:
-            folder = tempfile.mkdtemp(prefix="fork-")
-            self._address = os.path.join(folder, "socket")
-            listening = socket.socket(socket.AF_UNIX)
-            listening.bind(self._address)
-            listening.listen(100)
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", __file__, str(listening.fileno()), *self._less],
-                stdin=subprocess.PIPE,
-                pass_fds=[listening.fileno()],
-                env={
-                    "PATH": os.environ["PATH"],
-                    "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests"))),
-                    "PYTHONHASHSEED": "0",
-                    "TZ": "UTC",
-                    "PYTEST_PREPARED": os.environ.get("PYTEST_PREPARED", ""),
-                },
-                start_new_session=True,
-            )
-            listening.close()
-            atexit.register(self._end)
+            import fcntl
+
+            folder = os.environ.get("PYTEST_PREPARED") or tempfile.mkdtemp(prefix="fork-")
+            address = os.path.join(folder, f"fork-{crc32(repr(self._words).encode())}")
+            with open(f"{address}.lock", "w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                stays = self._there(address) or self._begun(address)
+            atexit.register(stays.close)  # before whoever began it waits for its end
+            self._address = address
         return self._address
 
-    def _end(self) -> None:
-        self._process.communicate()
+    def _there(self, address: str) -> socket.socket | None:
+        """A connection for as long as this process lives to the server that another one began; None: it is gone."""
+        stays = socket.socket(socket.AF_UNIX)
+        try:
+            stays.connect(address)
+            stays.sendall(STAYS)
+            if stays.recv(1):
+                return stays
+        except OSError:
+            pass
+        stays.close()
+        return None
+
+    def _begun(self, address: str) -> socket.socket:
+        Path(address).unlink(missing_ok=True)
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind(address)
+        listening.listen(100)
+        process = subprocess.Popen(
+            [sys.executable, "-P", __file__, str(listening.fileno()), *self._words],
+            stdin=subprocess.DEVNULL,
+            pass_fds=[listening.fileno()],
+            env={
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests"))),
+                "PYTHONHASHSEED": "0",
+                "TZ": "UTC",
+                "PYTEST_PREPARED": os.environ.get("PYTEST_PREPARED", ""),
+            },
+            start_new_session=True,
+        )
+        listening.close()
+        atexit.register(process.wait)
+        stays = self._there(address)
+        assert stays is not None, "the server of forks didn't start"
+        return stays
 
 
-SERVER, OF_MCP = Server(("tars_memory.doors.mcp", "tars_memory.doors.live")), Server()
+STAYS = b"\0\0\0\0"
+"""Said by a worker, which then holds the connection; whoever wants a fork says more."""
+SERVER, OF_MCP = Server(("tars_memory.doors.mcp", "tars_memory.doors.live", "tars_memory.doors.views")), Server()
 """A fork copies the page tables: without what one command needs each costs half."""
 
 
@@ -159,25 +224,63 @@ def _server(words: Sequence[str]) -> Server:
 # --- the server
 
 
-def serve(listening: socket.socket, less: tuple[str, ...]) -> None:
-    """Fork for each client until nobody holds the other end of stdin any more."""
+def serve(listening: socket.socket, provider: str, less: tuple[str, ...]) -> None:
+    """Fork for each client until the last worker has gone."""
     import gc
     import select
 
-    everything(less)
+    if provider:
+        main = asking(provider)
+    else:
+        everything(less)
+        from tars_memory.__main__ import main
     gc.collect()
     gc.freeze()
+    staying: list[socket.socket] = []
     while True:
-        ready, _, _ = select.select([0, listening], [], [])
-        if 0 in ready:
-            reap()
-            os._exit(0)
-        client, _ = listening.accept()
-        if not os.fork():
-            listening.close()
-            be(client)
-        client.close()
+        ready, _, _ = select.select([listening, *staying], [], [])
+        for gone in ready:
+            if gone is not listening:
+                staying.remove(gone)
+                gone.close()
+        if listening in ready:
+            client, _ = listening.accept()
+            said, files, _, _ = socket.recv_fds(client, 1_000_000, 4)
+            if said == STAYS:
+                client.sendall(STAYS[:1])
+                staying.append(client)
+            else:
+                if said and not os.fork():
+                    for each in (listening, *staying):
+                        each.close()
+                    be(client, said, files, main)
+                client.close()
+                for file in files:
+                    os.close(file)
         reap()
+        if not staying:
+            os._exit(0)
+
+
+def asking(provider: str) -> Callable[[], None]:
+    """What the process runs that asks a model; litellm is imported, and has made whatever its first call makes."""
+    import contextlib
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("provider", provider)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    os.environ.update(module.ENVIRONMENT)
+    import litellm
+
+    with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):  # nobody listens there
+        litellm.completion(
+            model="openai/x", messages=[{"role": "user", "content": "x"}], api_key="x",
+            api_base="http://127.0.0.1:9/v1", timeout=1, max_retries=0,
+        )  # fmt: skip
+    main: Callable[[], None] = module.main
+    return main
 
 
 def reap() -> None:
@@ -219,28 +322,29 @@ def everything(less: tuple[str, ...] = ()) -> None:
         import prepared
 
         prepared.install(folder)
+        prepared.ready_to_fork(folder)
 
 
-def be(client: socket.socket) -> None:
+def be(client: socket.socket, said: bytes, files: list[int], main: Callable[[], None]) -> None:
     """Become what the client was told to start: never comes back."""
     import ctypes
-    import io
     import runpy
 
     kernel = ctypes.CDLL(None)
     kernel.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: whatever a broken test leaves ends with the server
-    said, files, _, _ = socket.recv_fds(client, 1_000_000, 4)
     size = int.from_bytes(said[:4], "little")
     said = said[4:]
     while len(said) < size:
         said += client.recv(1_000_000)
     client.set_inheritable(False)
-    hold, argv, environ = marshal.loads(said)
+    first, argv, environ = marshal.loads(said)
     leave = os._exit
 
     def tell(code: int) -> None:
-        client.send(bytes([code & 255]))
-        leave(code)
+        try:
+            client.send(bytes([code & 255]))
+        finally:
+            leave(code)
 
     os._exit = tell  # type: ignore[assignment]
     os.fchdir(files.pop())
@@ -258,16 +362,15 @@ def be(client: socket.socket) -> None:
         stream = io.TextIOWrapper(raw, encoding="utf-8", errors=errors, line_buffering=number == 2 or raw.isatty())
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
-    if hold:
-        kernel.prctl(0x59616D61, ctypes.c_ulong(-1))  # PR_SET_PTRACER: anybody may trace it
+    if first:
         client.send(os.getpid().to_bytes(8, "little"))
+    if first == "hold":
+        kernel.prctl(0x59616D61, ctypes.c_ulong(-1))  # PR_SET_PTRACER: anybody may trace it
         os.kill(os.getpid(), signal.SIGSTOP)
     file, *words = map(os.fsdecode, argv)
     sys.argv = ["tars-memory" if file == "-" else file, *words]
     try:
         if file == "-":
-            from tars_memory.__main__ import main
-
             main()
         sys.path[0] = os.path.dirname(file)
         runpy.run_path(file, run_name="__main__")
@@ -284,4 +387,4 @@ def be(client: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])), tuple(sys.argv[2:]))
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2], tuple(sys.argv[3:]))

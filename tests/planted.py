@@ -22,6 +22,7 @@ import conversations as logs
 from tars_memory.errors import TarsError
 from tars_memory.index.tables import TABLES
 from tars_memory.memory import Memory
+from tars_memory.settings import StoreOptions
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.writing.system import VaultLock
 
@@ -148,7 +149,7 @@ def plant(folder: Path, chance: random.Random) -> Planted:
     for scope in SCOPES:
         memory = opened(root, scope)
         with memory, VaultLock(memory.workspace.made_state() / "lock", timeout=5, command="test").held():
-            memory.workspace.settings.env = {**memory.workspace.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
+            memory.workspace.settings.store = StoreOptions(lock_timeout=0)
             with contextlib.suppress(TarsError):
                 memory.log(f"waits {word(scope)}")
             with contextlib.suppress(TarsError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -22,12 +23,14 @@ from tars_memory.index.reader import IndexReader
 
 OTHERS = ("postgres", "nobody")
 """Whom the server runs as where the tests are root's, which PostgreSQL refuses to be."""
+OPEN_AT_ONCE = 20
+"""Vaults of one test whose connections stay open."""
 STARTS_IN = 30.0
 QUICK = (
     "fsync=off",
     "full_page_writes=off",
     "shared_buffers=32MB",
-    "max_connections=60",
+    f"max_connections={3 * OPEN_AT_ONCE}",
     "unix_socket_permissions=0777",
 )
 
@@ -112,7 +115,7 @@ def server(folder: Path, options: Sequence[str] = QUICK, found: Path | None = No
         _await(address, process, folder / "log")
         yield address
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)  # a "fast" end: SIGTERM's waits for clients that hold a connection
         try:
             process.wait(10)
         except subprocess.TimeoutExpired:
@@ -191,6 +194,8 @@ def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         if before != now:
             one.publish(index.published_from(), index.cache, None, takes_over=True, wait=1.0)
             teams[key] = one, now
+            if len(teams) > OPEN_AT_ONCE:  # each example of a proof has a vault of its own
+                teams.pop(next(iter(teams)))[0].close()
         return one
 
     def reader(index: Index) -> IndexReader:

@@ -1,6 +1,7 @@
 """The models that pip installs, prepared once for a run of the tests: a cache that has none gets a copy.
 
-Preparing takes half a second of a processor, or one. The tests of that (``index/test_embedding*.py``) take
+Preparing takes half a second of a processor, or one; opening takes 40 ms, in a fork 80, so a process opens what it has
+opened no second time as long as nothing has touched the files. The tests of both (``index/test_embedding*.py``) take
 ``really_prepared``.
 """
 
@@ -10,18 +11,49 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from tars_memory.index.embedding import models, prepare
+from tars_memory.errors import TarsError
+from tars_memory.index import models, passages, prepare
 
 VARIABLE = "PYTEST_PREPARED"
 """Tells all processes of a run the folder of what is copied."""
 really = prepare.prepare_packaged
+really_opened = passages._open
+_open: dict[Any, passages.Runner] = {}
 _SOURCES = dict(prepare.SOURCES)
 
 
 def install(folder: str) -> None:
     """Let this process copy from that folder what it would prepare."""
     prepare.prepare_packaged = lambda manifest, cache: _copied(manifest, cache, Path(folder))
+    passages._open = _opened
+
+
+def ready_to_fork(folder: str) -> None:
+    """Open the embedded model, so that no fork has to; another process prepares it, so that none carries its traces."""
+    made = models.folder_of(models.EMBEDDED_MANIFEST, Path(folder))
+    if models.read_manifest(made) is None:
+        child = os.fork()
+        if not child:
+            try:
+                really(models.EMBEDDED_MANIFEST, Path(folder))
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+    try:
+        _opened(models.EMBEDDED_MANIFEST, made)
+    except TarsError:
+        pass  # it is not installed
+
+
+def _opened(manifest: models.Manifest, folder: Path, *, repack: bool = False) -> passages.Runner:
+    files = [(path, path.stat()) for path in sorted(folder.rglob("*")) if path.is_file()]
+    touched = tuple((path.relative_to(folder), stat.st_size, stat.st_mtime_ns) for path, stat in files)
+    key = manifest.identity, repack, touched
+    if key not in _open:
+        _open[key] = really_opened(manifest, folder, repack=repack)
+    return _open[key]
 
 
 def _copied(manifest: models.Manifest, cache: Path, shared: Path) -> Path:

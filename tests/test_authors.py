@@ -10,6 +10,7 @@ from planted import opened
 
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
+from tars_memory.settings import StoreOptions
 from tars_memory.testing import make_vault
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
@@ -109,7 +110,7 @@ def test_what_waited_keeps_its_author(tmp_path: Path) -> None:
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
     memory = named(root, "", "Anna")
     with memory, VaultLock(memory.workspace.made_state() / "lock", timeout=5, command="test").held():
-        memory.workspace.settings.env = {**memory.workspace.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
+        memory.workspace.settings.store = StoreOptions(lock_timeout=0)
         with pytest.raises(TarsError):
             memory.log("waited")
     with named(root, "", "Bert") as memory:

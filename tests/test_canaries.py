@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shlex
+from collections.abc import Sequence
 
 import planted
 import pytest
@@ -72,20 +73,22 @@ SILENT = {
 
 
 def asked(vault: planted.Planted, command: str, most: int) -> None:
-    """Ask a command in every scope, as text and as JSON, at most so many questions of each kind."""
+    """Ask a command in every scope, as text and as JSON: at most so many questions, few of them in turn."""
     found = []
-    for scope in planted.SCOPES:
-        own = 0
+    own = [0] * len(planted.SCOPES)
+    forms: Sequence[list[str]] = ([], ["--json"])
+    for number, scope in enumerate(planted.SCOPES):
         lines = planted.calls(vault, scope)[command]
-        for line in lines if len(lines) <= most else [lines[0], *random.Random(1).sample(lines[1:], most - 1)]:
-            for more in ([], ["--json"]) if command != "mcp" else ([],):  # what it says is JSON either way
+        few = lines if len(lines) <= most else [lines[0], *random.Random(1).sample(lines[1:], most - 1)]
+        for turn, line in enumerate(few, start=number):
+            for more in forms[:1] if command == "mcp" else forms if most > 2 else [forms[turn % 2]]:  # mcp says JSON
                 told, code = planted.run(vault, scope, line, *more)
                 assert code != 70, told
-                own += planted.word(scope) in told or planted.name(scope) in told
+                own[number] += planted.word(scope) in told or planted.name(scope) in told
                 for leak in leaks(told, line, scope, command):
                     at = told.find(leak)
                     found.append(f"{scope or 'outside'}: {line[:80]} {more}: …{told[max(0, at - 150) : at + 80]!r}")
-        assert own or command in SILENT, "and it does tell of its own"
+    assert command in SILENT or (all(own) if most > 2 else any(own)), "and it does tell of its own"
     assert not found, f"{len(found)}:\n" + "\n".join(found[:12])
 
 

@@ -23,7 +23,7 @@ from tars_memory.errors import TarsError
 from tars_memory.jobs import doctor
 from tars_memory.language import statements
 from tars_memory.memory import Memory
-from tars_memory.recall.packing.loaded import Loaded
+from tars_memory.recall.loaded import Loaded
 from tars_memory.testing import make_vault
 from tars_memory.vault import secrets
 from tars_memory.vault.markdown import document, edits, entries

@@ -251,7 +251,7 @@ def test_a_damaged_spool_file_is_set_aside_with_its_words(house: House, capsys: 
 
 
 def test_a_damaged_manifest_is_a_model_that_is_not_there(tmp_path: Path) -> None:
-    from tars_memory.index.embedding.models import EMBEDDED_MANIFEST, read_manifest
+    from tars_memory.index.models import EMBEDDED_MANIFEST, read_manifest
 
     said = EMBEDDED_MANIFEST.as_dict()
     path = tmp_path / "manifest.json"

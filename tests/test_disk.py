@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import forked
 import pytest
 from forked import program
 
@@ -84,20 +87,18 @@ class Place:
             "TARS_MEMORY_EMBEDDING_MODEL": "none",
         }
 
-    def run(self, *argv: str, env: dict[str, str] | None = None, **more: object) -> subprocess.CompletedProcess[str]:
+    def run(self, *argv: str, env: dict[str, str] | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
         env = {**self.env, **(env or {})}
-        done = subprocess.run(  # type: ignore[call-overload]
+        done = forked.run(
             program(*argv),
             env=env,
             cwd=self.root,
-            capture_output=True,
             text=True,
-            timeout=120,
             errors="replace",
             **more,
         )
         assert done.returncode != 70 and "Traceback" not in done.stderr, (argv, done.stderr)
-        return done  # type: ignore[no-any-return]
+        return done
 
     def written(self) -> str:
         """All that stands in the vault's notes, and in every file of the state folder."""
@@ -189,6 +190,16 @@ def test_a_file_that_can_not_be_read_names_no_project_and_is_said(tmp_path: Path
     notices: list[str] = []
     assert chosen_project(None, {}, inner, notices=notices) == "boat"
     assert len(notices) == 1 and "not a regular file" in notices[0]
+
+
+def test_a_file_of_somebody_else_is_not_to_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(disk, "_open", refused)
+    with pytest.raises(SettingsError) as told:
+        disk.read(tmp_path / "config.toml")
+    assert told.value.hint == "check the owner and the rights of that file and its folder"
 
 
 def test_the_persons_own_file_may_be_a_link(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tars_memory.errors import NotFoundError, UnwritableError, VaultError
+from tars_memory.errors import ModelUnavailableError, NotFoundError, UnwritableError, VaultError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.model import Splice
@@ -237,6 +237,31 @@ def test_a_model_that_does_not_work(open_memory: Callable[[], Memory], monkeypat
 
     monkeypatch.setattr(HashEmbedder, "embed_query", broken)
     assert findings(open_memory, "model")[0]["message"] == "the model gives nothing"
+
+
+def test_a_model_that_breaks_while_the_index_is_looked_at_is_told_once_and_the_rest_is_looked_at(
+    open_memory: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: HashEmbedder, texts: object) -> None:
+        raise ModelUnavailableError("the model gives nothing", "remove its folder")
+
+    monkeypatch.setattr(HashEmbedder, "embed_passages", broken)
+    monkeypatch.setattr(HashEmbedder, "embed_query", broken)
+    (root(open_memory) / "new.md").write_text("a note without a vector\n")
+    assert [each["message"] for each in findings(open_memory)] == ["the model gives nothing"]
+
+
+def test_what_a_probe_may_not_read_is_a_finding_and_the_rest_is_looked_at(
+    open_memory: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise UnwritableError("the journal can't be read: Permission denied", "check its owner")
+
+    monkeypatch.setattr("tars_memory.vault.writing.journal.Journal.damaged", refused)
+    (root(open_memory) / "Memory.md").write_text("## Notes\n" + "- a fact that is about something long enough\n" * 200)
+    told = findings(open_memory)
+    assert [each["kind"] for each in told][:2] == ["not looked at", "size"]
+    assert told[0]["hint"] == "check its owner"
 
 
 def test_a_dry_run_mends_nothing(open_memory: Callable[[], Memory]) -> None:

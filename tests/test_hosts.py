@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from forked import script
 from hypothesis import example, given, settings
@@ -599,7 +600,7 @@ def test_a_kill_at_any_step_loses_nothing(home: Path, tmp_path: Path, action: st
         installed = path.read_bytes() if path.exists() else None
         code = tmp_path / "killed.py"
         code.write_text(KILLED.format(home=str(home), step=step, action=action))
-        done = subprocess.run(script(str(code)), check=False, env={**os.environ, "HOME": str(home)})
+        done = forked.run(script(str(code)), env={**os.environ, "HOME": str(home)})
         now = path.read_bytes() if path.exists() else None
         if action.startswith("un"):
             assert now in (installed, data)

@@ -143,7 +143,7 @@ def test_search_by_words(indexed: Program) -> None:
     loaded = indexed.modules("search", "--mode", "lexical", "oolong")
     assert "oolong" in indexed.out
     assert loaded & (HEAVY | PARSER) == set()
-    assert loaded & {f"tars_memory.index.{name}" for name in ("session", "embedding", "prepare", "fetch")} == set()
+    assert loaded & {f"tars_memory.index.{name}" for name in ("models", "passages", "prepare")} == set()
 
 
 def test_search_with_a_remembered_vector(indexed: Program) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError, VaultError
 from tars_memory.memory import Memory
-from tars_memory.recall.query import parse
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.workspace import Workspace
 
@@ -102,21 +101,16 @@ def test_by_meaning_alone_needs_a_vector_and_says_so_instead_of_finding_nothing(
 def test_a_language_that_the_model_does_not_know_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
     with Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
-        german = parse("Wo ist der Ersatzschlüssel", memory.workspace.now().date())
-        said = memory.searcher._unknown_language(german, "embedded")
+        german = "Wo ist der Ersatzschlüssel"
+        said = memory.searcher.unknown_language(german, "embedded")
         assert len(said) == 1
         assert "German" in said[0]
-        assert memory.searcher._unknown_language(german, "embedded") == []
-        assert (
-            memory.searcher._unknown_language(
-                parse("where is the spare key", memory.workspace.now().date()), "embedded"
-            )
-            == []
-        )
-        french = parse("où est la clé et qui l'a", memory.workspace.now().date())
-        assert memory.searcher._unknown_language(french, "multilingual") == []
+        assert memory.searcher.unknown_language(german, "embedded") == []
+        assert memory.searcher.unknown_language("where is the spare key", "embedded") == []
+        french = "où est la clé et qui l'a"
+        assert memory.searcher.unknown_language(french, "multilingual") == []
         memory.workspace.embedder = HashEmbedder()
-        assert memory.searcher._unknown_language(french, "embedded") == []
+        assert memory.searcher.unknown_language(french, "embedded") == []
 
 
 def test_a_model_is_recommended_by_the_languages_of_the_notes(tmp_path: Path) -> None:

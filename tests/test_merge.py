@@ -250,7 +250,7 @@ def test_the_driver_loads_no_vault_and_no_index(tmp_path: Path) -> None:
     code = (
         "import sys; from tars_memory.doors.cli.app import run;"
         f"run(['merge', *{[*map(str, files)]!r}, 'Memory.md']);"
-        "print([m for m in sys.modules if m.startswith(('tars_memory.index', 'tars_memory.workspace', 'sqlite3',"
+        "print([m for m in sys.modules if m.startswith(('tars_memory.index.', 'tars_memory.workspace', 'sqlite3',"
         " 'tars_memory.vault.writing', 'tars_memory.memory'))])"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}

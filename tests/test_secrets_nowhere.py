@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from curation import warm
 from curation.loopback import Loopback, made
@@ -159,12 +160,12 @@ def test_the_command_line_leaves_none_in_answers_logs_and_traces(tmp_path: Path)
             ["remember", "--tag", text, "tea"],
         )[number % 6]
         words = program("--vault", str(tmp_path / "vault"), *command)
-        done = subprocess.run(words, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        done = forked.run(words, env=env)
         said += done.stdout + done.stderr
     (tmp_path / "vault" / "Own.md").write_text("\n".join(f"- mine: {text}" for _, _, text in some), "utf-8")
     for command in (["doctor"], ["doctor", "--json"], ["history", "--json"], ["log"], ["list", "--json"], ["context"]):
         words = program("--vault", str(tmp_path / "vault"), *command)
-        done = subprocess.run(words, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        done = forked.run(words, env=env)
         assert b"Traceback" not in done.stderr
         said += done.stdout + done.stderr
     assert b"Own.md:1: " in said

@@ -311,8 +311,7 @@ def test_what_a_prompt_of_an_agent_begins_with(tmp_path: Path) -> None:
         assert "4,000 characters is a good size" in told_by["users/ida/USER.md"]
 
 
-@pytest.mark.parametrize("mark", ["", "- "])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("mark", "end"), [("", "\n"), ("- ", "\r\n")])
 def test_of_a_long_paragraph_that_finds_no_room_the_beginning_is_told(tmp_path: Path, mark: str, end: str) -> None:
     """Starpod cuts a note at its cap and leaves none out; a sentence stays whole, also in scripts without blanks."""
     root = tmp_path / "agent"
@@ -331,7 +330,7 @@ def test_of_a_long_paragraph_that_finds_no_room_the_beginning_is_told(tmp_path: 
             assert said.startswith(f"Short for {name}.") and said.endswith(f"{text.strip()} …") and said.count(text) > 5
             (soul,) = [block for block in memory.context(budget=50_000).blocks if block.path == "SOUL.md"]
             assert 15_000 < len(soul.text) <= 20_000 and soul.text.endswith("brief. …")
-            for budget in range(20, 1_500, 211):
+            for budget in range(20, 1_500, 421):
                 assert memory.context(budget=budget).used <= budget
                 assert memory.context("who rows", budget=budget, mode="lexical").used <= budget
 

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from forked import done
+from forked import program
+from forked import run as forked
 
-from tars_memory.curation.reviewing import review
+from tars_memory.curation import review
 from tars_memory.doors import tools
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.recall.packing.packing import Context
+from tars_memory.recall.packing import Context
 from tars_memory.testing import HashEmbedder, make_vault
 
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
@@ -74,7 +75,7 @@ def office(tmp_path: Path) -> Office:
 
 
 def run(folder: Path, env: dict[str, str], *words: str) -> str:
-    return done((*words, "--vault", str(folder)), env, folder).stdout.decode()
+    return forked(program(*words, "--vault", str(folder)), env=env, cwd=folder, text=True).stdout
 
 
 def texts(memory: Memory, text: str, **asked: object) -> list[str]:

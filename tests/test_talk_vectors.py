@@ -11,11 +11,11 @@ import pytest
 
 from tars_memory.index import database, vectors
 from tars_memory.index.database import CACHE_FILE
-from tars_memory.index.embedding.models import QueryVector
-from tars_memory.index.embedding.passages import Embedded
+from tars_memory.index.models import QueryVector
+from tars_memory.index.passages import Embedded
 from tars_memory.jobs.sleep import sleep
 from tars_memory.memory import Memory
-from tars_memory.recall.talks import Told, merged
+from tars_memory.recall.search import Told, merged
 from tars_memory.testing import HashEmbedder
 from tests.test_talks import HARBOUR, World, turn
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.capture import amend, facts, learn, memories, notes, remember, topics, transcripts
+    from tars_memory.capture import amend, facts, memories, notes, remember, transcripts, turns
 
-__all__ = ["amend", "facts", "learn", "memories", "notes", "remember", "topics", "transcripts"]
-__getattr__ = opener(__name__, __all__)
+__all__ = ["amend", "facts", "memories", "notes", "remember", "transcripts", "turns"]
+__getattr__, *_ = attach(__name__, __all__)

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.remember import doubts
+from tars_memory.capture.remember import Caller, Receipt, doubts
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries as grammar
@@ -18,7 +18,6 @@ from tars_memory.vault.writing.history import find_transactions, of_scope
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.writing.store import Written
 
 ASKED = "asked for this"
@@ -204,14 +203,14 @@ def _paths(ctx: Caller, tier: str | None) -> list[str]:
         return _existing(ctx, layout.memory, layout.procedural)
     if tier in (Tier.SEMANTIC, Tier.PROCEDURAL):
         return _existing(ctx, *((layout.memory, layout.facts) if tier == Tier.SEMANTIC else (layout.procedural,)))
-    found = [path for path in ctx.vault.paths() if layout.is_ours(path) and layout.tier_of(path) == tier]
+    found = ctx.vault.ours(Tier(tier))
     if tier == Tier.DAILY:
         return sorted(found, key=lambda path: str(layout.day_of(path)), reverse=True)
     return sorted(found, reverse=tier == Tier.EPISODIC)
 
 
 def _existing(ctx: Caller, *paths: str) -> list[str]:
-    """Those that are there as regular files; of one that is there as something else a notice tells."""
+    """Those that are there as regular files; a notice names one that is there as something else."""
     found = [path for path in paths if ctx.vault.look(path) is not None]
     for path in paths:
         if path not in found and os.path.lexists(ctx.vault.root / path):

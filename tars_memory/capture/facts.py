@@ -11,7 +11,6 @@ from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counte
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.facts import Fact, Predicates
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def add(
         until: the first day that it no longer holds.
 
     Raises:
-        UsageError: a part is missing or can't be written, a date in it is none, or it ends before it begins.
+        UsageError: a part is missing or can't be written, a date in it can't be read, or it ends before it begins.
         UnwritableError: the fact is in the spool.
     """
     subject, predicate, object_ = map(ctx.masked, (subject, predicate, object_))
@@ -53,7 +52,7 @@ def add(
     days = {"since": since and since.isoformat(), "until": until and until.isoformat()}
     parts = {"subject": subject, "predicate": predicate, "object": object_}
     arguments: dict[str, Any] = {**parts, **days, "text": f"{subject} {name} {value}"}
-    predicates = Predicates.of(ctx.facts_options)
+    predicates = facts.Predicates.of(ctx.settings.facts)
     change = Change(
         "fact",
         title,
@@ -148,9 +147,9 @@ def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
     if command == "new":
         return capture.notes.new(ctx, said["title"], said["text"], beside=said.get("beside", ""))
     if command == "learn":
-        return capture.learn.learn(ctx, said["title"], said["text"], when=said.get("when", ""))
+        return capture.notes.learn(ctx, said["title"], said["text"], when=said.get("when", ""))
     if command == "topic":
-        return capture.topics.topic(ctx, said["agent"], said["name"], said["text"])
+        return capture.notes.topic(ctx, said["agent"], said["name"], said["text"])
 
     def day(name: str) -> date | None:
         return date.fromisoformat(said[name]) if said[name] else None
@@ -165,7 +164,7 @@ def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
     raise ValueError(f"no command {command!r} can be placed")
 
 
-def find(ctx: Caller, target: str) -> tuple[Entry, Fact]:
+def find(ctx: Caller, target: str) -> tuple[Entry, facts.Fact]:
     """The fact with this REF, else the only one with these words (subject, predicate and object in one line).
 
     Raises:
@@ -220,8 +219,8 @@ def _beside(written: Written, subject: str, predicate: str, value: str, today: d
         return []
     other = others[0]
     said = f"{other.subject} {other.predicate}:: {other.object} is still true"
-    always = f"with {predicate!r} in the list single of [facts] a new value always does"
-    return [f"{said}; `tars-memory facts end {other.ref}` ends it, {always}"]
+    always = f"if {predicate!r} has one value at a time, add it to single in the settings, under [facts]"
+    return [f"{said}; to end it: tars-memory facts end {other.ref}; {always}"]
 
 
 def _dated(

@@ -1,8 +1,8 @@
-"""The memories of other programs: what stands in them, statement by statement, with its place, day and exact words.
+"""The memories of other programs: what they say, statement by statement, with its place, day and exact words.
 
 Read as a conversation in which each statement is a turn of the person, so that all that holds for conversations holds
 for them: what was examined before is known again, what was forgotten stays out. The content decides the format; only
-instructions for agents are known by their names, for nothing else tells them from any other note. Nothing is written.
+instructions for agents are known by their names, for nothing else shows that they are that. Nothing is written.
 """
 
 from __future__ import annotations
@@ -15,20 +15,17 @@ from datetime import UTC, datetime, time
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from tars_memory.capture.transcripts.text import local
-from tars_memory.capture.transcripts.turns import MAX_NAME, Transcript, Turn, Unknown, clean, first, instant, name
+from tars_memory.capture.text_logs import local
+from tars_memory.capture.turns import MAX_NAME, Transcript, Turn, Unknown, clean, first, instant, name
 from tars_memory.disk import sha256
-from tars_memory.vault.markdown import frontmatter
-from tars_memory.vault.markdown.document import Document, wiki_words
+from tars_memory.vault.markdown.document import Block, Document, front_day, wiki_words
 from tars_memory.vault.markdown.entries import task
-from tars_memory.vault.markdown.facts import claim_of
+from tars_memory.vault.markdown.facts import Claim, claim_of
 from tars_memory.vault.markdown.lines import FENCE, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tars_memory.vault.markdown.document import Block
-    from tars_memory.vault.markdown.facts import Claim
 
 INSTRUCTIONS, CLAUDE, BASIC, MEM0 = "instructions", "claude-memory", "basic-memory", "mem0"
 FORMATS = (INSTRUCTIONS, CLAUDE, BASIC, MEM0)
@@ -60,7 +57,7 @@ _RELATION = re.compile(r"([^\[\]]*?)[ \t]*\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\][
 """``relation_type [[Target]] (context)``."""
 _POINTER = re.compile(r"\[[^\[\]]*\]\(([^()\s]+\.md)\)")
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}(?::\*\*|\*\*:)")
-"""``**Why:**``: what begins so goes on with what stands above it."""
+"""``**Why:**``: what begins so goes on with what is above it."""
 _BOLD = re.compile(r"\*\*([^*]{1,80})\*\*")
 _IMPORT = re.compile(r"@\S+")
 
@@ -70,7 +67,7 @@ class Imported(NamedTuple):
 
     Attributes:
         text: its words as they may be kept: without marks, with the heading that it needs in brackets.
-        quote: as it stands there, white space folded.
+        quote: as it is there, white space folded.
         place: ``CLAUDE.md:12``, or the name of the file and the id in it.
         time: aware; when it was written, or its file.
         rule: it says how to work, rather than what is so.
@@ -113,7 +110,7 @@ def read(
         source: a path, or a binary stream.
         now: when it was written, if nothing says so.
         form: one of :data:`FORMATS`; empty to tell it by the content.
-        ours: tells paths of notes of this very memory, which are passed over.
+        ours: whether a path is a note of this very memory, which is passed over.
 
     Yields:
         One collection for a folder of memories, one for each file of instructions; and what could not be read, with
@@ -131,7 +128,8 @@ def read(
             yield _of_file(_File.of(path, os.path.basename(path), piped=True), form)
             return
         instructions = [inner for inner in (*sorted(os.listdir(path)), ".claude/CLAUDE.md") if _instructs(inner)]
-        if form in ("", INSTRUCTIONS) and (instructions := [each for each in instructions if _is_file(path, each)]):
+        instructions = [inner for inner in instructions if os.path.isfile(os.path.join(path, inner))]
+        if form in ("", INSTRUCTIONS) and instructions:
             for inner in instructions:
                 yield _of_file(_File.of(os.path.join(path, inner), inner), INSTRUCTIONS)
             return
@@ -144,10 +142,6 @@ def read(
 
 def _instructs(path: str) -> bool:
     return os.path.basename(path).lower() in NAMES
-
-
-def _is_file(folder: str, inner: str) -> bool:
-    return os.path.isfile(os.path.join(folder, inner))
 
 
 class _UnreadableError(Exception):
@@ -316,9 +310,9 @@ class _Passage(NamedTuple):
 
 
 def _of_note(file: _File, note: Document, form: str) -> tuple[list[Imported], int]:
-    """The statements of a note, and how many passages are none."""
+    """The statements of a note, and how many passages are not statements."""
     said = note.front_matter
-    day = frontmatter.day(said) if form != INSTRUCTIONS else None
+    day = front_day(said) if form != INSTRUCTIONS else None
     written = (local(day, time(0, 0)) if day and day != file.time.date() else None) or file.time
     if form == BASIC:
         title = said.get("title")
@@ -461,9 +455,8 @@ def _of_export(file: _File) -> list[Imported]:
     try:
         said = json.loads(file.text())
     except (ValueError, RecursionError) as error:
-        raise _UnreadableError(
-            file.path, f"it is not a whole JSON: {str(error) or 'it is nested too deeply'}"
-        ) from error
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise _UnreadableError(file.path, f"it is not a whole JSON: {why}") from error
     held = said if isinstance(said, list) else first(said, ("results", "memories")) if isinstance(said, dict) else None
     memories = [each for each in held or () if isinstance(each, dict) and isinstance(each.get("memory"), str)]
     related = said.get("relations") if isinstance(said, dict) else None

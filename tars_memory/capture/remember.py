@@ -7,29 +7,27 @@ becomes of words that can't be written now.
 from __future__ import annotations
 
 import contextlib
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import vault
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError, UsageError
-from tars_memory.settings import FactsOptions, PermissionOptions
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.suspicion import hidden, suspicious
-from tars_memory.vault.writing.store import Spool, SpooledItem
+from tars_memory.vault.writing.store import Landed, Spool, SpooledItem, Store, WriteSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from datetime import date
     from pathlib import Path
 
+    from tars_memory.settings import Settings
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.note import Note
     from tars_memory.vault.vault import Vault
-    from tars_memory.vault.writing.store import Landed, Store, WriteSession
     from tars_memory.vault.writing.transaction import Written
 
 
@@ -82,7 +80,7 @@ def remember(
 
 
 def _stand_by(ctx: Caller, session: WriteSession, entry: Entry) -> None:
-    """A rule that stands there, though nobody approved it here, is approved by whoever types it again."""
+    """A rule that is there, though nobody approved it here, is approved by whoever types it again."""
     lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
     if not lines <= vault.writing.history.typed_lines(ctx.store.journal, entry.path):
         session.vouch(entry.path, lines)
@@ -190,7 +188,7 @@ class Receipt:
     Attributes:
         txn: the transaction that ``undo`` takes; None if nothing was written.
         path: of the note, relative to the vault.
-        line: 1-based line of the entry (after a removal: where it stood).
+        line: 1-based line of the entry (after a removal: where it was).
         ref: the entry's name.
         text: its words as they stand in the note.
         written: whether the note changed.
@@ -235,8 +233,8 @@ class Caller:
         now: the one instant of the command, aware, in the local zone.
         actor: who writes.
         interactive: whether a person sits at a terminal.
+        settings: the person's, and the vault's.
         allowed: what the person's own configuration lets others do.
-        facts_options: how predicates of facts stand in time.
         author: who is named beside what is written; empty for nobody.
         notices: what the person should know; each said once.
         settles: the spool item that is being placed, or None.
@@ -250,11 +248,10 @@ class Caller:
         self,
         vault: Vault,
         store: Store,
+        settings: Settings,
         *,
         now: datetime,
         interactive: bool = False,
-        allowed: PermissionOptions | None = None,
-        facts_options: FactsOptions | None = None,
         author: str = "",
     ) -> None:
         self.vault = vault
@@ -263,8 +260,8 @@ class Caller:
         self.now = now
         self.actor = store.actor
         self.interactive = interactive
-        self.allowed = allowed or PermissionOptions()
-        self.facts_options = facts_options or FactsOptions()
+        self.settings = settings
+        self.allowed = settings.permissions
         self.author = author
         self.notices: list[str] = []
         self.settles: str | None = None
@@ -276,6 +273,11 @@ class Caller:
     def layout(self) -> Layout:
         """Where the tiers live in this vault."""
         return self.vault.layout
+
+    @cached_property
+    def dated(self) -> Callable[[Entry], str]:
+        """The day (``YYYY-MM-DD``) on which a line was written, as the journal knows it; empty if it doesn't."""
+        return vault.writing.history.written_days(self.store.journal)
 
     @property
     def may_write_rules(self) -> bool:
@@ -315,8 +317,8 @@ class Caller:
         """The text as it may be written, kept in the spool and recorded in the journal.
 
         A person at a terminal decides what becomes of a credential (the command line asks). Whoever else writes
-        gets it masked, and a notice says so. Of invisible characters, which are left out where it is written, a notice
-        tells as well.
+        gets it masked, and a notice says so. A notice also names invisible characters, which are left out where it is
+        written.
         """
         if unseen := hidden(text):
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
@@ -345,7 +347,7 @@ class Caller:
         return Receipt(path, line, ref, text, txn=txn, written=done, notices=self.notices)
 
     def proposed(self, session: WriteSession, change: Change, why: str) -> Receipt:
-        """Keep a change of a rule for a person to decide; the receipt tells of the proposal.
+        """Keep a change of a rule for a person to decide; the receipt names the proposal.
 
         Args:
             session: to write it in.
@@ -413,10 +415,9 @@ def place_spool(ctx: Caller) -> int:
         then = Caller(
             ctx.vault.scoped(str(said.get("project", ""))),
             ctx.store,
+            ctx.settings,
             now=datetime.fromisoformat(said["now"]),
             interactive=bool(said["interactive"]),
-            allowed=ctx.allowed,
-            facts_options=ctx.facts_options,
             author=str(said.get("author", "")),
         )
         then.settles, then.again = item.id, carry_out

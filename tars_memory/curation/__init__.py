@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation import extraction, models, reviewing, tidying, why
+    from tars_memory.curation import extraction, models, review, suggestions, ticks, tidying, why
 
-__all__ = ["extraction", "models", "reviewing", "tidying", "why"]
-__getattr__ = opener(__name__, __all__)
+__all__ = ["extraction", "models", "review", "suggestions", "ticks", "tidying", "why"]
+__getattr__, *_ = attach(__name__, __all__)

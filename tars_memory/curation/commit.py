@@ -15,7 +15,7 @@ from collections import defaultdict
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory.curation.model import KINDS, Decision, Proposal, Related, question_about
+from tars_memory.curation.proposals import KINDS, Decision, Mark, Proposal, Related, question_about
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox, playbooks
 from tars_memory.vault.change import Change, locate, named
@@ -26,14 +26,12 @@ from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, unbulleted
 from tars_memory.vault.model import Tier
-from tars_memory.vault.note import Note
 from tars_memory.vault.vault import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tars_memory.capture.remember import Caller
-    from tars_memory.curation.model import Decision, Mark, Proposal
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.note import Note
     from tars_memory.vault.writing.store import Landed, WriteSession
@@ -53,7 +51,7 @@ class Decided(NamedTuple):
         decision: what the person said.
         outcome: ``applied``; or ``no-op``: the note said so already.
         reason: for ``no-op``, why; else empty.
-        path, line, ref: of the entry that stands now; empty and 0 if the note was not to be changed.
+        path, line, ref: of the entry that is there now; empty and 0 if the note was not to be changed.
     """
 
     proposal: Proposal
@@ -88,7 +86,6 @@ def commit(
     ctx: Caller,
     decisions: Sequence[Decision],
     *,
-    command: str = "review",
     by_tick: bool = False,
     ticked: str = "",
     also: Callable[[WriteSession], None] | None = None,
@@ -98,7 +95,6 @@ def commit(
     Args:
         ctx: the command's view of the vault.
         decisions: at most one about each proposal.
-        command: as history shows it.
         by_tick: it was ticked in a note; unless an agent runs this, that counts as the person at a terminal.
         ticked: for ``by_tick``, since when it is known that an agent's process found the tick; empty if none did.
         also: what else belongs to the same transaction; done last.
@@ -112,7 +108,7 @@ def commit(
     if not decisions:
         return Committed(None, (), ctx.notices)
     tick = {"recorded": ticked} if by_tick else None
-    with _acting(ctx, tick), ctx.writing(command, None, atomic=True) as session:
+    with _acting(ctx, tick), ctx.writing("review", None, atomic=True) as session:
         batch = _Batch(ctx, session, decisions)
         batch.look()
         batch.write()
@@ -130,7 +126,7 @@ def change_of(decision: Decision, notes_section: str = "Notes", made: str = "") 
         made: the day on which a new note is made.
 
     Raises:
-        UsageError: there are no words, or those of a fact state none.
+        UsageError: there are no words, or they don't state the fact that they should.
     """
     proposal = decision.proposal
     text = proposal.text if decision.text is None else decision.text
@@ -245,7 +241,7 @@ class _Batch:
         }
         read = facts.read(layout.facts, self.session.note(layout.facts).document) if beside else []
         entries = {fact.ref: entry for entry, fact in read}
-        predicates = Predicates.of(self.ctx.facts_options)
+        predicates = Predicates.of(self.ctx.settings.facts)
         for group in facts.rivals((fact for _, fact in read), predicates, self.ctx.now.date()):
             if (facts.folded(group[0].subject), facts.folded(group[0].predicate)) in beside:
                 lines = tuple(Related(layout.facts, 0, fact.ref, f"{fact.predicate} {fact.object}") for fact in group)
@@ -278,7 +274,7 @@ class _Batch:
             own = change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
             said = facts.said(own.text) if own.op == "fact" else None
             if said:
-                predicates = Predicates.of(self.ctx.facts_options)
+                predicates = Predicates.of(self.ctx.settings.facts)
                 gone = predicates.given_up(said.predicate)
                 own = own._replace(single=predicates.replaces(said.predicate), gone=gone)
             elif own.op == "replace" and not self._takes(proposal.target, own.replaces, own.occurrence):
@@ -302,7 +298,7 @@ class _Batch:
         """Take away what a merge has put under the lines that stay; all of them, if the question is rejected."""
         gone = {(line.path, line.line) for line in decision.replaces}
         staying = (line for line in decision.proposal.conflicts if (line.path, line.line) not in gone)
-        # They say the same: whichever goes first, those below it would count anew.
+        # They say the same: whichever goes first, those below it would get other numbers.
         yield from reversed([mark for line in staying for mark in self._asked_below(line)])
 
     def _asked_below(self, line: Related) -> Iterator[Change]:
@@ -352,7 +348,8 @@ class _Batch:
             entry = locate(self.there[path], raw, occurrence=occurrence)
             entry = locate(self.there[path], raw) if isinstance(entry, str) else entry
             if not isinstance(entry, str):
-                label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
+                label = grammar.parse(entry.raw.strip(" \t-*+").strip()).label if entry.provenance else None
+                label = label or (entry.provenance and entry.provenance.partition("#")[0].rpartition("/")[2])
                 parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)
                 found.append(grammar.render(parts).removeprefix("- "))
         for each in decision.instead:
@@ -383,7 +380,7 @@ def _word(decision: Decision) -> str:
 
 
 def _since(decision: Decision) -> str:
-    """The first day of a fact; empty for all that is none."""
+    """The first day of a fact; empty for any other proposal."""
     return (decision.proposal.fact and decision.proposal.fact.since) or ""
 
 
@@ -396,7 +393,7 @@ def _fact(text: str) -> str:
     said = facts.said(grammar.neutralise(text))
     if said is None or (said.since and said.until and said.until <= said.since):
         raise UsageError(f"{text[:200]!r} is not a fact", 'write it so: "lives in:: Cork [since:: 2026-11-14]"')
-    typed = facts.said(text) or said  # neutralised, a field is none any more
+    typed = facts.said(text) or said  # neutralised, a field is only words
     if field := facts.stray(f"{typed.predicate} {typed.object}"):
         raise UsageError(f"{field} in {text[:200]!r} is not a date of a fact", facts.HOW)
     return facts.words(said.predicate, said.object, said.since, said.until)

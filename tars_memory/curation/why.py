@@ -1,15 +1,15 @@
 """``why``: where a line came from: the day that noted it, the sentence that was said, who approved it, what it
 replaced.
 
-Everything that is told stands in the notes (the link of a promoted line, the quote under a session's fact, the words
-that were replaced) or in the journal, which keeps decisions for ever. Where the trail ends is said, never guessed.
+All that it says is in the notes (the link of a promoted line, the quote under a session's fact, the words that were
+replaced) or in the journal, which keeps decisions for ever. Where the trail ends is said, never guessed.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.amend import entries as tiers
 from tars_memory.capture.amend import find
@@ -17,7 +17,6 @@ from tars_memory.errors import AmbiguousError, TarsError
 from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import bare, changed
 from tars_memory.vault.markdown.lines import QUOTE, SAID_BY, quote_in, speaker_in
 from tars_memory.vault.model import Entry, Tier
@@ -41,7 +40,7 @@ class Trace(NamedTuple):
     Attributes:
         kind: ``approved`` or ``written`` (who put the line there), ``reworded`` (by hand, since), ``unknown`` (the
             journal does not know), ``proposed``,
-            ``candidate`` (the day's line it came from), ``replaced`` (what stood there before), ``said`` (in a
+            ``candidate`` (the day's line it came from), ``replaced`` (what was there before), ``said`` (in a
             session), ``promoted`` (where a day's line was taken to), ``end`` (why the trail ends here).
         text: the words of the line; for ``approved``, ``written`` and ``end`` a sentence.
         path, line: where; empty and 0 for what is in the journal alone.
@@ -72,21 +71,16 @@ class Trail(NamedTuple):
 
     Attributes:
         ref, text, path, line: of the entry.
-        chain: step by step, from the line back to what was said.
         author: of the entry, where it says so.
+        chain: step by step, from the line back to what was said.
     """
 
     ref: str
     text: str
     path: str
     line: int
+    author: str
     chain: tuple[Trace, ...]
-    author: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        head = {name: getattr(self, name) for name in ("ref", "text", "path", "line", "author")}
-        return {**head, "chain": [step._asdict() for step in self.chain]}
 
 
 def why(ctx: Caller, target: str) -> Trail:
@@ -102,7 +96,7 @@ def why(ctx: Caller, target: str) -> Trail:
         UnwritableError: the journal can't be read.
     """
     entry = _named(ctx, target)
-    return Trail(entry.ref, entry.text, entry.path, entry.line, tuple(_Walk(ctx).steps(entry)), entry.author or "")
+    return Trail(entry.ref, entry.text, entry.path, entry.line, entry.author or "", tuple(_Walk(ctx).steps(entry)))
 
 
 def _named(ctx: Caller, target: str) -> Entry:
@@ -167,7 +161,7 @@ class _Walk:
         return bool(found)
 
     def _writes(self, entry: Entry) -> Iterator[tuple[JournalEntry, bool]]:
-        """The writes that stand and brought this line or what it was before, newest first; and whether these words."""
+        """Writes not undone that brought this line or what it was before, newest first; and whether these words."""
         lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
         signs = [f"([[{entry.provenance}"] if entry.provenance else []
         signs += [f"^{entry.block_id}"] if entry.block_id else []
@@ -225,7 +219,9 @@ class _Walk:
             return f"the note {name} that it came from is gone"
         if not self.layout.is_ours(path):
             return f"{name} that it came from is of another project, or of none"
-        found = [entry for entry in self._entries(path) if entry.block_id and entry.block_id.lower() == block.lower()]
+        found = [
+            entry for entry in self._note(path).entries if entry.block_id and entry.block_id.lower() == block.lower()
+        ]
         return found[0] if found else f"{path} holds no line ^{block} any more"
 
     def _below(self, entry: Entry) -> Iterator[Trace]:
@@ -244,7 +240,7 @@ class _Walk:
     def _promoted(self, entry: Entry) -> Iterator[Trace]:
         """Where a day's line was taken to."""
         for path in (self.layout.memory, self.layout.procedural, self.layout.facts):
-            for other in self._entries(path):
+            for other in self._note(path).entries:
                 if other.provenance and other.provenance.lower().endswith(f"#^{entry.block_id}".lower()):
                     yield Trace("promoted", other.text, other.path, other.line)
 
@@ -255,9 +251,9 @@ class _Walk:
             return
         sign = f"#^{entry.block_id}".lower()
         for path in self._sessions(entry):
-            if sign.encode() not in self._bytes(path).lower():
+            if sign.encode() not in self._note(path).data.lower():
                 continue
-            for fact in self._entries(path):
+            for fact in self._note(path).entries:
                 if fact.provenance and fact.provenance.lower().endswith(sign):
                     yield self._quoted(fact)
                     return
@@ -271,30 +267,27 @@ class _Walk:
             elif child.text.startswith(SAID_BY):
                 speaker, turn = speaker_in(child.text)
         date = re.match(r"\d{4}-\d\d-\d\d", fact.path.rpartition("/")[2])
-        when = str(Document(self._bytes(fact.path)).front_matter.get("date") or (date[0] if date else ""))
+        when = str(self._note(fact.path).properties.get("date") or (date[0] if date else ""))
         return Trace("said", fact.text, fact.path, fact.line, when, speaker, quote, turn)
 
     def _sessions(self, entry: Entry) -> list[str]:
         """The session notes of our scope, those of the line's own day first."""
-        layout = self.layout
-        sessions = (path for path in self.ctx.vault.paths() if layout.tier_of(path) is Tier.EPISODIC)
-        found = [path for path in sessions if layout.is_ours(path)]
         day = self.layout.day_of(entry.path)
-        return sorted(found, key=lambda path: (day is None or day.isoformat() not in path, path))
+        return sorted(
+            self.ctx.vault.ours(Tier.EPISODIC), key=lambda path: (day is None or day.isoformat() not in path, path)
+        )
 
     def _children(self, entry: Entry) -> list[Entry]:
         below = range(entry.line + 1, entry.end_line + 1)
-        return [other for other in self._entries(entry.path) if other.line in below and other.depth == entry.depth + 1]
+        every = self._note(entry.path).entries
+        return [other for other in every if other.line in below and other.depth == entry.depth + 1]
 
-    def _entries(self, path: str) -> list[Entry]:
-        return list(Note.of(self.layout, path, self._bytes(path)).entries)
-
-    def _bytes(self, path: str) -> bytes:
+    def _note(self, path: str) -> Note:
         """The note; empty if it can't be read, so that the trail ends there."""
         try:
-            return self.ctx.vault.read(path)
+            return self.ctx.vault.note(path)
         except TarsError:
-            return b""
+            return Note.of(self.layout, path, None)
 
 
 def _step(write: JournalEntry) -> Trace:

@@ -43,9 +43,11 @@ from tars_memory.doors.tools import BY_NAME, INSTRUCTIONS, TOOLS, Tools, explain
 from tars_memory.errors import TarsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from mcp.server.context import ServerRequestContext
+
+    from tars_memory.memory import Memory
 
 LONGEST_MESSAGE = 1_000_000
 """Bytes of one message; the longest that a tool takes is a hundredth of it."""
@@ -57,17 +59,17 @@ GARBAGE = (700, 10, 10)
 """When the garbage collector runs, Python's own setting: a command sets it not to, but a server goes on for days."""
 
 
-def serve(tools: Tools, failed: Callable[[Exception], None]) -> None:
+def serve(open_memory: Callable[[Mapping[str, str]], Memory], failed: Callable[[Exception], None]) -> None:
     """Answer until the client closes its end.
 
     Args:
-        tools: what it may call.
+        open_memory: as in :class:`Tools`.
         failed: is told what no tool should raise; the client is told in one sentence.
     """
     gc.freeze()
     gc.set_threshold(*GARBAGE)
     with _wire() as (source, sink):
-        asyncio.run(_serve(server(tools, failed), source, sink))
+        asyncio.run(_serve(server(Tools(open_memory), failed), source, sink))
 
 
 def server(tools: Tools, failed: Callable[[Exception], None]) -> Server[Any]:

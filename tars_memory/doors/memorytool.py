@@ -361,7 +361,7 @@ class MemoryTool:
             return b""
 
     def _kept(self, text: str) -> tuple[str, str]:
-        """A text as it may be written, and what is to be said of that, in lines of its own."""
+        """A text as it may be written, and what to say of that, in separate lines."""
         caller = self.memory.workspace.capture(writes=False)
         caller.notices, caller.interactive = [], False
         kept = caller.masked(text)

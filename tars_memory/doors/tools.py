@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.doors.cli.output import clean, hidden
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError, counted
-from tars_memory.language.named_dates import ACCEPTED, parse_day
-from tars_memory.recall.searcher import LONG_AGO
+from tars_memory.language.dates import ACCEPTED, parse_day
 from tars_memory.settings import AUTHOR
 from tars_memory.vault.markdown.entries import author
 from tars_memory.vault.secrets import veiled
@@ -56,7 +55,7 @@ class Tool(NamedTuple):
         description: for the model; begins with when to use it.
         takes: the JSON schema of each argument.
         required: those that can't be left out.
-        answers: the JSON schema of each member of the answer; all of them are always there.
+        answers: the JSON schema of each member of the answer beside its notices; all of them are always there.
         run: what it does.
         writes: whether it may change the vault.
     """
@@ -73,16 +72,14 @@ class Tool(NamedTuple):
     @property
     def input_schema(self) -> Schema:
         """What it takes, as a JSON schema."""
-        return {**_object(self.takes), "required": list(self.required)}
+        takes = {"type": "object", "properties": self.takes, "additionalProperties": False}
+        return {**takes, "required": list(self.required)}
 
     @property
     def output_schema(self) -> Schema:
         """What it answers, as a JSON schema; members may be added to it."""
-        return {"type": "object", "properties": self.answers, "required": list(self.answers)}
-
-
-def _object(members: dict[str, Schema]) -> Schema:
-    return {"type": "object", "properties": members, "additionalProperties": False}
+        answers = {**self.answers, "notices": NOTICES}
+        return {"type": "object", "properties": answers, "required": list(answers)}
 
 
 def _text(description: str, most: int = 200, **more: Any) -> Schema:
@@ -146,7 +143,7 @@ def _get(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     lines = note_lines(veiled(whole.read(path)))
     lines = lines[:-1] if lines[-1:] == [""] else lines
     if beside is not None:
-        lines = ["" if memory.workspace.withheld(line, LONG_AGO) else line for line in lines]
+        lines = ["" if memory.workspace.hides(line) else line for line in lines]
     if first > max(1, len(lines)):
         raise NotFoundError(f"{path} has {counted(len(lines), 'line')}, none is {first}", f"ask for {path} alone")
     last = min(last or first - 1 + (wanted or MOST_LINES // 2), len(lines), first - 1 + MOST_LINES)
@@ -172,7 +169,7 @@ def _place(target: str) -> tuple[str, int, int]:
 
 
 def _is_note(memory: Memory, path: str) -> bool:
-    """Whether a path is of a note that may be told here; hidden folders are not the person's notes."""
+    """Whether a path is of a note that may be shown here; hidden folders are not the person's notes."""
     steps = path.split("/")
     if not path.lower().endswith(".md") or any(step[:1] in ("", ".") for step in steps) or "\0" in path:
         return False
@@ -221,7 +218,7 @@ def _facts(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _why(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
-    return memory.why(said["target"]).as_dict()
+    return memory.why(said["target"])._asdict()
 
 
 def _iso(day: object) -> str | None:
@@ -232,7 +229,7 @@ def _dated(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     """The arguments with their day as a date.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not one.
     """
     if "as_of" not in said:
         return said
@@ -277,7 +274,6 @@ TOOLS = (
             },
             "abstained": {**YES, "description": "Nothing relevant was found."},
             "stale": {**INTEGER, "description": "How many files the index is behind."},
-            "notices": NOTICES,
         },
         _search,
     ),
@@ -303,7 +299,6 @@ TOOLS = (
             "tier": STRING,
             "ref": {"type": ["string", "null"], "description": "Of an entry; null for a note."},
             "text": STRING,
-            "notices": NOTICES,
         },
         _get,
     ),
@@ -324,7 +319,6 @@ TOOLS = (
             "used": {**INTEGER, "description": "Tokens."},
             "budget": INTEGER,
             "left_out": {**INTEGER, "description": "Lines that found no room or no longer hold."},
-            "notices": NOTICES,
         },
         _context,
     ),
@@ -352,7 +346,6 @@ TOOLS = (
             "text": STRING,
             "written": {**YES, "description": "False for an exact repeat."},
             "spooled": YES,
-            "notices": NOTICES,
         },
         _add,
         writes=True,
@@ -373,7 +366,6 @@ TOOLS = (
         {
             "proposal": {"type": ["string", "null"], "description": "Its id; null if it is there already."},
             "text": STRING,
-            "notices": NOTICES,
         },
         _propose,
         writes=True,
@@ -397,7 +389,6 @@ TOOLS = (
                     until="string?", current="boolean", source="string?", path="string", line="integer",
                 ),
             },
-            "notices": NOTICES,
         },
         _facts,
     ),
@@ -419,7 +410,6 @@ TOOLS = (
                 "items": {"type": "object", "properties": {"kind": STRING}, "required": ["kind"]},
                 "description": "The steps back, the nearest first.",
             },
-            "notices": NOTICES,
         },
         _why,
     ),
@@ -428,7 +418,7 @@ TOOLS = (
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 NAMELESS = "agent"
-"""The author of what a client writes that gives no name, or none that can stand in a note: never the person."""
+"""The author of what a client writes that gives no name, or one that a note can't hold: never the person."""
 
 
 # --- carrying a call out
@@ -438,7 +428,7 @@ class Tools:
     """The tools of one vault and one project.
 
     Args:
-        open_memory: opens the memory anew, for each call: settings and vault count as they are then, and nothing
+        open_memory: opens the memory for each call again: settings and vault count as they are then, and nothing
             grows from call to call. Takes the variables that are set beside those of the process.
     """
 
@@ -453,7 +443,7 @@ class Tools:
             name: of the tool.
             arguments: as the client gave them.
             client: what the client calls itself: the author of what is written, and the agent whose own notes
-                (``agents/NAME/``) the context may tell.
+                (``agents/NAME/``) the context may hold.
 
         Returns:
             The answer, by the tool's output schema.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tars_memory.index import (
+        chunking,
         database,
         detached,
-        embedding,
         files,
         indexer,
         intake,
+        models,
+        passages,
         postgres,
         tables,
         vectors,
@@ -20,15 +22,17 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "chunking",
     "database",
     "detached",
-    "embedding",
     "files",
     "indexer",
     "intake",
+    "models",
+    "passages",
     "postgres",
     "tables",
     "vectors",
     "watcher",
 ]
-__getattr__ = opener(__name__, __all__)
+__getattr__, *_ = attach(__name__, __all__)

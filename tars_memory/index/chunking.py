@@ -28,15 +28,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import UsageError
-from tars_memory.index.database import ALWAYS, BETWEEN
+from tars_memory.index.database import ALWAYS, BETWEEN, day_number, iso
 from tars_memory.index.fulltext import clean
 from tars_memory.settings import CUT, Cut
 from tars_memory.vault import markdown
 from tars_memory.vault.links import Links, named_in, targets
-from tars_memory.vault.markdown import frontmatter
 from tars_memory.vault.markdown import lines as grammar
-from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.frontmatter import MAX_CHARACTERS
+from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document, front_aliases, front_day, front_tags
 from tars_memory.vault.markdown.lines import FENCE, TITLE, may_end, note_end, windows_of
 from tars_memory.vault.vault import key_of
 
@@ -62,11 +60,6 @@ _DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 class Chunk:
     """One chunk of a note; the fields are those of the tables ``chunks``, ``chunk_texts`` and ``lines``."""
 
-    __slots__ = (
-        "answers", "block_id", "end_line", "hash", "head", "headings", "lines", "numbers", "partial", "start_line",
-        "tags", "text", "until",
-    )  # fmt: skip
-
     start_line: int
     end_line: int
     text: str
@@ -84,10 +77,6 @@ class Chunk:
 
 class Parsed:
     """What a note says about itself, and its chunks in order."""
-
-    __slots__ = (
-        "about", "aliases", "chunks", "day", "day_source", "lines", "links", "properties", "tags", "title", "until",
-    )  # fmt: skip
 
     title: str
     day: int
@@ -142,7 +131,7 @@ def parse(
         units = list(filled(units, skeleton))
     elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # the properties are what can be cited
         units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
-    shown = _iso(note.day) if note.day_source in ("name", "property") else ""
+    shown = iso(note.day) if note.day_source in ("name", "property") else ""
     note.chunks = [_finish(chunk, note, shown, session=session) for chunk in _chunks(lines, units, cut)]
     return note
 
@@ -156,38 +145,30 @@ def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[
     if not properties:
         return (), ()
 
-    tags = dict.fromkeys(clean(tag).strip("/").lower() for tag in frontmatter.tags(properties))
-    return tuple(clean(alias) for alias in frontmatter.aliases(properties)), tuple(tag for tag in tags if tag)
+    tags = dict.fromkeys(clean(tag).strip("/").lower() for tag in front_tags(properties))
+    return tuple(clean(alias) for alias in front_aliases(properties)), tuple(tag for tag in tags if tag)
 
 
 def _day(stem: str, properties: dict[str, Any], day: date | None, modified: date | None) -> tuple[int, str]:
     """The note's day as yyyymmdd and who says so."""
     if day is not None:
-        return _number(day), "name"
+        return day_number(day), "name"
     said = _first_date(stem)
     if said:
         return said, "name"
-    if properties and (stated := frontmatter.day(properties)) is not None:
-        return _number(stated), "property"
-    return (_number(modified), "mtime") if modified is not None else (0, "")
+    if properties and (stated := front_day(properties)) is not None:
+        return day_number(stated), "property"
+    return (day_number(modified), "mtime") if modified is not None else (0, "")
 
 
 def _first_date(text: str) -> int:
     """The first real date in a text as yyyymmdd, 0 if there is none."""
     for year, month, day in _DATE.findall(text):
         try:
-            return _number(date(int(year), int(month), int(day)))
+            return day_number(date(int(year), int(month), int(day)))
         except ValueError:
             continue
     return 0
-
-
-def _number(day: date) -> int:
-    return day.year * 10_000 + day.month * 100 + day.day
-
-
-def _iso(day: int) -> str:
-    return f"{day // 10_000:04d}-{day // 100 % 100:02d}-{day % 100:02d}" if day else ""
 
 
 def _about(path: str, stem: str, note: Parsed, properties: dict[str, Any]) -> str:
@@ -378,12 +359,7 @@ def read(data: bytes, *, facts: bool = False, session: bool = False) -> Structur
     else:
         found = _structure(data, facts=facts)
         said = found.properties
-    return found._replace(until=yyyymmdd(note_end(said, session=session)))
-
-
-def yyyymmdd(day: date | None) -> int:
-    """A last day as yyyymmdd."""
-    return ALWAYS if day is None else _number(day)
+    return found._replace(until=day_number(note_end(said, session=session)))
 
 
 def filled(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
@@ -476,7 +452,7 @@ def _parted(lines: Sequence[str], units: list[Unit], document: Document, *, fact
     """The units, cut where the lines of a bullet have an end: what counts until another day stands by itself."""
     ends: dict[int, int] = {}
     for window in windows_of(document, facts=facts):
-        until = yyyymmdd(window.until)
+        until = day_number(window.until)
         for line in range(window.first, window.last + 1):
             ends[line] = min(until, ends.get(line, until))
     if not ends:
@@ -603,7 +579,6 @@ def _folded(text: str) -> str:
 NEVER = 0
 """Stands for a missing first day."""
 
-_INSERT = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SELECT = (
     "SELECT f.ref, f.subject, f.predicate, f.object, f.since, f.until, f.source, n.path, f.line"
     " FROM facts f JOIN notes n ON n.id = f.note JOIN scopes s ON s.id = n.scope"
@@ -622,22 +597,12 @@ def rows_of(layout: Layout, path: str, data: bytes) -> list[tuple[Any, ...]]:
             markdown.facts.folded(fact.subject),
             fact.predicate,
             fact.object,
-            _day_number(fact.since, NEVER),
-            _day_number(fact.until, ALWAYS),
+            day_number(fact.since, NEVER),
+            day_number(fact.until),
             fact.source,
         )
         for _, fact in markdown.facts.read(path, Document(data))
     ]
-
-
-def write_facts(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Store rows, each with its note's number first."""
-    connection.executemany(_INSERT, rows)
-
-
-def forget_facts(connection: sqlite3.Connection, note: int) -> None:
-    """Drop the facts of a note."""
-    connection.execute("DELETE FROM facts WHERE note = ?", (note,))
 
 
 def facts(
@@ -654,7 +619,7 @@ def facts(
     conditions, values = ["s.name IN ('', ?)"], [scope]
     if on is not None:
         conditions.append("f.since <= ? AND ? < f.until")
-        values += [str(_day_number(on, NEVER))] * 2
+        values += [str(day_number(on))] * 2
     if subject is not None:
         conditions.append("f.about = ?")
         values.append(markdown.facts.folded(subject))
@@ -663,10 +628,6 @@ def facts(
         markdown.facts.Fact(ref, about, predicate, said, _date_of(since), _date_of(until), source, path, line)
         for ref, about, predicate, said, since, until, source, path, line in connection.execute(sql, values)
     ]
-
-
-def _day_number(day: date | None, missing: int) -> int:
-    return missing if day is None else day.year * 10_000 + day.month * 100 + day.day
 
 
 def _date_of(number: int) -> date | None:

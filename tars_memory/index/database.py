@@ -30,8 +30,12 @@ from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from datetime import date
     from pathlib import Path
+
+    Progress = Callable[[str, int, int], None]
+    """Called with a phase ("reading notes", "vectors"), how many are done, and how many there are."""
 
 
 RUNGS = ("pysqlite3", "sqlite3", "sqlite3-noext")
@@ -63,8 +67,6 @@ class Driver:
         vec: path of sqlite-vec's library without its suffix, None where vectors are compared by us.
         reason: why this rung; one sentence for ``status``.
     """
-
-    __slots__ = ("module", "name", "reason", "vec")
 
     def __init__(self, name: str, module: Any, vec: str | None, reason: str) -> None:
         self.name = name
@@ -584,6 +586,16 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 STAMP = Struct("<qqqq")
 """size, mtime_ns, ctime_ns, inode."""
+
+
+def day_number(day: date | None, missing: int = ALWAYS) -> int:
+    """A day as it is stored, yyyymmdd; ``missing`` for none."""
+    return missing if day is None else day.year * 10_000 + day.month * 100 + day.day
+
+
+def iso(day: int) -> str:
+    """A stored day as an ISO date; empty for none."""
+    return f"{day // 10_000:04d}-{day // 100 % 100:02d}-{day % 100:02d}" if day else ""
 
 
 ALWAYS_LOADED = (Tier.SEMANTIC, Tier.PROCEDURAL)

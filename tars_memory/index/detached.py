@@ -11,10 +11,10 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.apart import spawn
-from tars_memory.disk import own_object
+from tars_memory.disk import own_object, replace, spawn
 from tars_memory.index.files import BACKGROUND, IndexFiles
 
 if TYPE_CHECKING:
@@ -63,13 +63,8 @@ def told(state: Path) -> Work:
 
 def tell(state: Path, work: Work) -> None:
     """Write down what the process is at; that must not stop it, so a full disk only costs the news."""
-    path = state / NOTE
-    temporary = path.with_name(f".{NOTE}.{os.getpid()}")
-    try:
-        temporary.write_text(json.dumps(work._asdict()), "utf-8")
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
+    with suppress(OSError):
+        replace(state / NOTE, json.dumps(work._asdict()).encode())
 
 
 def is_running(state: Path) -> bool:

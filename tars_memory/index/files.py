@@ -4,14 +4,13 @@ A file is named ``index-VERSION.NUMBER.db``; the one with the highest number cou
 under a name that nobody reads and then renamed to the next number: a name is never used twice, so the journal of an
 old file can't be taken for that of a new one, and a reader of the old file keeps it until it looks again.
 
-:class:`OpenIndex` is the file that answers now: made if there is none, opened anew when another process has swapped it.
-What can't be written is opened for reading all the same; :func:`spoken` makes a sentence of what a disk says against
-everything else.
+:class:`OpenIndex` is the file that answers now: made if there is none, opened again when another process has swapped
+it. What can't be written is opened for reading all the same; :func:`spoken` makes a sentence of what a disk says
+against everything else.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import sys
@@ -128,10 +127,9 @@ def _acquire(handle: int, wait: float) -> bool:
 
 
 if sys.platform == "win32":
+    import msvcrt
 
     def _try_lock(handle: int) -> bool:
-        import msvcrt
-
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -139,6 +137,7 @@ if sys.platform == "win32":
         return True
 
 else:
+    import fcntl
 
     def _try_lock(handle: int) -> bool:
         try:
@@ -236,7 +235,7 @@ class OpenIndex:
 
 
 @contextmanager
-def spoken(what: str, hint: str = "is the disk full or read-only?") -> Iterator[None]:
+def spoken(what: str, hint: str = "is the disk full or read-only, or that folder not yours?") -> Iterator[None]:
     """Say what the disk or SQLite refuse inside as a sentence for the person; damage stays what it is.
 
     Raises:

@@ -149,24 +149,19 @@ def signs(text: str) -> str:
     return " ".join(found)
 
 
-def expression(texts: Sequence[str], *, prefixes: Iterable[str] = (), negations: Iterable[str] = ()) -> str:
-    """The FTS5 query that finds any of the texts or prefixes and none of the negations.
+def expression(texts: Sequence[str], *, prefixes: Iterable[str] = ()) -> str:
+    """The FTS5 query that finds any of the texts or prefixes.
 
     Args:
         texts: words or phrases; one that the tokenizer splits (``a-b``, ``10.0.0.1``) is a phrase.
         prefixes: the beginnings of words.
-        negations: words or phrases that must not occur.
 
     Returns:
-        The query, "" if nothing positive is left to look for.
+        The query, "" if nothing is left to look for.
     """
     terms = dict.fromkeys(quoted(text) for text in texts if has_words(text))
     terms |= dict.fromkeys(f"{quoted(prefix)} *" for prefix in prefixes if has_words(prefix))
-    if not terms:
-        return ""
-    positive = " OR ".join(list(terms)[:MAX_TERMS])
-    without = list(dict.fromkeys(quoted(text) for text in negations if has_words(text)))[:MAX_TERMS]
-    return f"({positive}) NOT ({' OR '.join(without)})" if without else positive
+    return " OR ".join(list(terms)[:MAX_TERMS])
 
 
 def sign_expression(text: str) -> str:
@@ -233,47 +228,44 @@ class Filter(NamedTuple):
 
 
 def conditions_of(
-    within: Filter, scopes: Mapping[str, int], alias: str, *, notes: bool = False, ending: bool = False
+    within: Filter, scopes: Mapping[str, int], *, notes: bool = False, ending: bool = False
 ) -> tuple[list[str], list[Any]]:
-    """A filter as SQL on ``chunks`` (or ``notes``) under an alias, with the values of its question marks.
+    """A filter as SQL on ``chunks c`` (or ``notes c``), with the values of its question marks.
 
     ``ending`` says that there are rows that have ended by the day of the filter (:func:`ended`): else it need not be
     asked of each.
     """
-    conditions, values = _narrow(within, scopes, f"{alias}.")
+    conditions, values = _narrow(within, scopes, "c.")
+    note = "c.id" if notes else "c.note"
     if within.tags or within.not_tags:
-        column = f"{alias}.id"
         source = "SELECT chunk FROM chunk_tags g WHERE"
         if notes:
             source = "SELECT d.note FROM chunk_tags g JOIN chunks d ON d.id = g.chunk WHERE"
         for tags, keyword in ((within.tags, "IN"), (within.not_tags, "NOT IN")):
             for tag in tags:
                 name = clean(tag).lstrip("#").strip("/").lower()
-                conditions.append(f"{column} {keyword} ({source} g.tag = ? OR g.tag >= ? AND g.tag < ?)")
+                conditions.append(f"c.id {keyword} ({source} g.tag = ? OR g.tag >= ? AND g.tag < ?)")
                 values += [name, f"{name}/", f"{name}0"]
     for paths, keyword in ((within.paths, "IN"), (within.not_paths, "NOT IN")):
         if paths:
             forms = [pattern for path in paths for pattern in _patterns(path)]
             patterns = " OR ".join(["lower(n.path) GLOB ?"] * len(forms))
-            column = f"{alias}.id" if notes else f"{alias}.note"
-            conditions.append(f"{column} {keyword} (SELECT n.id FROM notes n WHERE {patterns})")
+            conditions.append(f"{note} {keyword} (SELECT n.id FROM notes n WHERE {patterns})")
             values += forms
     if within.notes is not None:
-        column = f"{alias}.id" if notes else f"{alias}.note"
-        conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
+        conditions.append(f"{note} IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(within.notes))
     if within.not_notes:
-        column = f"{alias}.id" if notes else f"{alias}.note"
-        conditions.append(f"{column} NOT IN (SELECT n.id FROM json_each(?) j JOIN notes n ON n.path = j.value)")
+        conditions.append(f"{note} NOT IN (SELECT n.id FROM json_each(?) j JOIN notes n ON n.path = j.value)")
         values.append(json.dumps(within.not_notes))
     if within.chunks is not None:
         source = "SELECT value FROM json_each(?)"
         if notes:
             source = f"SELECT d.note FROM chunks d WHERE d.id IN ({source})"
-        conditions.append(f"{alias}.id IN ({source})")
+        conditions.append(f"c.id IN ({source})")
         values.append(json.dumps(list(within.chunks)))
     if ending and within.on:
-        conditions.append(f"{alias}.until > ?")
+        conditions.append("c.until > ?")
         values.append(_number(within.on))
     return conditions, values
 
@@ -330,7 +322,7 @@ def vector_conditions(
     named = within.tags or within.not_tags or within.paths or within.not_paths
     if named or ending or within.notes is not None or within.chunks is not None:
         wide = within._replace(tiers=(), not_tiers=(), since=None, until=None)
-        inside, more = conditions_of(wide, scopes, "c", ending=ending)
+        inside, more = conditions_of(wide, scopes, ending=ending)
         where = f" WHERE {' AND '.join(inside)}" if inside else ""
         conditions.append(f"chunk IN (SELECT c.id FROM chunks c{where})")
         values += more

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tars_memory import index
 from tars_memory.errors import UnwritableError, VaultError, counted
 from tars_memory.index import database, intake
 from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, spoken
@@ -15,15 +17,13 @@ from tars_memory.settings import CUT
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tars_memory.index.embedding.passages import Embedder
+    from tars_memory.index.database import Progress
+    from tars_memory.index.passages import Embedder
     from tars_memory.settings import Cut, LimitsOptions
     from tars_memory.vault.vault import Vault
-
-    Progress = Callable[[str, int, int], None]
-    """Called with a phase (:data:`READING`, "vectors"), how many are done, and how many there are."""
 
 Answer = TypeVar("Answer")
 
@@ -116,7 +116,7 @@ class Index:
         budget = budget or RefreshBudget()
         try:
             with spoken("the index can't be read"):
-                report = self._refresh(budget, progress)
+                report = _Refresh(self, budget, progress).run()
         except Exception as error:
             if not _is_damage(error):
                 raise
@@ -124,120 +124,10 @@ class Index:
         report.took = time.monotonic() - begun
         return report
 
-    def _refresh(self, budget: RefreshBudget, progress: Progress | None) -> RefreshReport:
-        report = RefreshReport(self.pending)
-        look = self._look()
-        meta = database.meta(self.connection())
-        if meta.get("sweep") != look.sweep.digest or meta.get("recipe") != look.recipe:
-            self._settle(look, meta, budget, report, progress)
-        self._count_skipped(report)
-        return report
-
-    def _settle(
-        self,
-        look: intake.Look,
-        meta: dict[str, Any],
-        budget: RefreshBudget,
-        report: RefreshReport,
-        progress: Progress | None,
-    ) -> None:
-        """Something differs from the last sweep: find out what, and take it in if it may be."""
-        stored = intake.stored(self.connection(), meta.get("recipe") == look.recipe)
-        difference = intake.diff(stored, look.found)
-        if difference.missing:  # a note is dropped only when two looks agree that it is gone
-            look.again(intake.Sweep(self.vault.sweep()))
-            difference = intake.diff(stored, look.found)
-        complete = meta.get("complete") == 1
-        if self._brakes(budget, meta, stored, look.found, difference, report):
-            return
-        if complete and budget.notes is not None and len(difference) > budget.notes:
-            report.stale = len(difference)
-            report.notices.append(f"{counted(report.stale, 'note')} changed since the last reindex, not searched yet")
-            return
-        wait = budget.wait if difference or difference.unsure else 0.0
-        if not complete:
-            wait = WRITER_WAIT if budget.patience is None else FIRST_WAIT
-        reason = "the index is busy in another process"
-        left: int | None = None
-        try:
-            with spoken("the index can't be written"):
-                left = self._take_in(look, wait, budget, report, progress, first=not complete)
-        except UnwritableError as error:
-            if budget.strict:
-                raise
-            reason = error.message
-        else:
-            report.reading = len(look.found) if left != 0 and not complete and budget.patience is not None else 0
-            if left is None and difference and budget.strict:
-                raise UnwritableError(reason, "try again when it is done")
-        if difference and left != 0:
-            report.stale = len(difference) - report.changed - report.removed if left is None else left
-            if not report.reading:
-                report.notices.append(f"{reason}; {counted(report.stale, 'changed note')} not searched")
-
-    def _take_in(
-        self,
-        look: intake.Look,
-        wait: float,
-        budget: RefreshBudget,
-        report: RefreshReport,
-        progress: Progress | None,
-        *,
-        first: bool,
-    ) -> int | None:
-        """Write what differs, batch by batch; between two of them others may have the lock.
-
-        Returns how many notes are left when the patience of an answer that waits is at its end; None if the lock could
-        not be had in time.
-        """
-        ends = None if budget.patience is None or not first else time.monotonic() + budget.patience
-        plan: intake.Batches | None = None
-        left: int | None = None
-        while True:
-            with self.files.lock(wait) as held:
-                if not held:
-                    return None if plan is None else plan.behind
-                connection = self.connection()
-                if plan is None:
-                    plan = intake.Batches(connection, self.vault, self.limits, look, budget.wanted if first else None)
-                    if progress and plan.total > plan.batch:
-                        progress(READING, 0, plan.total)
-                left = plan.step(connection, report)
-                if not left:
-                    intake.finish(connection, self.vault, look)
-            if progress and plan.total > plan.batch:
-                progress(READING, plan.done, plan.total)
-            if not left:
-                return 0
-            if ends is not None and (time.monotonic() >= ends or plan.is_heavy):
-                return plan.behind
-            wait = WRITER_WAIT
-            time.sleep(YIELD)
-
-    def _brakes(
-        self,
-        budget: RefreshBudget,
-        meta: dict[str, Any],
-        stored: dict[str, bytes],
-        found: dict[str, bytes],
-        difference: intake.Diff,
-        report: RefreshReport,
-    ) -> bool:
-        other = meta.get("device") not in (None, str(os.stat(self.vault.root).st_dev))
-        reason = intake.brake(len(stored), len(found), difference, other_device=other)
-        if reason is None or budget.override:
-            return False
-        if budget.strict:
-            raise VaultError(f"the vault {reason}", "if that is right, run reindex --full")
-        report.stale = len(difference)
-        report.unmounted = True
-        report.notices.append(f"the vault {reason}; this answer is from the index as it was (reindex --full overrides)")
-        return True
-
     # --- reindex
 
     def reindex(self, *, full: bool = False, embed: bool = True, progress: Progress | None = None) -> RefreshReport:
-        """Take in every change and make the vectors that are missing; ``full``: all rows anew, whatever is stored.
+        """Take in every change and make the vectors that are missing; ``full``: make all rows again.
 
         Raises:
             VaultError: the vault looks unmounted or emptied (not with ``full``).
@@ -251,7 +141,7 @@ class Index:
         return report
 
     def rebuild(self, *, embed: bool = True, progress: Progress | None = None, override: bool = True) -> RefreshReport:
-        """Make the index anew in a file of its own, the old one answering meanwhile, and swap it in.
+        """Rebuild the index in a file of its own, the old one answering meanwhile, and swap it in.
 
         Vectors come back from the cache without a model.
         """
@@ -271,7 +161,7 @@ class Index:
         return report
 
     def forget(self, tells: Callable[[str], bool]) -> None:
-        """Take the vectors of texts out of the caches, and make the index anew.
+        """Take the vectors of texts out of the caches, and rebuild the index.
 
         Args:
             tells: whether a text is one of those that are to be forgotten.
@@ -279,33 +169,28 @@ class Index:
         Raises:
             UnwritableError: the index or a cache can't be written.
         """
-        from tars_memory.index.embedding import queryvector
-        from tars_memory.index.vectors import VectorCache
-
         with spoken("the caches can't be written"):
             texts = "SELECT c.hash, t.head || char(10) || t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
             hashes = {bytes(digest) for digest, text in self.connection().execute(texts) if tells(text)}
             if hashes and (self.cache / database.CACHE_FILE).exists():
-                cache = VectorCache(self.cache)
+                cache = index.vectors.VectorCache(self.cache)
                 try:
                     cache.drop(hashes)
                 finally:
                     cache.close()
-            queryvector.forget(self.cache)
+            index.vectors.forget_queries(self.cache)
         self.rebuild(embed=False)
 
     def _build(self, report: RefreshReport, progress: Progress | None) -> None:
-        from tars_memory.index import vectors
-
         model = self._open.model()
         path = self.files.building()
         try:
             connection = create(path)
             try:
                 connection.execute("PRAGMA journal_mode = OFF")
-                intake.take_in(connection, self.vault, self.limits, self._look(), report, progress)
+                intake.take_in(connection, self.vault, self.limits, self.look(), report, progress)
                 if model:
-                    vectors.restore(connection, self.cache, *model)
+                    index.vectors.restore(connection, self.cache, *model)
                 connection.execute("PRAGMA journal_mode = DELETE")
                 database.set_journal_mode(connection, path)
             finally:
@@ -328,14 +213,12 @@ class Index:
             ModelUnavailableError: texts are to be embedded and the model can't be used.
             UnwritableError: the vectors can't be kept; with a ``limit`` they just stay pending.
         """
-        from tars_memory.index import vectors
-
         ahead = 0
         try:
             with spoken("the vectors can't be kept"):
                 if self.embedder is not None:
                     progress = progress or (self.progress if limit is None else None)
-                    ahead = vectors.embed(
+                    ahead = index.vectors.embed(
                         self.connection(), self.files, self.cache, self.embedder, limit, progress, wait=wait
                     )
         except UnwritableError:
@@ -345,45 +228,56 @@ class Index:
 
     def pending(self) -> int:
         """How many chunks have no vector yet."""
-        from tars_memory.index import vectors
-
-        return vectors.pending(self.connection())
+        return index.vectors.pending(self.connection())
 
     def is_behind(self, few: int) -> bool:
         """Whether more than a few chunks have no vector yet; costs no import."""
         some = f"SELECT 1 FROM chunks WHERE embedded <> 1 AND embedded = 0 LIMIT {few + 1}"  # both: their index serves
         return self.read(lambda _: len(self.connection().execute(some).fetchall()) > few)
 
-    # --- upkeep
+    # --- upkeep, which may take its time
 
     def status(self) -> dict[str, Any]:
-        """What the index is and how it stands; see :func:`tars_memory.index.upkeep.status`."""
-        from tars_memory.index import upkeep
-
+        """What the index is and how it stands: counts, sizes, the driver, the model, what is pending."""
         try:
-            return self.read(lambda _: upkeep.status(self))
+            return self.read(lambda _: _status(self))
         except UnwritableError:
-            return upkeep.status_of_none(self)
+            return _status_of_none(self)
 
     def verify(self) -> list[str]:
-        """The differences between this index and one made anew, one sentence each; none: it is right.
+        """The differences between this index and a rebuilt one, and between its vectors and the cache, a sentence each.
 
-        Vectors that are pending are no difference.
+        Pending vectors don't count as differences.
 
         Raises:
-            UnwritableError: the other one can't be made beside it.
+            UnwritableError: the other one can't be made beside it, or another process keeps the index busy.
         """
-        from tars_memory.index import upkeep
-
         with spoken("a second index to compare with can't be made"):
-            return upkeep.verify(self)
+            return self._verify()
 
-    def optimise(self) -> None:
-        """Merge the full-text tables, gather statistics, give free space back."""
-        from tars_memory.index import upkeep
-
-        with spoken("the index can't be written"):
-            upkeep.optimise(self)
+    def _verify(self) -> list[str]:
+        if self.progress is not None:
+            self.progress("checking the index", 0, 0)
+        connection = self.connection()
+        problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)") if row[0] != "ok"]
+        if problems:
+            return [f"the file is damaged: {problem}" for problem in problems]
+        with self.files.lock(30.0, "verify.lock") as held:
+            if not held:
+                raise UnwritableError("another process verifies this index", "try again when it is done")
+            path = self.files.folder / "verify.db"
+            self.files.remove(path)
+            try:
+                fresh = self.made_beside(path)
+                try:
+                    if self.progress is not None:
+                        self.progress("comparing the index with the notes", 0, 0)
+                    found = _differences(connection, fresh)
+                finally:
+                    fresh.close()
+            finally:
+                self.files.remove(path)
+        return (found + _wrong_vectors(connection, self.cache))[:MAX_DIFFERENCES]
 
     # --- inside
 
@@ -391,13 +285,13 @@ class Index:
         """A new index of the vault as it is now, in a file of its own that nobody else reads; vectors left out."""
         connection = create(path)
         try:
-            intake.take_in(connection, self.vault, self.limits, self._look(), RefreshReport(), self.progress)
+            intake.take_in(connection, self.vault, self.limits, self.look(), RefreshReport(), self.progress)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _look(self) -> intake.Look:
+    def look(self) -> intake.Look:
         """One look at every note.
 
         Raises:
@@ -412,12 +306,109 @@ class Index:
         bounds = f"{self.limits.max_note_bytes} {self.cut.size} {self.cut.overlap}"
         return f"{database.VERSION} {database.CHUNKER} {bounds} {layout}"
 
-    def _count_skipped(self, report: RefreshReport) -> None:
-        report.skipped = dict(self.vault.skipped)
+
+class _Refresh:
+    """One refresh on its way: a look, what was known, and what comes of it."""
+
+    def __init__(self, index: Index, budget: RefreshBudget, progress: Progress | None) -> None:
+        self._index, self._budget, self._progress = index, budget, progress
+        self._report = RefreshReport(index.pending)
+        self._look = index.look()
+        self._meta = database.meta(index.connection())
+
+    def run(self) -> RefreshReport:
+        """Take in what differs from the last sweep, if it may be."""
+        report, connection = self._report, self._index.connection()
+        if self._meta.get("sweep") != self._look.sweep.digest or self._meta.get("recipe") != self._look.recipe:
+            self._settle(intake.stored(connection, self._meta.get("recipe") == self._look.recipe))
+        report.skipped = dict(self._index.vault.skipped)
         sql = "SELECT hash, count(*) FROM files WHERE note IS NULL GROUP BY hash"
-        for reason, count in self.connection().execute(sql):
+        for reason, count in self._index.connection().execute(sql):
             name = bytes(reason).decode("ascii", "replace")
             report.skipped[name] = report.skipped.get(name, 0) + count
+        return report
+
+    def _settle(self, stored: dict[str, bytes]) -> None:
+        """Something differs from the last sweep: find out what, and take it in if it may be."""
+        look, budget, report = self._look, self._budget, self._report
+        difference = intake.diff(stored, look.found)
+        if difference.missing:  # a note is dropped only when two looks agree that it is gone
+            look.again(intake.Sweep(self._index.vault.sweep()))
+            difference = intake.diff(stored, look.found)
+        if self._brakes(stored, difference):
+            return
+        first = self._meta.get("complete") != 1
+        if not first and budget.notes is not None and len(difference) > budget.notes:
+            report.stale = len(difference)
+            report.notices.append(f"{counted(report.stale, 'note')} changed since the last reindex, not searched yet")
+            return
+        wait = budget.wait if difference or difference.unsure else 0.0
+        if first:
+            wait = WRITER_WAIT if budget.patience is None else FIRST_WAIT
+        reason = "the index is busy in another process"
+        left: int | None = None
+        try:
+            with spoken("the index can't be written"):
+                left = self._take_in(wait, first=first)
+        except UnwritableError as error:
+            if budget.strict:
+                raise
+            reason = error.message
+        else:
+            report.reading = len(look.found) if left != 0 and first and budget.patience is not None else 0
+            if left is None and difference and budget.strict:
+                raise UnwritableError(reason, "try again when it is done")
+        if difference and left != 0:
+            report.stale = len(difference) - report.changed - report.removed if left is None else left
+            if not report.reading:
+                report.notices.append(f"{reason}; {counted(report.stale, 'changed note')} not searched")
+
+    def _take_in(self, wait: float, *, first: bool) -> int | None:
+        """Write what differs, batch by batch; between two of them others may have the lock.
+
+        Returns how many notes are left when the patience of an answer that waits is at its end; None if the lock could
+        not be had in time.
+        """
+        opened, budget, progress = self._index, self._budget, self._progress
+        ends = None if budget.patience is None or not first else time.monotonic() + budget.patience
+        wanted = budget.wanted if first else None
+        plan: intake.Batches | None = None
+        while True:
+            with opened.files.lock(wait) as held:
+                if not held:
+                    return None if plan is None else plan.behind
+                connection = opened.connection()
+                if plan is None:
+                    plan = intake.Batches(connection, opened.vault, opened.limits, self._look, wanted)
+                    if progress and plan.total > plan.batch:
+                        progress(READING, 0, plan.total)
+                left = plan.step(connection, self._report)
+            if progress and plan.total > plan.batch:
+                progress(READING, plan.done, plan.total)
+            if not left:
+                return 0
+            if ends is not None and (time.monotonic() >= ends or plan.is_heavy):
+                return plan.behind
+            wait = WRITER_WAIT
+            time.sleep(YIELD)
+
+    def _brakes(self, stored: dict[str, bytes], difference: intake.Diff) -> bool:
+        """Whether the sweep is not believed; that is said.
+
+        Raises:
+            VaultError: (strict) it is not.
+        """
+        report = self._report
+        other = self._meta.get("device") not in (None, str(os.stat(self._index.vault.root).st_dev))
+        reason = intake.brake(len(stored), len(self._look.found), difference, other_device=other)
+        if reason is None or self._budget.override:
+            return False
+        if self._budget.strict:
+            raise VaultError(f"the vault {reason}", "if that is right, run reindex --full")
+        report.stale = len(difference)
+        report.unmounted = True
+        report.notices.append(f"the vault {reason}; this answer is from the index as it was (reindex --full overrides)")
+        return True
 
 
 def _is_damage(error: Exception) -> bool:
@@ -430,3 +421,179 @@ def _is_damage(error: Exception) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and os.path.dirname(trace.tb_frame.f_code.co_filename) == os.path.dirname(__file__)
+
+
+# --- upkeep: what is counted, and what is compared
+
+
+MAX_DIFFERENCES = 100
+"""Enough to see what is wrong; the remedy is the same."""
+
+ROWS = {
+    "notes": (
+        "SELECT n.path, n.tier, s.name, n.day, n.day_source, n.title, n.about, n.aliases, n.tags, n.links, n.lines,"
+        " n.until, f.hash FROM notes n JOIN scopes s ON s.id = n.scope"
+        " JOIN files f ON f.note = n.id AND f.path = n.path ORDER BY n.path"
+    ),
+    "chunks": (
+        "SELECT n.path, c.position, c.tier, s.name, c.day, c.start_line, c.end_line, c.partial, c.hash, c.until,"
+        " t.head, t.text, t.headings, t.block_id,"
+        " (SELECT group_concat(tag) FROM (SELECT tag FROM chunk_tags g WHERE g.chunk = c.id ORDER BY tag))"
+        " FROM chunks c JOIN notes n ON n.id = c.note JOIN scopes s ON s.id = c.scope"
+        " JOIN chunk_texts t ON t.id = c.id ORDER BY n.path, c.position"
+    ),
+    "lines": (
+        "SELECT n.path, c.position, l.place, l.number, l.indent, l.kind, l.state, l.block_id, l.speaker, l.source,"
+        " l.since, l.until FROM lines l JOIN chunks c ON c.id = l.chunk JOIN notes n ON n.id = c.note"
+        " ORDER BY n.path, c.position, l.place"
+    ),
+    "properties": (
+        "SELECT n.path, p.key, p.value FROM properties p JOIN notes n ON n.id = p.note ORDER BY n.path, p.key, p.value"
+    ),
+    "facts": (
+        "SELECT n.path, f.line, f.ref, f.subject, f.about, f.predicate, f.object, f.since, f.until, f.source"
+        " FROM facts f JOIN notes n ON n.id = f.note ORDER BY n.path, f.line"
+    ),
+    "not indexed": "SELECT path, hash FROM files WHERE note IS NULL ORDER BY path",
+    "counts": (
+        "SELECT (SELECT count(*) FROM files WHERE note IS NOT NULL), (SELECT count(*) FROM notes),"
+        " (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunk_texts), (SELECT count(*) FROM chunk_tags)"
+    ),
+    "words of chunks": "SELECT term, doc, cnt FROM temp.words_of_chunks ORDER BY term",
+    "words of notes": (
+        "SELECT v.term, n.path, v.col, v.offset FROM temp.words_of_notes v JOIN notes n ON n.id = v.doc"
+        " ORDER BY v.term, n.path, v.col, v.offset"
+    ),
+    "signs": (
+        "SELECT v.term, n.path, c.position, v.offset FROM temp.words_of_signs v JOIN chunks c ON c.id = v.doc"
+        " JOIN notes n ON n.id = c.note ORDER BY v.term, n.path, c.position, v.offset"
+    ),
+}
+"""Everything that two indexes of the same vault must agree in: rows by path and position, never by number."""
+
+VOCABULARIES = (
+    "CREATE VIRTUAL TABLE temp.words_of_chunks USING fts5vocab (main, chunk_words, 'row')",
+    "CREATE VIRTUAL TABLE temp.words_of_notes USING fts5vocab (main, note_words, 'instance')",
+    "CREATE VIRTUAL TABLE temp.words_of_signs USING fts5vocab (main, chunk_signs, 'instance')",
+)
+
+
+def _status(opened: Index) -> dict[str, Any]:
+    """Counts, sizes, the driver, the model; what is pending; never changes a row."""
+    connection = opened.connection()
+    path = opened.files.current()
+    one = connection.execute
+    meta = dict(one("SELECT key, value FROM meta").fetchall())
+    chunks = int(one("SELECT count(*) FROM chunks").fetchone()[0])
+    pending = index.vectors.pending(connection)
+    tiers = {
+        database.TIERS[tier]: count
+        for tier, count in one("SELECT tier, count(*) FROM notes GROUP BY tier ORDER BY tier").fetchall()
+    }
+    return {
+        **_status_of_none(opened),
+        "path": str(path),
+        "bytes": _size(path) if path else 0,
+        "journal": str(one("PRAGMA journal_mode").fetchone()[0]),
+        "notes": int(one("SELECT count(*) FROM notes").fetchone()[0]),
+        "tiers": tiers,
+        "scopes": int(one("SELECT count(*) FROM scopes").fetchone()[0]) - 1,
+        "without_own_date": int(one("SELECT count(*) FROM notes WHERE day_source = 'mtime'").fetchone()[0]),
+        "chunks": chunks,
+        "vectors": chunks - pending,
+        "pending_vectors": pending,
+        "model": meta.get("model"),
+        "complete": meta.get("complete") == 1,
+        "indexed": meta.get("indexed"),
+    }
+
+
+def _status_of_none(opened: Index) -> dict[str, Any]:
+    """The same where there is no index and none can be made: what only an index knows is None."""
+    cache = opened.cache / database.CACHE_FILE
+    unknown = ("path", "bytes", "journal", "notes", "scopes", "without_own_date", "chunks", "vectors")
+    return {
+        **dict.fromkeys((*unknown, "pending_vectors", "model", "indexed")),
+        "tiers": {},
+        "version": database.VERSION,
+        "complete": False,
+        "cache_path": str(cache),
+        "cache_bytes": _size(cache),
+        **database.capabilities(),
+    }
+
+
+def _differences(connection: sqlite3.Connection, fresh: sqlite3.Connection) -> list[str]:
+    found: list[str] = []
+    for part in zip(rows(connection), rows(fresh), strict=True):
+        (name, ours), (_, theirs) = part
+        for mine, other in zip_longest(ours, theirs):
+            if mine != other:
+                found.append(f"{name}: {_short(mine)} is stored, {_short(other)} would be")
+                break  # what follows in the same order differs as a rule for the same reason
+    return found
+
+
+def rows(connection: sqlite3.Connection) -> Iterator[tuple[str, Iterator[tuple[Any, ...]]]]:
+    """All that counts of an index, as (part, rows in a fixed order): equal for equal vaults."""
+    for statement in VOCABULARIES:
+        name = statement.split()[3]
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+        connection.execute(statement)
+    for name, sql in ROWS.items():
+        cursor = connection.execute(sql)
+        yield name, cursor
+        cursor.close()  # it may have been left in the middle, and would keep its tables locked
+    for statement in VOCABULARIES:
+        connection.execute(f"DROP TABLE IF EXISTS {statement.split()[3]}")
+
+
+def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
+    """Vectors in the KNN index that are not those of the cache."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
+    if (
+        row is None
+        or not (cache / database.CACHE_FILE).exists()
+        or not index.vectors.load(connection)
+        or not index.vectors.has_table(connection)
+    ):
+        return []
+    store = index.vectors.VectorCache(cache)
+    try:
+        model = store.known_model(str(row[0]))
+        if model is None:
+            return []
+        wrong = lost = last = 0
+        while page := connection.execute(
+            "SELECT c.id, c.hash, v.vector FROM chunks c LEFT JOIN chunk_vectors v ON v.chunk = c.id"
+            " WHERE c.embedded = 1 AND c.id > ? ORDER BY c.id LIMIT 1000",
+            (last,),
+        ).fetchall():
+            last = page[-1][0]
+            known = store.get(model, [digest for _, digest, _ in page])
+            held = [(vector, known[digest][0]) for _, digest, vector in page if digest in known and vector is not None]
+            wanted = index.vectors.small([vector for _, vector in held])
+            wrong += sum(stored != made for (stored, _), made in zip(held, wanted, strict=True))
+            lost += sum(1 for _, _, vector in page if vector is None)
+        signs = "b.bits IS NOT vec_quantize_binary(vec_int8(v.vector))"
+        sql = f"SELECT count(*) FROM chunk_vectors v LEFT JOIN chunk_bits b ON b.chunk = v.chunk WHERE {signs}"
+        wrong += int(connection.execute(sql).fetchone()[0])
+    finally:
+        store.close()
+    found = [f"vectors: {wrong} are not those of the cache"] if wrong else []
+    return [*found, f"vectors: {lost} are missing though they are said to be there"] if lost else found
+
+
+def _size(path: Path) -> int:
+    total = 0
+    for suffix in ("", "-wal"):
+        try:
+            total += path.with_name(path.name + suffix).stat().st_size
+        except OSError:
+            continue
+    return total
+
+
+def _short(row: object) -> str:
+    text = "nothing" if row is None else repr(row)
+    return text if len(text) <= 200 else text[:200] + "…"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from tars_memory.index.database import Progress
     from tars_memory.settings import Cut, LimitsOptions
     from tars_memory.vault.vault import Vault
 
@@ -75,19 +76,6 @@ class RefreshReport:
         took: seconds.
     """
 
-    __slots__ = (
-        "_pending",
-        "changed",
-        "notices",
-        "published",
-        "reading",
-        "removed",
-        "skipped",
-        "stale",
-        "took",
-        "unmounted",
-    )
-
     def __init__(self, pending: Callable[[], int] | None = None) -> None:
         self._pending = pending
         self.changed = 0
@@ -135,8 +123,6 @@ class Diff:
         unsure: paths whose stamp is the same but was too young to be believed when it was taken.
     """
 
-    __slots__ = ("added", "changed", "missing", "unsure")
-
     def __init__(self, added: list[str], changed: list[str], missing: list[str], unsure: list[str]) -> None:
         self.added = added
         self.changed = changed
@@ -158,8 +144,6 @@ class Sweep:
         digest: of all paths and stamps in the order of the walk: equal for two sweeps that saw the same in the same
             order, which file systems keep as long as a folder does not change.
     """
-
-    __slots__ = ("_packed", "digest")
 
     def __init__(self, folders: Iterable[tuple[str, list[str], list[int]]]) -> None:
         digest = blake2b(digest_size=20)
@@ -256,8 +240,6 @@ READING = "reading notes"
 class Look:
     """One look at the vault: the sweep, when it began (ns), the recipe by which rows are to be made, and the cut."""
 
-    __slots__ = ("_found", "cut", "recipe", "started", "sweep")
-
     def __init__(self, sweep: Sweep, started: int, recipe: str, cut: Cut) -> None:
         self.cut = cut
         self.sweep = sweep
@@ -292,8 +274,6 @@ class Batches:
         wanted: a query: while an index is made for the first time, the notes that it may name are read first, then
             those that every prompt begins with, then the newest.
     """
-
-    __slots__ = ("_begun", "_gone", "_limits", "_look", "_paths", "_same", "_sure", "_vault", "batch", "done", "total")
 
     def __init__(
         self,
@@ -343,15 +323,60 @@ class Batches:
         return key
 
     def step(self, connection: sqlite3.Connection, report: RefreshReport) -> int:
-        """Write one batch; returns how many notes are left. The caller holds the lock."""
+        """Write one batch, with the last one that all of the look is in; returns how many notes are left.
+
+        The caller holds the lock.
+        """
         if self._paths[self.done :] or self._gone:
             taken = self._next()
             batch, hashes = self._to_read(connection, taken)
-            report.changed += _write_batch(connection, self._vault, self._limits, self._look, batch, hashes, self._gone)
+            report.changed += self._write(connection, batch, hashes)
             report.removed += len(self._gone)
             self._gone, self._begun = [], True
             self.done += len(taken)
+        if self.done == self.total:
+            self._finish(connection)
         return self.total - self.done
+
+    def _write(self, connection: sqlite3.Connection, batch: Sequence[str], hashes: dict[str, bytes]) -> int:
+        """Read, then write in one transaction; returns how many notes got other rows."""
+        from tars_memory.index import writer
+
+        look, most = self._look, self._limits.max_note_bytes
+        notes: list[writer.ReadNote] = []
+        touched: list[tuple[str, bytes]] = []
+        skipped: list[tuple[str, bytes, bytes]] = []
+        for path in batch:
+            stamp = look.found[path]
+            kept = stamp + UNSURE if is_racy(stamp, look.started) else stamp
+            row = writer.read(self._vault, path, stamp, kept, hashes.get(path), most, look.cut)
+            if row is None:
+                continue  # it went away meanwhile: the next sweep settles it
+            if isinstance(row, bytes):
+                skipped.append((path, kept, row))
+            elif isinstance(row, str):
+                touched.append((path, kept))
+            else:
+                notes.append(row)
+        with database.transaction(connection):
+            connection.execute("DELETE FROM meta WHERE key = 'sweep'")  # until all of it is written
+            rows = writer.Writer(connection)
+            for path in self._gone:
+                rows.drop(path)
+            for path, stamp, reason in skipped:
+                rows.skip(path, stamp, reason)
+            rows.touch(touched)
+            rows.write(notes)
+        return len(notes)
+
+    def _finish(self, connection: sqlite3.Connection) -> None:
+        """Write down that all of the look is in the index."""
+        look = self._look
+        sweep = look.sweep.digest if stored(connection) == look.sweep.stamps() else b""
+        device, seconds = str(os.stat(self._vault.root).st_dev), look.started // 1_000_000_000
+        values = {"recipe": look.recipe, "complete": 1, "device": device, "indexed": seconds, "sweep": sweep}
+        with database.transaction(connection):
+            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
     @property
     def behind(self) -> int:
@@ -395,7 +420,7 @@ def take_in(
     limits: LimitsOptions,
     look: Look,
     report: RefreshReport,
-    progress: Callable[[str, int, int], None] | None,
+    progress: Progress | None,
 ) -> None:
     """Write the difference between a look and what is stored now. The caller holds the lock."""
     plan = Batches(connection, vault, limits, look)
@@ -404,57 +429,6 @@ def take_in(
         left = plan.step(connection, report)
         if progress:
             progress(READING, plan.done, plan.total)
-    finish(connection, vault, look)
-
-
-def finish(connection: sqlite3.Connection, vault: Vault, look: Look) -> None:
-    """Write down that all of a look is in the index. The caller holds the lock."""
-    settled = stored(connection) == look.sweep.stamps()
-    device = str(os.stat(vault.root).st_dev)
-    values = [("recipe", look.recipe), ("complete", 1), ("device", device), ("indexed", look.started // 1_000_000_000)]
-    with database.transaction(connection):
-        connection.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [*values, ("sweep", look.sweep.digest if settled else b"")]
-        )
-
-
-def _write_batch(
-    connection: sqlite3.Connection,
-    vault: Vault,
-    limits: LimitsOptions,
-    look: Look,
-    batch: Sequence[str],
-    hashes: dict[str, bytes],
-    gone: Sequence[str],
-) -> int:
-    """Read, then write in one transaction; returns how many notes got other rows."""
-    from tars_memory.index import writer
-
-    notes: list[writer.ReadNote] = []
-    touched: list[tuple[str, bytes]] = []
-    skipped: list[tuple[str, bytes, bytes]] = []
-    for path in batch:
-        stamp = look.found[path]
-        kept = stamp + UNSURE if is_racy(stamp, look.started) else stamp
-        row = writer.read(vault, path, stamp, kept, hashes.get(path), limits.max_note_bytes, look.cut)
-        if row is None:
-            continue  # it went away meanwhile: the next sweep settles it
-        if isinstance(row, bytes):
-            skipped.append((path, kept, row))
-        elif isinstance(row, str):
-            touched.append((path, kept))
-        else:
-            notes.append(row)
-    with database.transaction(connection):
-        connection.execute("DELETE FROM meta WHERE key = 'sweep'")  # until all of it is written
-        rows = writer.Writer(connection)
-        for path in gone:
-            rows.drop(path)
-        for path, stamp, reason in skipped:
-            rows.skip(path, stamp, reason)
-        rows.touch(touched)
-        rows.write(notes)
-    return len(notes)
 
 
 def stored(connection: sqlite3.Connection, same_recipe: bool = True) -> dict[str, bytes]:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tars_memory.errors import SettingsError, TarsError, TeamIndexError
+from tars_memory.errors import SettingsError, TarsError, TeamIndexError, installing
 from tars_memory.index.database import CACHE_FILE, VERSION
 from tars_memory.index.postgres_reader import PostgresReader
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from tars_memory.index.indexer import Progress
+    from tars_memory.index.database import Progress
     from tars_memory.index.postgres_writer import Published
 
     Row = tuple[Any, ...]
@@ -48,7 +48,7 @@ ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3
 REGISTRY = "tars_memory"
 """The schema with the table of what is published; each index has a schema of its own beside it."""
 TRIES = 3
-"""An index that is replaced while it is asked, or a connection that was ended, is asked anew so often."""
+"""An index that is replaced while it is asked, or a connection that was ended, is asked again so often."""
 RESPITE = 10.0
 """Seconds for which a server that can't be reached is not tried again: whoever types a query would wait at each key."""
 
@@ -336,9 +336,7 @@ def _need_driver() -> None:
     try:
         import psycopg  # noqa: F401 - it may be there without libpq
     except ImportError as error:
-        raise TeamIndexError(
-            f"an index in PostgreSQL needs psycopg: {error}", "pip install 'tars-memory[postgres]'"
-        ) from error
+        raise TeamIndexError(f"an index in PostgreSQL needs psycopg: {error}", installing("postgres")) from error
 
 
 def connect(where: Address) -> psycopg.Connection[Row]:

@@ -2,8 +2,8 @@
 
 What FTS5 and sqlite-vec do by themselves is asked of tables here. A text is taken apart by FTS5's own tokenizers, in
 memory, so that both engines know the same words. Of each word, PostgreSQL has where it stands and how often, in blocks
-of neighbouring rows, each occurrence one number (:data:`PACKED`); BM25 is computed in SQL by the formula, the constants
-and the column weights of FTS5, for PostgreSQL's own ``ts_rank`` doesn't know how rare a word is.
+of neighbouring rows, each occurrence one number (:data:`PACKED`); BM25 is computed in SQL by the formula and the
+constants of FTS5, for PostgreSQL's own ``ts_rank`` doesn't know how rare a word is.
 """
 
 from __future__ import annotations
@@ -111,14 +111,14 @@ class TokenPhrase(NamedTuple):
 
 
 class JoinedPhrases(NamedTuple):
-    """Expressions joined by OR, AND or NOT (of two)."""
+    """Expressions joined by OR or AND."""
 
     sign: str
     parts: tuple[JoinedPhrases | TokenPhrase, ...]
 
 
-_PART = re.compile(r'"(?P<said>(?:[^"]|"")*)"(?P<prefix> \*)?|(?P<column>\w+) : |(?P<sign>OR|AND|NOT|[()])|\s+')
-_SIGNS = ("OR", "AND", "NOT")
+_PART = re.compile(r'"(?P<said>(?:[^"]|"")*)"(?P<prefix> \*)?|(?P<column>\w+) : |(?P<sign>OR|AND|[()])|\s+')
+_SIGNS = ("OR", "AND")
 """From the one that binds least, as in FTS5."""
 
 
@@ -165,17 +165,17 @@ def _joined(parts: list[str | TokenPhrase], depth: int) -> JoinedPhrases | Token
     return found[0] if len(found) == 1 else JoinedPhrases(_SIGNS[depth], tuple(found))
 
 
-_SETS = {"OR": " UNION ", "AND": " INTERSECT ", "NOT": " EXCEPT "}
+_SETS = {"OR": " UNION ", "AND": " INTERSECT "}
 
 
-def _positive(node: JoinedPhrases | TokenPhrase) -> Iterator[TokenPhrase]:
-    """The phrases that count for the score."""
+def _phrases(node: JoinedPhrases | TokenPhrase) -> Iterator[TokenPhrase]:
+    """The phrases that an expression is made of."""
     if isinstance(node, TokenPhrase):
         if node.tokens:
             yield node
         return
-    for part in node.parts[:1] if node.sign == "NOT" else node.parts:
-        yield from _positive(part)
+    for part in node.parts:
+        yield from _phrases(part)
 
 
 def _is_plain(node: JoinedPhrases | TokenPhrase) -> bool:
@@ -385,8 +385,9 @@ class PostgresReader(IndexReader):
         )
         return dict(self._team.execute(sql, (json.dumps(list(dict.fromkeys(terms))),)).fetchall())
 
-    def _totals(self) -> tuple[int, int]:
-        return self._total("chunk_words")
+    def chunk_count(self) -> int:
+        """How many chunks there are, in all scopes."""
+        return self._total("chunk_words")[0]
 
     def _total(self, table: str) -> tuple[int, int]:
         """Rows and words of a full-text table."""
@@ -396,9 +397,7 @@ class PostgresReader(IndexReader):
     def _matching(self, table: str, expression: str) -> tuple[str, list[Any]]:
         return rows_of(table, parsed(expression, TABLES[table].tokenizer))
 
-    def _ranked(
-        self, table: str, weights: tuple[float, ...], expression: str, within: Filter, k: int
-    ) -> list[tuple[int, float]]:
+    def _ranked(self, table: str, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
         """The k best rows; of many occurrences those of the rarest words name the rows, the others count for these.
 
         As many words name rows as it takes that what only the others hold can't be among the k best: no row has more of
@@ -407,10 +406,7 @@ class PostgresReader(IndexReader):
         of = TABLES[table]
         node = parsed(expression, of.tokenizer)
         rows, length = self._total(table)
-        weight = [0.0, 0.0, 0.0]
-        for place, one in zip(of.columns.values(), weights or (1.0,), strict=True):
-            weight[place] = one
-        phrases = list(_positive(node))
+        phrases = list(_phrases(node))
         terms = [phrase.tokens[0] for phrase in phrases if _is_word(phrase)]
         held = self._held_by(table, terms) if terms else {}
         terms = [term for term in terms if term in held]
@@ -433,9 +429,9 @@ class PostgresReader(IndexReader):
             return {int(row): int(score) for row, score in found}
 
         def words(terms: list[str], among: list[int] | None = None) -> list[_Hits]:
-            return [_hits(table, terms, [_idf(rows, held[term]) for term in terms], weight, among)] if terms else []
+            return [_hits(table, terms, [_idf(rows, held[term]) for term in terms], among)] if terms else []
 
-        others = [_phrase_hits(table, phrase, weight, rows) for phrase in phrases if not _is_word(phrase)]
+        others = [_phrase_hits(table, phrase, rows) for phrase in phrases if not _is_word(phrase)]
         terms.sort(key=lambda term: (held[term], term))
 
         def named_by(rare: int) -> dict[int, int]:
@@ -540,22 +536,22 @@ def _rarest(held: Sequence[int], k: int) -> int:
     return len(held)
 
 
-def _hits(table: str, terms: list[str], idfs: list[float], weights: list[float], among: list[int] | None) -> _Hits:
+def _hits(table: str, terms: list[str], idfs: list[float], among: list[int] | None) -> _Hits:
     """SQL for (id, idf, f) of every row, or of every one of some, that holds one of the words, a row for each word."""
-    a, b, c = (f"(x >> {shift} & {most})" for shift, most in zip(PACKED[1:], MOST, strict=True))
+    often = " + ".join(f"(x >> {shift} & {most})" for shift, most in zip(PACKED[1:], MOST, strict=True))
     blocks = sorted({row // BLOCK for row in among or ()})
     within = "" if among is None else " AND p.block = ANY(?::int[])"
     # Joined, not compared with a list: once a statement is prepared, each would be compared with all of the list.
     these = "" if among is None else f" JOIN unnest(?::int[]) m(id) ON m.id = (x >> {PACKED[0]})::int"
     sql = (
-        f"SELECT (x >> {PACKED[0]})::int AS id, idf, ? * {a} + ? * {b} + ? * {c} AS f FROM"
+        f"SELECT (x >> {PACKED[0]})::int AS id, idf, {often} AS f FROM"
         " (SELECT q.idf, unnest(p.packed) x FROM (SELECT unnest(?::text[]) term, unnest(?::float8[]) idf) q"
         f" JOIN {table}_at p ON p.term = q.term{within}) o{these}"
     )
-    return sql, [*weights, terms, idfs, *([] if among is None else [blocks, among])]
+    return sql, [terms, idfs, *([] if among is None else [blocks, among])]
 
 
-def _phrase_hits(table: str, phrase: TokenPhrase, weights: list[float], rows: int) -> _Hits:
+def _phrase_hits(table: str, phrase: TokenPhrase, rows: int) -> _Hits:
     """SQL for (id, idf, f) of every row that holds a phrase, or a word that begins so or stands in one column.
 
     All stays with the server, which counts them first: the beginning of a word may stand in every row.
@@ -572,10 +568,10 @@ def _phrase_hits(table: str, phrase: TokenPhrase, weights: list[float], rows: in
         if phrase.column:
             counted = f"SELECT * FROM ({counted}) o WHERE {'abc'[TABLES[table].columns[phrase.column]]} > 0"
     sql = (
-        f"SELECT rowid, greatest(ln((?::float8 - n + 0.5) / (n + 0.5)), {LEAST_IDF}), ? * a + ? * b + ? * c"
+        f"SELECT rowid, greatest(ln((?::float8 - n + 0.5) / (n + 0.5)), {LEAST_IDF}), a + b + c"
         f" FROM (SELECT f.*, count(*) OVER () n FROM ({counted}) f) g"
     )
-    return sql, [rows, *weights, *values]
+    return sql, [rows, *values]
 
 
 def _idf(rows: int, held: int) -> float:

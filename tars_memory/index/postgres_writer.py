@@ -30,13 +30,14 @@ from tars_memory.index.writer import note_head
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import psycopg
 
+    from tars_memory.index.database import Progress
+
     Row = tuple[Any, ...]
-    Progress = Callable[[str, int, int], None]
 
 PUBLISHING = "publishing"
 """What progress is told that this is."""
@@ -59,24 +60,19 @@ POLL = 0.1
 DROP_TRIES = 20
 """How often it is tried to drop what was replaced: somebody may still read it."""
 HALF = 2
-"""Where more than one note in so many changed, all are written anew."""
+"""Where more than one note in so many changed, all are written again."""
 
-_COPIED = {
-    "notes": "id, path, tier, scope, day, day_source, title, about, aliases, tags, links, lines, until",
-    "chunks": "id, note, position, tier, scope, day, start_line, end_line, partial, embedded, until, latin",
-    "chunk_texts": "id, head, text, headings, block_id",
-    "lines": "chunk, place, number, indent, kind, state, block_id, speaker, source, since, until",
-    "chunk_tags": "tag, chunk",
-    "names": "name, note, written",
-    "properties": "key, value, note",
-    "facts": "note, line, ref, subject, about, predicate, object, since, until, source",
-}
-"""What is copied as it stands, by table."""
 _BY_NOTE = {"notes": "id", "chunks": "note", "names": "note", "properties": "note", "facts": "note"}
 _BY_CHUNK = {"chunk_texts": "id", "lines": "chunk", "chunk_tags": "chunk"}
 """By which number the rows of a note, or of a chunk, are found."""
 
-_TEXT = 'text COLLATE "C" NOT NULL'
+_TYPES = {"INTEGER": "int", "TEXT": 'text COLLATE "C"', "BLOB": "bytea"}
+"""Of SQLite, and what stands for them here."""
+_LEFT = frozenset({"hash"})
+"""Columns that are not copied: here vectors stand by their chunks."""
+_MORE = {"notes": {"hash": "BLOB", "words": "INTEGER"}, "chunks": {"words": "INTEGER", "signs": "INTEGER"}}
+"""Columns that only these tables have: how many words and signs there are, and of a note its digest."""
+_TEXT = f"{_TYPES['TEXT']} NOT NULL"
 _FULLTEXT = "".join(
     f"""
 CREATE TABLE {name} (id int PRIMARY KEY, {", ".join(f"{column} {_TEXT}" for column in table.columns)});
@@ -88,32 +84,11 @@ CREATE TABLE {name}_at (term {_TEXT}, block int NOT NULL, held int NOT NULL, pac
 SCRIPT = f"""
 CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
 CREATE TABLE scopes (id int PRIMARY KEY, name {_TEXT});
-CREATE TABLE notes (
-  id int PRIMARY KEY, path {_TEXT}, tier int NOT NULL, scope int NOT NULL, day int NOT NULL, day_source {_TEXT},
-  title {_TEXT}, about {_TEXT}, aliases {_TEXT}, tags {_TEXT}, links {_TEXT}, lines int NOT NULL, until int NOT NULL,
-  hash bytea NOT NULL, words int NOT NULL
-);
-CREATE TABLE chunks (
-  id int PRIMARY KEY, note int NOT NULL, position int NOT NULL, tier int NOT NULL, scope int NOT NULL, day int NOT NULL,
-  start_line int NOT NULL, end_line int NOT NULL, partial int NOT NULL, embedded int NOT NULL, until int NOT NULL,
-  latin int NOT NULL, words int NOT NULL, signs int NOT NULL
-);
-CREATE TABLE chunk_texts (id int PRIMARY KEY, head {_TEXT}, text {_TEXT}, headings {_TEXT}, block_id text COLLATE "C");
-CREATE TABLE lines (
-  chunk int NOT NULL, place int NOT NULL, number int NOT NULL, indent int NOT NULL, kind {_TEXT}, state {_TEXT},
-  block_id {_TEXT}, speaker {_TEXT}, source {_TEXT}, since {_TEXT}, until {_TEXT}, PRIMARY KEY (chunk, place)
-);
-CREATE TABLE chunk_tags (tag {_TEXT}, chunk int NOT NULL, PRIMARY KEY (tag, chunk));
-CREATE TABLE names (name {_TEXT}, note int NOT NULL, written {_TEXT}, PRIMARY KEY (name, note));
-CREATE TABLE properties (key {_TEXT}, value {_TEXT}, note int NOT NULL, PRIMARY KEY (key, value, note));
-CREATE TABLE facts (
-  note int NOT NULL, line int NOT NULL, ref {_TEXT}, subject {_TEXT}, about {_TEXT}, predicate {_TEXT}, object {_TEXT},
-  since int NOT NULL, until int NOT NULL, source {_TEXT}, PRIMARY KEY (note, line)
-);
 CREATE TABLE totals (name text PRIMARY KEY, held bigint NOT NULL, length bigint NOT NULL);
 CREATE TABLE vectors (chunk int PRIMARY KEY, vector vector NOT NULL, words bytea NOT NULL);
 ALTER TABLE vectors ALTER vector SET STORAGE PLAIN, ALTER words SET STORAGE EXTERNAL;
 {_FULLTEXT}"""
+"""What has no like in the file; the other tables are made as the file has them (:class:`_Copied`)."""
 INDEXES = f"""
 CREATE UNIQUE INDEX ON notes (path);
 CREATE INDEX ON chunks (note, position);
@@ -136,7 +111,7 @@ class Published(NamedTuple):
     """What was published.
 
     Attributes:
-        whole: everything was written anew.
+        whole: everything was written again.
         changed: notes that were written.
         removed: notes that are gone.
         vectors: passages that got their vector.
@@ -256,6 +231,29 @@ def _local(source: Path, cache: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
+class _Copied(NamedTuple):
+    """A table that is copied as it stands in the file.
+
+    Attributes:
+        columns: that are copied, parted by commas.
+        script: makes it here.
+    """
+
+    columns: str
+    script: str
+
+    @classmethod
+    def of(cls, local: sqlite3.Connection, name: str) -> _Copied:
+        """What the file says of a table."""
+        sql = 'SELECT name, type, "notnull" OR pk, pk FROM pragma_table_info(?)'
+        rows = [row for row in local.execute(sql, (name,)) if row[0] not in _LEFT]
+        more = ((column, kind, 1, 0) for column, kind in _MORE.get(name, {}).items())
+        made = [f"{column} {_TYPES[kind]}{' NOT NULL' if needed else ''}" for column, kind, needed, _ in (*rows, *more)]
+        keys = ", ".join(column for column, _, _, key in sorted(rows, key=lambda row: row[3]) if key)
+        columns = ", ".join(column for column, *_ in rows)
+        return cls(columns, f"CREATE TABLE {name} ({', '.join(made)}, PRIMARY KEY ({keys}));")
+
+
 class _Publisher:
     """One publishing, inside a transaction."""
 
@@ -269,6 +267,7 @@ class _Publisher:
     ) -> None:
         self._connection = connection
         self._local = local
+        self._copied = {name: _Copied.of(local, name) for name in (*_BY_NOTE, *_BY_CHUNK)}
         self._vault = vault
         self._meta = database.meta(local)
         model = self._local.execute("SELECT 1 FROM pragma_database_list WHERE name = 'cache'").fetchone()
@@ -341,13 +340,13 @@ class _Publisher:
         execute(f'DROP SCHEMA IF EXISTS "{self._place}" CASCADE')
         execute(f'CREATE SCHEMA "{self._place}"')
         enter(self._connection, self._place)
-        execute(SCRIPT)
+        execute("".join(table.script for table in self._copied.values()) + SCRIPT)
         self._scopes()
         notes = sorted(self._digests())
         self._add(notes)
         execute(INDEXES)
         done = self._finish(Published(True, len(notes), 0, 0))
-        execute("ANALYZE " + ", ".join((*_COPIED, "vectors", *TABLES, *(f"{name}_at" for name in TABLES))))
+        execute("ANALYZE " + ", ".join((*self._copied, "vectors", *TABLES, *(f"{name}_at" for name in TABLES))))
         execute(
             f"INSERT INTO {REGISTRY}.indexes VALUES (%s, %s, %s)"
             " ON CONFLICT (vault) DO UPDATE SET place = excluded.place, version = excluded.version",
@@ -494,12 +493,12 @@ class _Publisher:
     def _add_some(self, notes: list[int]) -> None:
         marks = ",".join("?" * len(notes))
         every = f"SELECT id FROM chunks WHERE note IN ({marks})"
-        ask = self._local.execute
+        ask, copied = self._local.execute, self._copied
         rows = {
-            name: ask(f"SELECT {_COPIED[name]} FROM {name} WHERE {key} IN ({marks})", notes).fetchall()
+            name: ask(f"SELECT {copied[name].columns} FROM {name} WHERE {key} IN ({marks})", notes).fetchall()
             for name, key in _BY_NOTE.items()
         } | {
-            name: ask(f"SELECT {_COPIED[name]} FROM {name} WHERE {key} IN ({every})", notes).fetchall()
+            name: ask(f"SELECT {copied[name].columns} FROM {name} WHERE {key} IN ({every})", notes).fetchall()
             for name, key in _BY_CHUNK.items()
         }
         texts = {chunk: (head, text) for chunk, head, text, *_ in rows["chunk_texts"]}
@@ -528,17 +527,17 @@ class _Publisher:
                 whole[row[0]] = (front[2 * at], front[2 * at + 1], body)
         self._copy(
             "notes",
-            f"{_COPIED['notes']}, hash, words",
+            f"{copied['notes'].columns}, hash, words",
             ((*_without_nul(row), self._known[row[0]], sum(map(len, whole.get(row[0], ())))) for row in rows["notes"]),
         )
         placed = ((*row[:9], 3 if row[9] == 3 else 0, *row[10:]) for row in rows["chunks"])
         self._copy(
             "chunks",
-            f"{_COPIED['chunks']}, words, signs",
+            f"{copied['chunks'].columns}, words, signs",
             ((*row, sum(map(len, words[row[0]])), len(held.get(row[0], ()))) for row in placed),
         )
         for name in ("chunk_texts", "lines", "chunk_tags", "names", "properties", "facts"):
-            self._copy(name, _COPIED[name], map(_without_nul, rows[name]))
+            self._copy(name, copied[name].columns, map(_without_nul, rows[name]))
         self._post("chunk_words", words.items())
         self._post("chunk_signs", ((key, (found,)) for key, found in held.items()))
         self._post("note_words", whole.items())

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import database, fulltext
-from tars_memory.index.database import BETWEEN, TIERS
+from tars_memory.index.database import BETWEEN, TIERS, iso
 from tars_memory.index.fulltext import Filter, conditions_of, ended, vector_conditions
 from tars_memory.index.naming import NameTable
 from tars_memory.vault.model import Line
@@ -52,27 +52,6 @@ class ChunkRow:
     the text is a piece of one oversized line.
     """
 
-    __slots__ = (
-        "aliases",
-        "block_id",
-        "date",
-        "date_is_weak",
-        "end_line",
-        "head",
-        "headings",
-        "id",
-        "lines",
-        "note_id",
-        "partial",
-        "path",
-        "position",
-        "scope",
-        "start_line",
-        "text",
-        "tier",
-        "title",
-    )
-
     id: int
     note_id: int
     position: int
@@ -100,8 +79,6 @@ class ChunkRow:
 
 class NoteRow:
     """A note as it stands in the index."""
-
-    __slots__ = ("aliases", "date", "date_is_weak", "id", "lines", "links", "path", "scope", "tags", "tier", "title")
 
     id: int
     path: str
@@ -145,34 +122,18 @@ class IndexReader:
 
     # --- words
 
-    def match_chunks(
-        self, expression: str, within: Filter, k: int, *, weights: tuple[float, float] = (1.0, 1.0)
-    ) -> list[tuple[int, float]]:
-        """The k best chunks for a query of :func:`fulltext.expression` as (chunk, BM25), higher is better.
+    def match_chunks(self, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
+        """The k best chunks for a query of :func:`fulltext.expression` as (chunk, BM25), higher is better."""
+        return self._ranked("chunk_words", expression, within, k) if expression else []
 
-        ``weights`` are those of the head (title › headings › date) and of the text.
-        """
-        if not expression:
-            return []
-        return self._ranked("chunk_words", weights, expression, within, k)
-
-    def match_notes(
-        self, expression: str, within: Filter, k: int, *, weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    ) -> list[tuple[int, float]]:
-        """The k best notes as wholes, as (note, BM25).
-
-        ``weights`` are those of the head (title, date), of names, tags and properties, and of the body.
-        """
-        if not expression:
-            return []
-        return self._ranked("note_words", weights, expression, within, k)
+    def match_notes(self, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
+        """The k best notes as wholes, as (note, BM25)."""
+        return self._ranked("note_words", expression, within, k) if expression else []
 
     def match_signs(self, strings: Sequence[str], within: Filter, k: int) -> list[tuple[int, float]]:
         """The k best chunks for strings in scripts without blanks, any of them, as (chunk, BM25)."""
         expression = " OR ".join(f"({one})" for one in map(fulltext.sign_expression, strings) if one)
-        if not expression:
-            return []
-        return self._ranked("chunk_signs", (), expression, within, k)
+        return self._ranked("chunk_signs", expression, within, k) if expression else []
 
     def sign_frequencies(self, strings: Iterable[str]) -> dict[str, int]:
         """In how many chunks each string in a script without blanks stands."""
@@ -233,7 +194,7 @@ class IndexReader:
 
     def chunk_count(self) -> int:
         """How many chunks there are, in all scopes."""
-        return self._totals()[0]
+        return int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
     def newest(self, within: Filter, k: int) -> list[int]:
         """The k chunks of the latest dates, for a query that only filters; in a note, in order."""
@@ -347,7 +308,7 @@ class IndexReader:
             chunk.partial, chunk.text, chunk.head = bool(row[5]), row[6], row[7]
             chunk.headings, chunk.block_id, chunk.path, chunk.title = _list(row[8]), row[9], row[10], row[11]
             chunk.aliases, chunk.tier, chunk.scope = _list(row[12]), TIERS[row[13]], self._scope_names[row[14]]
-            chunk.date, chunk.date_is_weak = iso(row[15]), row[16] == "mtime"
+            chunk.date, chunk.date_is_weak = iso(row[15]) or None, row[16] == "mtime"
             chunk.lines = []
             found[chunk.id] = chunk
         lines = self._connection.execute(
@@ -404,7 +365,7 @@ class IndexReader:
             note = NoteRow()
             note.id, note.path, note.title, note.lines = row[0], row[1], row[2], row[10]
             note.tier, note.scope = TIERS[row[3]], self._scope_names[row[4]]
-            note.date, note.date_is_weak = iso(row[5]), row[6] == "mtime"
+            note.date, note.date_is_weak = iso(row[5]) or None, row[6] == "mtime"
             note.aliases, note.tags, note.links = _list(row[7]), _list(row[8]), _list(row[9])
             found[note.id] = note
         return found
@@ -552,7 +513,7 @@ class IndexReader:
     # --- inside
 
     def _conditions(self, within: Filter, *, notes: bool = False) -> tuple[list[str], list[Any]]:
-        return conditions_of(within, self._scopes, "c", notes=notes, ending=bool(self._ended(within.on)))
+        return conditions_of(within, self._scopes, notes=notes, ending=bool(self._ended(within.on)))
 
     def _ended(self, on: str | None) -> frozenset[int]:
         """The chunks that no longer count on a day; asked once."""
@@ -593,9 +554,7 @@ class IndexReader:
 
     _matching = staticmethod(fulltext.matching)
 
-    def _ranked(
-        self, table: str, weights: tuple[float, ...], expression: str, within: Filter, k: int
-    ) -> list[tuple[int, float]]:
+    def _ranked(self, table: str, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
         """The k best rows of a full-text table; the table of what is filtered is only joined if something is.
 
         The function is asked, not the column ``rank``: sorted by that, FTS5 first keeps all that match with where they
@@ -606,8 +565,8 @@ class IndexReader:
         joined = f"CROSS JOIN {rows} c ON c.id = w.rowid" if conditions else ""
         where = " AND ".join([f"w.{table} MATCH ?", *conditions])
         found = self._connection.execute(
-            f"SELECT w.rowid, bm25({', '.join([table, *map(str, weights)])}) score FROM {table} w {joined}"
-            f" WHERE {where} ORDER BY score, w.rowid LIMIT ?",
+            f"SELECT w.rowid, bm25({table}) score FROM {table} w {joined} WHERE {where}"
+            " ORDER BY score, w.rowid LIMIT ?",
             (expression, *values, k),
         ).fetchall()
         return [(int(row), -float(score)) for row, score in found]
@@ -634,17 +593,6 @@ class IndexReader:
         )
         return [int(chunk) for chunk, text in rows if wanted in fulltext.fold_signs(text)]
 
-    def _totals(self) -> tuple[int, int]:
-        """Chunks and words of the full-text table, from its own record of averages: varints, rows first."""
-        row = self._connection.execute("SELECT block FROM chunk_words_data WHERE id = 1").fetchone()
-        numbers = _varints(bytes(row[0])) if row else []
-        return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)
-
-
-def iso(day: int) -> str | None:
-    """A stored day as an ISO date, None for none."""
-    return f"{day // 10_000:04d}-{day // 100 % 100:02d}-{day % 100:02d}" if day else None
-
 
 def _check(row: tuple[Any, ...], shapes: frozenset[tuple[type, ...]]) -> None:
     """SQLite keeps the type of a value beside it: a flipped bit makes bytes of a text.
@@ -654,17 +602,6 @@ def _check(row: tuple[Any, ...], shapes: frozenset[tuple[type, ...]]) -> None:
     """
     if tuple(map(type, row)) not in shapes:
         raise database.IndexDamagedError("a row is not as it was written")
-
-
-def _varints(data: bytes) -> list[int]:
-    """SQLite's variable-length integers (7 bits a byte, high bit: more to come) of a blob of small numbers."""
-    numbers, value = [], 0
-    for byte in data:
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            numbers.append(value)
-            value = 0
-    return numbers
 
 
 def _list(text: str) -> tuple[str, ...]:

@@ -18,8 +18,7 @@ from sqlite_utils import Database
 from tars_memory.errors import PartialError, TarsError, UnwritableError, UsageError
 from tars_memory.index import database
 from tars_memory.index.chunking import LinkTable, facts
-from tars_memory.index.database import ALWAYS, BETWEEN, TIERS
-from tars_memory.index.reader import iso
+from tars_memory.index.database import ALWAYS, BETWEEN, TIERS, iso
 from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.suspicion import suspicious
@@ -339,7 +338,7 @@ def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool 
         copy: what is written.
         path: of the file.
         tables: names of tables; a database and JSON take all if none is named.
-        replace: a file that is there is written anew.
+        replace: a file that is there is overwritten.
 
     Returns:
         How many rows of each table were written.
@@ -350,7 +349,7 @@ def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool 
     """
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMS:
-        raise UsageError(f"{path}: no form ends in {path.suffix or 'nothing'}", f"name it *.{', *.'.join(FORMS)}")
+        raise UsageError(f"{path}: its ending says no form that is known", f"name it *.{', *.'.join(FORMS)}")
     if unknown := [name for name in tables if name not in TABLES]:
         raise UsageError(f"there is no table {unknown[0]!r}", f"it is one of {', '.join(TABLES)}")
     if kind == "csv" and len(tables) != 1:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from tars_memory.index.embedding.passages import Embedder
+    from tars_memory.index.database import Progress
     from tars_memory.index.fulltext import Filter
+    from tars_memory.index.passages import Embedder
 
-    Progress = Callable[[str, int, int], None]
 
 Answer = TypeVar("Answer")
 
@@ -200,7 +200,7 @@ class TalkIndex:
         return self.files.current() is not None
 
     def read(self, question: Callable[[TalkReader], Answer]) -> Answer:
-        """Ask it. One that turns out to be damaged is begun anew, empty; the next look at the logs fills it.
+        """Ask it. One that turns out to be damaged is begun again, empty; the next look at the logs fills it.
 
         Raises:
             UnwritableError: there is none and none can be made.
@@ -313,7 +313,7 @@ class TalkIndex:
         return self.mended(embed) if self.exists else 0
 
     def restore(self, model: tuple[str, int] | None) -> None:
-        """Bring the vectors of a model back after all rows were made anew, as far as their texts are still there.
+        """Bring the vectors of a model back after all rows were made again, as far as their texts are still there.
 
         Raises:
             UnwritableError: they can't be kept.

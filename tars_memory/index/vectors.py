@@ -1,5 +1,5 @@
 """Vectors: given to chunks that have none, from the cache where their text was embedded before, else from the model;
-and the nearest neighbours of a query's vector.
+a query's vector, and its nearest neighbours.
 
 Texts are embedded outside any lock; only the rows of a page are written under it. One process embeds at a time.
 
@@ -24,22 +24,27 @@ import os
 import sys
 from array import array
 from collections import deque
+from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
 
+from tars_memory.disk import replace, sha256
 from tars_memory.index import database
 from tars_memory.index.database import ALWAYS_LOADED, TIERS
-from tars_memory.index.embedding.models import LATIN
+from tars_memory.index.models import LATIN, QueryVector, ask, manifest_of, pack, unpack
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from tars_memory.index.embedding.passages import Embedder
+    from tars_memory.index.database import Progress
     from tars_memory.index.files import IndexFiles
+    from tars_memory.index.passages import Embedder
 
+
+Filled = TypeVar("Filled")
 
 PAGE = 256
 """Vectors that are kept in one transaction: some seconds of work that a kill can lose."""
@@ -59,7 +64,7 @@ def embed(
     cache: Path,
     open_embedder: Callable[[], Embedder],
     limit: int | None,
-    progress: Callable[[str, int, int], None] | None,
+    progress: Progress | None,
     newest: int | None = None,
     wait: float = LOCK_WAIT,
 ) -> int:
@@ -78,36 +83,21 @@ def embed(
         if not held:
             return 0
         work = _Work(connection, files, open_embedder(), progress, newest, wait)
-        _with_cache(cache, lambda store: work.fill(store, limit))
-        return work.ahead
+        return _with_cache(cache, lambda store: work.fill(store, limit))
 
 
-class _Work:
-    """Gives vectors to the chunks of one index.
+class _Work(NamedTuple):
+    """Gives vectors to the chunks of one index; see :func:`embed`."""
 
-    Attributes:
-        ahead: texts still to be embedded before the vectors of another model make way.
-    """
+    connection: sqlite3.Connection
+    files: IndexFiles
+    embedder: Embedder
+    progress: Progress | None
+    newest: int | None
+    wait: float
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        files: IndexFiles,
-        embedder: Embedder,
-        progress: Callable[[str, int, int], None] | None,
-        newest: int | None,
-        wait: float,
-    ) -> None:
-        self.connection = connection
-        self.files = files
-        self.embedder = embedder
-        self.progress = progress
-        self.newest = newest
-        self.wait = wait
-        self.ahead = 0
-
-    def fill(self, store: VectorCache, limit: int | None) -> None:
-        """From a cache, else from the model."""
+    def fill(self, store: VectorCache, limit: int | None) -> int:
+        """From a cache, else from the model; returns what :func:`embed` does."""
         connection, embedder, newest = self.connection, self.embedder, self.newest
         model = store.model(embedder.fingerprint, embedder.dimension)
         if _answered_by_another(connection, embedder.fingerprint):
@@ -115,18 +105,18 @@ class _Work:
             every = _chunks(connection, known if newest is None else f"{known} AND {among(newest)}", newest)
             missing = {digest: every[digest] for digest in store.missing(model, every)}
             self._embed(store, model, missing, limit, placed=False)
-            self.ahead = max(0, len(missing) - (len(missing) if limit is None else limit))
-            if self.ahead:
-                return
+            if limit is not None and limit < len(missing):
+                return len(missing) - limit
         with self.files.lock(self.wait) as mine:
             if not mine:
-                return
+                return 0
             with database.transaction(connection):
                 prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
                 if embedder.scripts == LATIN:
                     leave_out(connection)
             _fill(connection, store, model, newest)
         self._embed(store, model, _chunks(connection, lacking(newest), newest), limit, placed=True)
+        return 0
 
     def _embed(
         self, store: VectorCache, model: int, wanted: dict[bytes, list[int]], limit: int | None, *, placed: bool
@@ -152,7 +142,7 @@ class _Work:
                 return
             before = done
             if placed and not _answers(self.connection, self.files):
-                return  # made anew meanwhile: what it held may be forgotten
+                return  # rebuilt meanwhile: what it held may be forgotten
             store.put(model, page)
             if not placed:
                 continue
@@ -183,23 +173,23 @@ def restore(
     _with_cache(cache, fill)
 
 
-def _with_cache(cache: Path, fill: Callable[[VectorCache], None]) -> None:
+def _with_cache(cache: Path, fill: Callable[[VectorCache], Filled]) -> Filled:
     """Fill in from the cache; once more from a new one if it turns out to be damaged."""
     store = VectorCache(cache)
     try:
         try:
-            fill(store)
+            return fill(store)
         except database.driver().module.DatabaseError as error:
             if not database.damaged(error) or store.is_whole():
                 raise
             store.start_over()
-            fill(store)
+            return fill(store)
     finally:
         store.close()
 
 
 def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, cache: str) -> None:
-    """Make the index ready for vectors of a model: begun anew for another model or cache, or when bloated.
+    """Make the index ready for vectors of a model: begun again for another model or cache, or when bloated.
 
     Belongs inside a transaction.
     """
@@ -330,28 +320,22 @@ class VectorCache:
 
     def get(self, model: int, hashes: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
         """The vectors that are there, with their words; a row with a flipped bit counts as not there."""
-        found: dict[bytes, tuple[bytes, bytes]] = {}
-        for start in range(0, len(hashes), _PAGE):
-            some = hashes[start : start + _PAGE]
-            marks = ",".join("?" * len(some))
-            rows = self._connection.execute(
-                f"SELECT hash, vector, words, crc FROM vectors WHERE model = ? AND hash IN ({marks})", (model, *some)
-            )
-            for digest, vector, words, crc in rows:
-                if crc32(words, crc32(vector)) == crc:
-                    found[digest] = (vector, words)
-        return found
+        rows = self._held("hash, vector, words, crc", model, hashes)
+        return {digest: (vector, words) for digest, vector, words, crc in rows if crc32(words, crc32(vector)) == crc}
 
     def missing(self, model: int, hashes: Iterable[bytes]) -> list[bytes]:
         """Those hashes, each once and in order, that have no vector yet."""
         wanted = list(dict.fromkeys(hashes))
-        known: set[bytes] = set()
-        for start in range(0, len(wanted), _PAGE):
-            some = wanted[start : start + _PAGE]
-            marks = ",".join("?" * len(some))
-            sql = f"SELECT hash FROM vectors WHERE model = ? AND hash IN ({marks})"
-            known.update(digest for (digest,) in self._connection.execute(sql, (model, *some)))
+        known = {digest for (digest,) in self._held("hash", model, wanted)}
         return [digest for digest in wanted if digest not in known]
+
+    def _held(self, columns: str, model: int, hashes: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+        """Columns of the rows that there are of these texts."""
+        for start in range(0, len(hashes), _PAGE):
+            some = hashes[start : start + _PAGE]
+            marks = ",".join("?" * len(some))
+            sql = f"SELECT {columns} FROM vectors WHERE model = ? AND hash IN ({marks})"
+            yield from self._connection.execute(sql, (model, *some))
 
     def put(self, model: int, rows: Sequence[tuple[bytes, bytes, bytes]]) -> None:
         """Keep (hash, vector, words) rows, in one transaction."""
@@ -428,7 +412,7 @@ class VectorCache:
 MMAP_BYTES = 64 << 20
 """Reading vectors through a mapping takes a fifth off a KNN, but every mapped page counts as memory of the process:
 the vectors of 40,000 chunks are worth it, those of 150,000 (230 MB) are not. Nothing else is read so: a mapped page is
-not kept, and checked anew each time that a row is read from it, which made searches by words twice as slow."""
+not kept, and checked each time that a row is read from it, which made searches by words twice as slow."""
 MAX_K = 4096
 """sqlite-vec's own limit of neighbours."""
 TIES = 8
@@ -451,7 +435,7 @@ SHORTLIST = 1_000
 READ = 1024
 """Vectors of the cache that are compared at once."""
 BLOAT = 1.5
-"""Blocks held against blocks needed above which the KNN index is made anew."""
+"""Blocks held against blocks needed above which the KNN index is rebuilt."""
 
 NEWEST_FIRST = "day DESC, id DESC"
 NEIGHBOURS = 10_000
@@ -598,7 +582,7 @@ def clear_garbage(connection: sqlite3.Connection) -> None:
 
 
 def is_bloated(connection: sqlite3.Connection) -> bool:
-    """Whether deletes left so much unused space that the KNN index should be made anew."""
+    """Whether deletes left so much unused space that the KNN index should be rebuilt."""
     blocks = int(connection.execute("SELECT count(*) FROM chunk_vectors_chunks").fetchone()[0])
     rows = int(connection.execute("SELECT count(*) FROM chunk_vectors_rowids").fetchone()[0])
     return blocks > BLOAT * (rows // database.BLOCK + 1) + 1
@@ -628,7 +612,7 @@ def knn_of_many(
 ) -> list[tuple[int, float]]:
     """As :func:`knn`, by the signs of the numbers alone: :data:`SHORTLIST` chunks at least, among them the nearest.
 
-    A table of its own is read, not vec0's: that looks through a block anew for each neighbour that is wanted.
+    A table of its own is read, not vec0's: that looks through a block again for each neighbour that is wanted.
     """
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     rows = connection.execute(
@@ -689,3 +673,119 @@ def _cosines(vector: bytes, others: list[bytes]) -> list[float]:
     lengths = numpy.sqrt(numpy.einsum("ij,ij->i", matrix, matrix)) * (float(numpy.linalg.norm(asked)) or 1.0)
     cosines: list[float] = (matrix @ asked / numpy.where(lengths == 0, 1, lengths)).astype(float).tolist()
     return cosines
+
+
+# --- the vector of a query, by the cheapest way that gives it: remembered, of a process that holds the model, the model
+#
+# A remembered vector costs one small file read and imports nothing heavy. The memory is best effort: what can't be
+# read or was damaged is made again, what can't be written is not written. A file a query needs no lock, no driver, and
+# can't damage its neighbours.
+
+
+FOLDER = "queries"
+KEPT = 2_000
+"""Query vectors kept; 3 MB of content. The oldest go first."""
+
+
+class QueryVectors:
+    """Query vectors of one model.
+
+    The model is opened by a query that isn't remembered. The first time it is closed again, so that a process which
+    asks once doesn't hold 46 MB of weights while it searches; from the second on it stays open.
+    """
+
+    def __init__(self, model: str, cache: Path, warm: Path | None = None) -> None:
+        """For the named model.
+
+        Args:
+            model: as the settings name it.
+            cache: the program's cache folder.
+            warm: where a watcher's socket would be, to be asked before the model is opened.
+
+        Raises:
+            ModelUnavailableError: a model that pip doesn't install is set and was never fetched.
+        """
+        self.model = model
+        self.embed: Callable[[str], QueryVector] | None = None
+        """Of the model, where it is open."""
+        self._cache = cache
+        self._warm = warm
+        self._asked = False
+        manifest = manifest_of(model, cache)
+        self.identity = manifest.identity
+        self.dimension = manifest.dimension
+
+    def query(self, text: str) -> QueryVector:
+        """The query's vectors.
+
+        Raises:
+            ModelUnavailableError: they aren't remembered and the model can't be used; never waits for a network.
+        """
+        return self._query(text)._replace(model=self.model)
+
+    def _query(self, text: str) -> QueryVector:
+        path = self._path(text)
+        known = _read(path, self.dimension)
+        if known is not None:
+            return known
+        if self._warm is not None and self.embed is None:
+            answered = ask(self._warm, self.identity, self.dimension, text)
+            if answered is not None:
+                _write(path, answered)
+                return answered
+        embed = self.embed or self._open()
+        made = embed(text)
+        if self._asked:
+            self.embed = embed
+        self._asked = True
+        _write(path, made)
+        return made
+
+    def remembered(self, text: str) -> bool:
+        """Whether the vectors are at hand without the model."""
+        return _read(self._path(text), self.dimension) is not None
+
+    def _open(self) -> Callable[[str], QueryVector]:
+        from tars_memory.index.passages import open_runner
+
+        return open_runner(self.model, self._cache).query
+
+    def _path(self, text: str) -> Path:
+        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return self._cache / FOLDER / self.identity / digest[:32]
+
+
+def forget_queries(cache: Path) -> None:
+    """Forget every query: which of them said a thing can't be told from their names.
+
+    Raises:
+        OSError: one can't be removed.
+    """
+    for path in (cache / FOLDER).glob("*/*"):
+        path.unlink(missing_ok=True)
+
+
+def _read(path: Path, dimension: int) -> QueryVector | None:
+    """What is remembered, if it is whole."""
+    try:
+        return unpack(path.read_bytes(), dimension)
+    except OSError:
+        return None
+
+
+def _write(path: Path, made: QueryVector) -> None:
+    """Remember, where that can be."""
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace(path, pack(made))
+        if made.vector[0] < 8:  # one time in 32, for a listing costs as much as a search
+            _prune(path.parent)
+
+
+def _prune(folder: Path) -> None:
+    entries = sorted((entry.stat().st_mtime, entry.path) for entry in os.scandir(folder))
+    for _, path in entries[: max(0, len(entries) - KEPT)]:
+        os.unlink(path)
+
+
+# --- the socket of whatever holds the model open

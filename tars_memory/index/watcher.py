@@ -5,7 +5,7 @@ for. So all of them say the same ("look"), bursts become one hint, and where the
 limits of the system) the time says it.
 
 Whoever watches also holds the model open: :class:`WarmServer` answers queries of the same user
-(:mod:`tars_memory.index.embedding.queryvector`).
+(:mod:`tars_memory.index.models`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from watchdog.observers import Observer
 
 from tars_memory.errors import TarsError
 from tars_memory.index.database import is_local
-from tars_memory.index.embedding.models import QueryVector, pack
-from tars_memory.index.embedding.queryvector import GREETING, LONGEST_QUERY, reachable
+from tars_memory.index.models import GREETING, LONGEST_QUERY, QueryVector, pack, reachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,15 +60,13 @@ class Watcher:
     Args:
         root: the vault's real path.
         poll: seconds between two looks, instead of events; None takes events where they can be had.
-        debounce: see :data:`DEBOUNCE`.
 
     Attributes:
         polling: why there are no events, one sentence; empty while there are.
     """
 
-    def __init__(self, root: Path, *, poll: float | None = None, debounce: float = DEBOUNCE) -> None:
+    def __init__(self, root: Path, *, poll: float | None = None) -> None:
         self.root = root
-        self.debounce = debounce
         self.polling = ""
         self._asked_to_poll = poll is not None
         self._poll = poll or POLL
@@ -104,8 +101,10 @@ class Watcher:
         return self._stopped.is_set()
 
     def forget(self) -> None:
-        """Take the hints that came so far as answered; call it before the look that answers them."""
+        """Take the hints that came so far as answered, but never a :meth:`stop`; call it before the look."""
         self._hint.clear()
+        if self._stopped.is_set():
+            self._hint.set()
 
     def hinted(self) -> bool:
         """Whether something may have changed since :meth:`forget`."""
@@ -131,7 +130,7 @@ class Watcher:
         ends = time.monotonic() + LONGEST
         while not self._stopped.is_set() and time.monotonic() < ends:
             self._hint.clear()
-            if not self._hint.wait(self.debounce):
+            if not self._hint.wait(DEBOUNCE):
                 break
         self._hint.set()
 
@@ -150,7 +149,7 @@ class Watcher:
         handler = events.FileSystemEventHandler()
         handler.on_any_event = self._on_event  # type: ignore[method-assign]
         self._losses.attach()
-        # After lost events watchdog takes up folders anew and warns of each that it watched already.
+        # After lost events watchdog takes up folders again and warns of each that it watched already.
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         observer = Observer()
         try:
@@ -187,7 +186,7 @@ class Watcher:
         return alive and self._seen() == self._identity
 
     def _again(self) -> None:
-        """Take up a watch that was lost: the folder was unmounted, moved, or made anew."""
+        """Take up a watch that was lost: the folder was unmounted, moved, or made again."""
         self.close()
         self._identity = self._seen()
         self.polling = self._listen() if self._identity else f"{self.root} is not there"
@@ -273,7 +272,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
             self.room.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that leaves or stalls is no matter of ours: it does its own work."""
+        """A client that leaves or stalls is ignored: it does its own work."""
 
 
 class _Question(socketserver.StreamRequestHandler):

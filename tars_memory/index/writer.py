@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import time
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking
 from tars_memory.index.chunking import Chunk, Parsed, embedded_text, pieces
-from tars_memory.index.database import ALWAYS, AUTOMATED, BETWEEN, PART, STAMP, TIERS, log_of
+from tars_memory.index.database import ALWAYS, AUTOMATED, BETWEEN, PART, STAMP, TIERS, iso, log_of
 from tars_memory.index.fulltext import clean, signs, worded
 from tars_memory.index.naming import keys_of
 from tars_memory.language.words import is_latin
@@ -59,28 +59,16 @@ _NO_SIGNS = "INSERT INTO chunk_signs (chunk_signs, rowid, signs) VALUES ('delete
 _FILE = "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = ?2, hash = ?3, note = ?4"
 
 
-class ReadNote:
+class ReadNote(NamedTuple):
     """A note that was read and is to be written: where it stands, what it says."""
 
-    __slots__ = ("facts", "hash", "parsed", "path", "scope", "stamp", "tier")
-
-    def __init__(
-        self,
-        path: str,
-        stamp: bytes,
-        digest: bytes,
-        tier: str,
-        scope: str,
-        parsed: Parsed,
-        facts: list[tuple[Any, ...]],
-    ) -> None:
-        self.path = path
-        self.stamp = stamp
-        self.hash = digest
-        self.tier = TIERS.index(tier)
-        self.scope = scope
-        self.parsed = parsed
-        self.facts = facts
+    path: str
+    stamp: bytes
+    hash: bytes
+    tier: str
+    scope: str
+    parsed: Parsed
+    facts: list[tuple[Any, ...]]
 
 
 def read(
@@ -188,24 +176,24 @@ class Writer:
         property_rows: list[tuple[Any, ...]] = []
         name_rows: list[tuple[str, int, str]] = []
         for note in notes:
-            parsed, scope = note.parsed, self._scope(note.scope)
+            parsed, tier, scope = note.parsed, TIERS.index(note.tier), self._scope(note.scope)
             key, kept = self._make_room(note)
             files.append((note.path, note.stamp, note.hash, key))
             lists = (_joined(parsed.aliases), _joined(parsed.tags), _joined(parsed.links))
             said = (parsed.day, parsed.day_source, parsed.title, parsed.about, *lists, parsed.lines, parsed.until)
-            note_rows.append((key, note.path, note.tier, scope, *said))
+            note_rows.append((key, note.path, tier, scope, *said))
             body = []
             for position, chunk in enumerate(parsed.chunks):
                 texts = _texts(chunk)
                 marks = _signs(chunk.head, chunk.text, parsed.about if position == 0 else "")
                 body.append(chunk.text)
-                row = (note.tier, scope, parsed.day, int(chunk.partial), chunk.hash, *texts, marks, chunk.tags)
+                row = (tier, scope, parsed.day, int(chunk.partial), chunk.hash, *texts, marks, chunk.tags)
                 known = kept.get(row)
                 if known:
                     moved.append((position, chunk.start_line, chunk.end_line, chunk.until, known.pop()))
                     continue
                 number = self._take("chunks")
-                chunk_rows.append((number, key, position, note.tier, scope, parsed.day, *_place(chunk)))
+                chunk_rows.append((number, key, position, tier, scope, parsed.day, *_place(chunk)))
                 text_rows.append((number, *texts))
                 sign_rows += [(number, marks)] if marks else ()
                 tag_rows += ((tag, number) for tag in chunk.tags)
@@ -233,7 +221,7 @@ class Writer:
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
         execute("INSERT INTO names VALUES (?, ?, ?)", name_rows)
         execute("INSERT INTO properties VALUES (?, ?, ?)", property_rows)
-        chunking.write_facts(self._connection, fact_rows)
+        execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", fact_rows)
 
     def grow(self, key: int, more: Parsed) -> None:
         """Add chunks to the end of a note, by its number; what is there stays as it is."""
@@ -262,7 +250,7 @@ class Writer:
         one("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", (key, *words))
 
     def move(self, folder: str, scope: str) -> None:
-        """Give the conversations of a folder another scope; their vectors, which say it too, are to be placed anew."""
+        """Give the conversations of a folder another scope; their vectors say it too, and have to be placed again."""
         number = self._scope(scope)
         execute = self._connection.execute
         held = "note IN (SELECT id FROM notes WHERE links = ?)"
@@ -330,9 +318,8 @@ class Writer:
         return key, kept
 
     def _forget_properties(self, key: int) -> None:
-        self._connection.execute("DELETE FROM names WHERE note = ?", (key,))
-        self._connection.execute("DELETE FROM properties WHERE note = ?", (key,))
-        chunking.forget_facts(self._connection, key)
+        for table in ("names", "properties", "facts"):
+            self._connection.execute(f"DELETE FROM {table} WHERE note = ?", (key,))
 
     def _forget_words(self, key: int) -> None:
         """Take a note out of the whole-note words, which want the text back that they were given."""
@@ -375,7 +362,7 @@ class Writer:
 def _names(note: ReadNote) -> dict[str, str]:
     """What a note is called, by the key of each name; a date alone is asked for as a date."""
     parsed = note.parsed
-    if TIERS[note.tier] == "talk":
+    if note.tier == "talk":
         return {}
     names = keys_of(note.path, parsed.title, parsed.aliases)
     dated = parsed.day_source == "name"
@@ -395,8 +382,7 @@ def _lines(number: int, chunk: Chunk) -> list[tuple[Any, ...]]:
 
 def note_head(title: str, day: int, source: str) -> str:
     """The head of a whole note: its title and, if the note itself says one, its date."""
-    strong = f" {day // 10_000:04d}-{day // 100 % 100:02d}-{day % 100:02d}" if source in ("name", "property") else ""
-    return title + strong
+    return f"{title} {iso(day)}" if source in ("name", "property") else title
 
 
 def _texts(chunk: Chunk) -> tuple[str, str, str, str | None]:
@@ -440,7 +426,7 @@ def take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
 
 
 def drop(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) -> None:
-    """Forget a log's conversations but some; other logs that hold a copy of their turns are read anew."""
+    """Forget a log's conversations but some; other logs that hold a copy of their turns are read again."""
     execute = connection.execute
     writer = Writer(connection)
     kept = set(keep)
@@ -457,7 +443,7 @@ def drop(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) -> 
 
 
 def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
-    """Have logs read anew that hold copies of turns which a conversation no longer has, but for ``kept`` ones."""
+    """Have logs read again that hold copies of turns which a conversation no longer has, but for ``kept`` ones."""
     copies = connection.execute(
         "SELECT DISTINCT n.path FROM said s JOIN said o ON o.identity = s.identity AND o.note <> s.note"
         " JOIN notes n ON n.id = o.note WHERE s.note = ? AND s.identity NOT IN (SELECT value FROM json_each(?))",

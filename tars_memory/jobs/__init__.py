@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.jobs import doctor, forgetting, hosts, merge, status
+    from tars_memory.jobs import doctor, forgetting, hooks, hosts, merge, status
 
-__all__ = ["doctor", "forgetting", "hosts", "merge", "status"]
-__getattr__ = opener(__name__, __all__)
+__all__ = ["doctor", "forgetting", "hooks", "hosts", "merge", "status"]
+__getattr__, *_ = attach(__name__, __all__)

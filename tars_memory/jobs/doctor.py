@@ -2,7 +2,7 @@
 
 A finding is safe to mend if nothing that a person wrote can be lost by it: derived data, our own leftovers. What only
 the person can decide has an option of its own: ``--adopt`` takes over the state that is kept for the path which the
-vault was moved from, ``--restore`` writes lines of ours anew that something else overwrote, ``--drop`` gives up a text
+vault was moved from, ``--restore`` writes lines of ours again that something else overwrote, ``--drop`` gives up a text
 that waits.
 """
 
@@ -13,13 +13,24 @@ import re
 import shlex
 import shutil
 import stat
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.capture.remember import SECTION, place_spool
 from tars_memory.disk import read_id
-from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
+from tars_memory.errors import (
+    BusyError,
+    ConflictError,
+    ModelUnavailableError,
+    NotFoundError,
+    SettingsError,
+    TarsError,
+    UsageError,
+    VaultError,
+    counted,
+)
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.merge import ATTRIBUTES, hindered
@@ -45,12 +56,12 @@ if TYPE_CHECKING:
 
 
 SHOWN = 3
-"""So many lines of a conflict copy are shown."""
+"""Lines of a conflict copy that are shown."""
 TEMPLATE = 3
-"""A line that so many notes hold is one of a template."""
+"""Notes that hold the same line before it counts as a template's."""
 TWIN_LINES, TWIN_OWN = 3, 0.5
-"""A numbered note is told of as a copy from that many lines on, and if at most this share of them is its own: two notes
-of one template share headings, hardly their text."""
+"""A numbered note counts as a copy from that many lines on, and if at most this share of them is its own: two notes of
+one template share headings, hardly their text."""
 
 
 class Trouble(NamedTuple):
@@ -85,7 +96,7 @@ def doctor(workspace: Workspace, *, fix: bool = False) -> dict[str, Any]:
     for what, probe in _probes():
         if workspace.progress is not None:
             workspace.progress(f"looking at {what}", 0, 0)
-        for finding in probe(workspace):
+        for finding in _probed(probe, workspace):
             fixed = fix and not workspace.dry_run and finding.mend is not None and _mended(finding)
             said = {"kind": finding.kind, "path": finding.path, "message": finding.message, "hint": finding.hint}
             told.append({**said, "fixable": finding.mend is not None, "fixed": fixed})
@@ -100,12 +111,24 @@ def _probes() -> tuple[tuple[str, Callable[[Workspace], Iterator[Trouble]]], ...
         ("what is synced", _sync),
         ("the tiers", _tiers),
         ("the notes, for credentials", _secrets),
-        ("coding agents", _agents),
+        ("coding agents", lambda workspace: (Trouble("agent", said, hint) for said, hint in agents(workspace))),
         ("the model", _model),
         ("the index", _index),
         ("the team's index", _team),
         ("shared vaults", _shared),
     )
+
+
+def _probed(probe: Callable[[Workspace], Iterator[Trouble]], workspace: Workspace) -> Iterator[Trouble]:
+    """What a probe finds; what keeps it from looking is a finding, too, and the next one looks all the same."""
+    try:
+        yield from probe(workspace)
+    except VaultError:
+        raise  # there is nothing to look at
+    except TarsError as error:
+        yield Trouble("not looked at", error.message, error.hint)
+    except OSError as error:
+        yield Trouble("not looked at", f"{error.filename}: {error.strerror}", "check its owner and the disk")
 
 
 def _mended(finding: Trouble) -> bool:
@@ -176,8 +199,9 @@ def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> 
         text = "" if hidden else f" {said.get('text', '')!r}"
         yield Trouble(
             "spool",
-            f"{item.command}{text} waits as {item.id} for the vault that it was for: {_called(said)}",
-            f"write in that vault, and it is placed; tars-memory doctor --drop {item.id} makes a file of it instead",
+            f"{item.command}{text} waits as {item.id} for its vault: {_called(said)}",
+            "the next command that writes in that vault writes it; "
+            f"tars-memory doctor --drop {item.id} makes it a file",
         )
     for damaged in (*spool.damaged(), *workspace.unclaimed.damaged()):
         hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"
@@ -296,11 +320,7 @@ def _sync(workspace: Workspace) -> Iterator[Trouble]:
     common = _common(workspace, [path for path in paths if path not in twins]) if twins else set()
     for path, original in twins.items():
         yield from _twin(workspace, path, original, common)
-    for path in paths:
-        try:
-            data = workspace.vault.read(path)
-        except (TarsError, OSError):
-            continue
+    for path, data in workspace.vault.readable(paths):
         if has_markers(data):
             yield Trouble(
                 "conflict",
@@ -312,14 +332,7 @@ def _sync(workspace: Workspace) -> Iterator[Trouble]:
 
 def _common(workspace: Workspace, paths: list[str]) -> set[bytes]:
     """The lines that many of these notes hold, as those of one template do: they say nothing of copies."""
-    counts: dict[bytes, int] = {}
-    for path in paths:
-        try:
-            lines = lacks(b"", workspace.vault.read(path))
-        except (TarsError, OSError):
-            continue
-        for line in lines:
-            counts[line] = counts.get(line, 0) + 1
+    counts = Counter(line for _, data in workspace.vault.readable(paths) for line in lacks(b"", data))
     return {line for line, count in counts.items() if count >= TEMPLATE}
 
 
@@ -389,23 +402,14 @@ def _tiers(workspace: Workspace) -> Iterator[Trouble]:
 
 
 def _secrets(workspace: Workspace) -> Iterator[Trouble]:
-    """Credentials that stand in notes: where and what kind, never the value."""
-    for path in sorted(path for path in workspace.vault.paths()):
-        try:
-            text = workspace.vault.read(path).decode("utf-8", "surrogateescape")
-        except (OSError, TarsError):
-            continue  # what can't be read is counted with the skipped
+    """Credentials in notes: where and what kind, never the value."""
+    for path, data in workspace.vault.readable(sorted(workspace.vault.paths())):
+        text = data.decode("utf-8", "surrogateescape")
         line = at = 0
         for found in secrets.find(text):
             line, at = line + len(re.findall(r"\r\n|\r|\n", text[at : found.start])), found.start
             said = f"{path}:{line + 1}: {found.kind}"
             yield Trouble("secret", said, "it is not indexed; keep it in a password manager", path)
-
-
-def _agents(workspace: Workspace) -> Iterator[Trouble]:
-    """Hooks that don't work any more, and what an agent is about to leave out or to delete."""
-    for said, hint in agents(workspace):
-        yield Trouble("agent", said, hint)
 
 
 def _model(workspace: Workspace) -> Iterator[Trouble]:
@@ -421,7 +425,7 @@ def _model(workspace: Workspace) -> Iterator[Trouble]:
 
 
 def _index(workspace: Workspace) -> Iterator[Trouble]:
-    """The index is opened, brought in step, and compared with one made anew."""
+    """The index is opened, brought in step, and compared with a new one."""
     try:
         report = refreshed(workspace)
         told = workspace.index().status()
@@ -487,8 +491,11 @@ def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Trouble]:
 def _without_vector(workspace: Workspace, pending: int) -> Iterator[Trouble]:
     """The same of passages without a vector; a few are given theirs, as by a search."""
     few = pending <= SEARCH_EMBEDS
-    if few and not workspace.dry_run and not workspace.index().embed_pending(SEARCH_EMBEDS):
-        return
+    try:
+        if few and not workspace.dry_run and not workspace.index().embed_pending(SEARCH_EMBEDS):
+            return
+    except ModelUnavailableError:
+        return  # the probe of the model says so
     if few:
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: the next search makes them")
     elif _goes_on(workspace):
@@ -619,7 +626,7 @@ def _append(old: Journal, new: Journal) -> None:
 
 
 def _gather(source: Path, target: Path) -> None:
-    """Move what a state folder holds into another, unless that has it; an index is made anew, locks stay."""
+    """Move what a state folder holds into another, unless that has it; an index is made again, locks stay."""
     for folder, _, names in os.walk(source):
         inside = target / os.path.relpath(folder, source)
         for name in names:
@@ -640,7 +647,7 @@ _HEADING = re.compile(rb"#{2,6}[ \t]+(.*)")
 
 
 def restore(workspace: Workspace, txn: str) -> list[Written]:
-    """Write the lines of a transaction anew that something else overwrote, each under the heading that it stood under.
+    """Write the lines of a transaction again that something else overwrote, each under its old heading.
 
     Whether a line is missing is asked once more of the note as it is at that moment: another device may have brought
     it back. A note of ours that is gone is made again as it was made.
@@ -666,7 +673,8 @@ def restore(workspace: Workspace, txn: str) -> list[Written]:
     with context.writing(RESTORE, None) as session:
         for lines in _bullets(lost):
             if lines[0].created is not None:
-                session.write(lines[0].file, lambda data, line=lines[0]: _made(data, line))  # type: ignore[misc]
+                made = _bytes(lines[0].created)
+                session.write(lines[0].file, lambda data, made=made: [] if data else [Splice(0, 0, made)])  # type: ignore[misc]
             session.write(
                 lines[0].file,
                 lambda data, lines=lines: _placed(data or b"", lines, context.layout),  # type: ignore[misc]
@@ -690,12 +698,8 @@ def _bullets(lost: Iterable[LostLine]) -> Iterator[list[LostLine]]:
         yield lines
 
 
-def _made(data: bytes | None, line: LostLine) -> Sequence[Splice]:
-    return [Splice(0, 0, _bytes(line.created or ""))] if not data else []
-
-
 def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
-    """One bullet under its heading, unless it stands there by now."""
+    """One bullet under its heading, unless it is there by now."""
     first = lines[0]
     if [bare(each) for each in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
         return []

@@ -1,10 +1,10 @@
-"""Forgetting: a statement with all that tells it, first in the notes, then, if it is to be for good, beyond them.
+"""Forgetting: a statement with all that says it, first in the notes, then, if it is for good, beyond them.
 
-What tells it belongs together by what it says or by a link: an approved line and a fact of a session link to the
-candidate's block id. A line of the person's own that merely holds the words is not a copy: it is told, never touched.
+What says it belongs together by its words or by a link: an approved line and a fact of a session link to the
+candidate's block id. A line of the person's own that merely holds the words is not a copy: it is listed, never touched.
 What is not an entry can be forgotten by its words as well: a playbook by its title, as a whole, or a paragraph of it; a
 proposal that waits, or one that was refused.
-Beyond the notes the words stand in journal, spool, index, caches and what hooks keep: :func:`forget_everywhere` takes
+Beyond the notes the words are in journal, spool, index, caches and what hooks keep: :func:`forget_everywhere` takes
 them out there, and looks whether they are gone.
 """
 
@@ -25,7 +25,7 @@ from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox, playbooks, sessions
 from tars_memory.vault.change import Change, locate
 from tars_memory.vault.folder import digest
-from tars_memory.vault.layout import OURS
+from tars_memory.vault.layout import OURS, Layout
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import Changes, remove_bullet
@@ -36,15 +36,13 @@ from tars_memory.vault.secrets import mask
 from tars_memory.vault.vault import key_of, note_lines
 from tars_memory.vault.writing.history import JournalEntry, of_scope
 from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.store import LOOK_AGAIN, Spool
+from tars_memory.vault.writing.store import LOOK_AGAIN, Spool, WriteSession
 from tars_memory.vault.writing.withheld import Withheld, folded, item_says, mentions, units, wordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tars_memory.vault.layout import Layout
-    from tars_memory.vault.writing.store import WriteSession
     from tars_memory.vault.writing.transaction import Written
     from tars_memory.workspace import Workspace
 
@@ -61,13 +59,13 @@ LARGEST_COPY = 1 << 31
 """Bytes of a file of ours that is searched for forgotten words."""
 
 MOST_NEAR = 8
-"""So many lines of conversations that speak of the same thing are shown."""
+"""Lines of conversations about the same thing that are shown."""
 
 REPEATS = 10
-"""So many entries with the same words in one note a REF is tried for."""
+"""Entries with the same words in one note that a REF is tried for."""
 
 MOST_RELATED = 5
-"""So many other lines that hold the words, or come near, are told."""
+"""Other lines that hold the words, or come near, that are listed."""
 LONG = 4
 """Letters of a word that makes another line come near."""
 
@@ -88,7 +86,7 @@ class TalkLine(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A place that tells it: a note, its first line (0 for its name), and what stands there."""
+    """A place that holds it: a note, its first line (0 for its name), and the text there."""
 
     path: str
     line: int
@@ -101,7 +99,7 @@ class Copies:
     Args:
         ctx: the command's view of the vault.
         entry: one of them.
-        kind: what it is, if it is no entry: :data:`BOOK`, :data:`PROSE` or :data:`WAITING`.
+        kind: what it is, if it is not an entry: :data:`BOOK`, :data:`PROSE` or :data:`WAITING`.
 
     Attributes:
         first: that entry.
@@ -124,7 +122,8 @@ class Copies:
         self.entries: list[Entry] = []
         self._ids = set(_ids(entry))
         self.first = entry
-        self._notes = dict(_notes(ctx))
+        read = ctx.vault.readable(_paths(ctx))
+        self._notes = {path: Note.of(ctx.layout, path, data) for path, data in read}
         while kind != BOOK and self._grow():
             pass
 
@@ -145,12 +144,12 @@ class Copies:
             found[self.first.path] = [Copy(self.first.path, self.first.line, self.first.text)]
         for path in order:
             if self.kind == BOOK and path == self.first.path:
-                rows = enumerate(note_lines(self._notes[path]), 1)
+                rows = enumerate(note_lines(self._notes[path].data), 1)
                 found[path] = [Copy(path, number, row) for number, row in rows if row.strip()]
                 continue
-            if not self._may_hold(self._notes[path]) and not self.renamed(path):
+            if not self._may_hold(self._notes[path].data) and not self.renamed(path):
                 continue
-            copies = [Copy(path, line, text) for line, text in _Plan(self, path, self._notes[path]).gone]
+            copies = [Copy(path, line, text) for line, text in _Plan(self, path, self._notes[path].data).gone]
             if self.renamed(path):
                 copies.append(Copy(path, 0, path))
             if copies:
@@ -175,18 +174,18 @@ class Copies:
         texts = [words for text in self.texts for words in wordings(text)]
         pairs = [pair for said in texts for pair in pairwise(said) if min(map(len, pair)) >= LONG]
         found: list[tuple[Entry, bool]] = []
-        for path, data in self._notes.items():
-            text = folded(data.decode("utf-8", "replace"))
+        for path, note in self._notes.items():
+            text = folded(note.data.decode("utf-8", "replace"))
             near = any(one in text and other in text for one, other in pairs)
-            if self._ctx.layout.is_review(path) or not (near or self._may_hold(data)):
+            if self._ctx.layout.is_review(path) or not (near or self._may_hold(note.data)):
                 continue
             session = self._ctx.layout.is_session(path)
-            for entry in self._read(path, data):
+            for entry in note.entries:
                 if entry.depth or self.holds(entry):
                     continue
                 if mentions(entry.text, told):
                     found += [] if session else [(entry, True)]
-                elif _in_a_row(units(entry.text), pairs):
+                elif any(pair in pairs for pair in pairwise(units(entry.text))):
                     found.append((entry, False))
         return sorted(found, key=lambda one: not one[1])
 
@@ -227,32 +226,27 @@ class Copies:
         words = wordings(entry.text)
         return any(each in words for text in self.texts for each in wordings(text))
 
-    def _read(self, path: str, data: bytes) -> list[Entry]:
-        return list(Note.of(self._ctx.layout, path, data).entries)
-
     def _grow(self) -> bool:
-        """Look once more, with all that is known by now; whether that told anything new."""
+        """Look once more, with all that is known by now; whether that found anything new."""
         before = (len(self._ids), len(self.texts), len(self.quotes))
         self.entries = []
-        for path, data in self._notes.items():
-            if self._ctx.layout.is_review(path) or not self._may_hold(data):
+        for path, note in self._notes.items():
+            if self._ctx.layout.is_review(path) or not self._may_hold(note.data):
                 continue
-            session = self._ctx.layout.is_session(path)
-            read = self._read(path, data)
-            for at, entry in enumerate(read):
+            for at, entry in enumerate(note.entries):
                 if not self.is_one(entry):
                     continue
                 self.entries.append(entry)
                 self._ids.update(_ids(entry))
                 if path != self._facts and entry.text not in self.texts:
                     self.texts.append(entry.text)
-                if session:
-                    self._learn(data, [each for each in read[at + 1 :] if each.line <= entry.end_line])
+                if self._ctx.layout.is_session(path):
+                    self._learn(note, [each for each in note.entries[at + 1 :] if each.line <= entry.end_line])
         return before != (len(self._ids), len(self.texts), len(self.quotes))
 
-    def _learn(self, data: bytes, children: Sequence[Entry]) -> None:
-        """What a fact of a session stands on."""
-        said = Document(data).front_matter
+    def _learn(self, note: Note, children: Sequence[Entry]) -> None:
+        """What a fact of a session rests on."""
+        said = note.properties
         names = [name for name in (said.get("source"), said.get("session")) if isinstance(name, str) and name]
         self.logs += [name for name in names if name not in self.logs]
         self.sources += [name for name in names[:1] if name not in self.sources]
@@ -284,7 +278,8 @@ class _Plan:
         if self._layout.is_playbook(path):
             self._prose(changes)
         while (entry := next(self._doomed(path, changes.data, session=session), None)) is not None:
-            self.gone.append((entry.line + len(self._taken(data, changes.data)), entry.text))
+            taken = data.count(b"\n") - changes.data.count(b"\n")  # so that lines are listed as they were
+            self.gone.append((entry.line + taken, entry.text))
             made = remove_bullet(Note.of(self._layout, path, changes.data), entry)
             if not made:
                 raise ConflictError(f"{path}: a line can't be taken out", "take it out by hand")
@@ -292,11 +287,6 @@ class _Plan:
         if session:
             self._blocks(changes)
         self.splices = changes.splices()
-
-    @staticmethod
-    def _taken(before: bytes, now: bytes) -> list[int]:
-        """A place for each line that is gone already, so that lines are told as they were."""
-        return [0] * (before.count(b"\n") - now.count(b"\n"))
 
     def _doomed(self, path: str, data: bytes, *, session: bool) -> Iterator[Entry]:
         entries = Note.of(self._layout, path, data).entries
@@ -338,10 +328,6 @@ class _Plan:
                 changes.make([Splice(first.start, last.next, b"")])
 
 
-def _in_a_row(said: Sequence[str], pairs: Sequence[tuple[str, str]]) -> bool:
-    return any(pair in pairs for pair in pairwise(said))
-
-
 def _ids(entry: Entry) -> Iterator[str]:
     """The block ids of the candidate that an entry is, or came from."""
     if entry.block_id:
@@ -357,7 +343,7 @@ def _said(entry: Entry, facts: str) -> str:
     return f"{entry.section} {_OF_FACTS.sub('', entry.text).replace(':: ', ' ')}"
 
 
-def _notes(ctx: Caller) -> Iterator[tuple[str, bytes]]:
+def _paths(ctx: Caller) -> Iterator[str]:
     """The notes of ours that may tell it."""
     layout = ctx.layout
     for path in sorted(ctx.vault.paths()):
@@ -369,10 +355,7 @@ def _notes(ctx: Caller) -> Iterator[tuple[str, bytes]]:
             or layout.is_playbook(path)
         )
         if ours and not layout.is_template(path):
-            try:
-                yield path, ctx.vault.read(path)
-            except TarsError:
-                continue
+            yield path
 
 
 class Forgotten(Receipt):
@@ -387,15 +370,7 @@ class Forgotten(Receipt):
     def __init__(
         self, receipt: Receipt, gone: bytes = b"", touched: Sequence[Copy] = (), copies: Copies | None = None
     ) -> None:
-        super().__init__(
-            receipt.path,
-            receipt.line,
-            receipt.ref,
-            receipt.text,
-            txn=receipt.txn,
-            written=receipt.written,
-            notices=receipt.notices,
-        )
+        vars(self).update(vars(receipt))
         self.gone = gone
         self.touched = touched
         self.copies = copies
@@ -420,10 +395,8 @@ def _prose_of(document: Document) -> Iterator[tuple[int, int, str]]:
 
 
 def _stand_in(path: str, line: int, text: str) -> Entry:
-    """Words that are no entry, as one."""
-    nothing = dict.fromkeys(("time", "state", "block_id", "provenance", "author"))
-    named = {"path": path, "line": line, "end_line": line, "text": text, "raw": text, "section": "", "tags": ()}
-    return Entry(**named, **nothing, ref=grammar.ref(path, text), occurrence=0, depth=0)
+    """Words that are not an entry, in an entry's shape."""
+    return Entry(path, line, line, text, raw=text, section="", ref=grammar.ref(path, text))
 
 
 def _book(ctx: Caller, target: str) -> Entry | None:
@@ -436,7 +409,7 @@ def _book(ctx: Caller, target: str) -> Entry | None:
 
 
 def _beside_entries(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
-    """What has these words, or else holds them, and is no entry, each with its kind."""
+    """What has these words, or else holds them, without being an entry; each with its kind."""
     said = " ".join(target.split()).casefold()
     known: list[tuple[Entry, str, str]] = []
     for note in ctx.notes(playbooks.paths(ctx.vault, [ctx.layout.scope])):
@@ -485,7 +458,7 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
         also: what was said in conversations, to be withheld with it.
 
     Returns:
-        A receipt with the entry's words and the line where it stood, and the other places that told it.
+        A receipt with the entry's words and the line where it was, and the other places that said the same.
 
     Raises:
         NotFoundError: no such entry.
@@ -565,7 +538,7 @@ def near(workspace: Workspace, target: str) -> list[TalkLine]:
 
     Args:
         workspace: of the vault.
-        target: what is to be forgotten: a REF, or words that fit it alone.
+        target: what to forget: a REF, or words that fit it alone.
     """
     if workspace.talks() is None:
         return []

@@ -1,4 +1,4 @@
-"""What coding agents tell their hooks, and what is begun, kept and counted because of it.
+"""What coding agents say to their hooks, and what is begun, kept and counted because of it.
 
 An agent waits for its hook, so nothing of the other rooms is imported here: what takes time is begun as a process of
 its own (:mod:`tars_memory.doors.cli.background`), which shares nothing with the agent, not even a pipe or a terminal.
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.apart import spawn
 from tars_memory.disk import sha256
 from tars_memory.errors import SettingsError, UsageError
 
@@ -50,7 +49,7 @@ LINES = {"tools": TOOL, "corrections": CORRECTION, "compaction": COMPACT}
 """What ``[hook] lines`` takes: of which events today's note gets a line."""
 
 LINE = 80
-"""Characters of what happened that stand in such a line."""
+"""Characters of such a line that say what happened."""
 
 TAIL = 64_000
 """Bytes at the end of a log in which the sign is looked for that the person stopped the agent."""
@@ -90,7 +89,7 @@ FORGOTTEN = 14 * 86_400
 """Seconds after which counts, and copies and marks of what nobody could examine, are removed."""
 
 RETRIES = 3
-"""So many conversations that were left behind are examined when a session starts, the latest first."""
+"""Conversations left behind that are examined when a session starts, the latest first."""
 
 
 class Event(NamedTuple):
@@ -118,10 +117,10 @@ class Event(NamedTuple):
 
 
 def event_of(data: bytes) -> Event:
-    """The event that stands in these bytes.
+    """The event that these bytes hold.
 
     Raises:
-        UsageError: it is not JSON object with the event's name.
+        UsageError: it is not a JSON object with the event's name.
     """
     try:
         said = json.loads(data)
@@ -186,7 +185,7 @@ def was_stopped(transcript: str, prompt: str) -> bool:
 
     Args:
         transcript: the log.
-        prompt: what he types now; passed over if it stands in the log already.
+        prompt: what he types now; passed over if it is in the log already.
     """
     try:
         with open(transcript, "rb") as log:
@@ -223,7 +222,7 @@ def _said(record: object) -> list[str]:
 
 
 def cut(text: str, most: int) -> str:
-    """A text as one line of at most so many characters."""
+    """A text as one line of at most ``most`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
@@ -323,16 +322,14 @@ class Desk:
         finally:
             os.close(descriptor)
 
-    def watch(self, transcript: str) -> bool:
-        """Note that a conversation has words that nobody examined yet; whether that is new."""
+    def watch(self, transcript: str) -> None:
+        """Note that a conversation has words that nobody examined yet."""
         path = Path(self.folder, "kept", key(transcript), "transcript")
-        new = not path.exists()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_bytes(os.fsencode(transcript))
-        return new
 
-    def keep(self, transcript: str) -> str:
-        """Keep a conversation as it is now, until it has been examined; where the copy is.
+    def keep(self, transcript: str) -> None:
+        """Keep a conversation as it is now, until it has been examined.
 
         Raises:
             OSError: it can be neither copied nor linked.
@@ -348,9 +345,8 @@ class Desk:
             except OSError as error:  # no room: a link takes none
                 self.log(f"{transcript} could not be copied ({error.strerror}), it is linked")
             else:
-                return path
+                return
         os.link(transcript, path)
-        return path
 
     def kept(self, transcript: str) -> list[str]:
         """The copies of a conversation, oldest first."""
@@ -362,7 +358,7 @@ class Desk:
         without a word, that go on elsewhere, or whose examination failed.
 
         Args:
-            most: so many of them; None for all.
+            most: how many of them; None for all.
             but: one that is left out.
         """
         found: list[tuple[float, str]] = []
@@ -439,8 +435,7 @@ def begin(desk: Desk, vault: Path, transcript: str, env: Mapping[str, str]) -> N
     # -P: the folder that the agent works in must not lend us its modules
     argv = [sys.executable, "-P", "-m", "tars_memory.doors.cli.background", desk.folder, str(vault), transcript]
     env = {**env, "TARS_MEMORY_ACTOR": "agent"}
-    last_words = os.path.join(desk.folder, "background.out")
-    spawn(argv, env, last_words)
+    disk.spawn(argv, env, os.path.join(desk.folder, "background.out"))
 
 
 def _copy(source: str, target: str) -> None:

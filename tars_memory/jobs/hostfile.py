@@ -1,6 +1,6 @@
 """Settings files of other programs, JSON with comments or TOML: entries go in and out by splices, all else stays.
 
-Text in, text out; nothing here reads or writes a file. A file is never parsed and written anew: that would cost its
+Text in, text out; nothing here reads or writes a file. A file is never parsed and written again: that would cost its
 comments, its order and its indentation. It is parsed to find where to cut, and once more to see that nothing but the
 entries has changed.
 """
@@ -44,7 +44,7 @@ class UnfitError(ValueError):
 
 
 class Insertion(NamedTuple):
-    """What is to stand in a file.
+    """What a file is to hold.
 
     Attributes:
         keys: of the objects around it, from the outermost on.
@@ -148,7 +148,7 @@ def _inner(value: Any) -> list[tuple[Any, str]]:
 
 
 def liberties(text: str) -> list[str]:
-    """What stands in a text that JSON does not know: of :data:`MARK`, :data:`COMMENTS`, :data:`COMMA`."""
+    """What a text has that JSON does not know: of :data:`MARK`, :data:`COMMENTS`, :data:`COMMA`."""
     found = [*_LIBERTY.finditer(text)]
     told = [(MARK, text.startswith("\ufeff"))]
     told += [(COMMENTS, any(each[1] for each in found)), (COMMA, any(each[2] for each in found))]
@@ -304,7 +304,7 @@ def _json_taken(text: str, ours: Ours, held: Any) -> str:
         trail = _trail(_parsed(text), ours)
         if trail is None:
             return text
-        while len(trail) > 1 and len(trail[-1][0].children) == 1 and not _has(held, _keys(trail[:-1])):
+        while len(trail) > 1 and len(trail[-1][0].children) == 1 and not _has(held, trail[:-1]):
             trail.pop()
         if len(trail) > 1 and trail[-1][0].children[trail[-1][1]].key and isinstance(trail[-2][0].value, list):
             # the person's own group around our entry stays, with an empty list
@@ -325,13 +325,10 @@ def _trail(node: _Node, ours: Ours) -> list[tuple[_Node, int]] | None:
     return None
 
 
-def _keys(trail: list[tuple[_Node, int]]) -> list[str | None]:
-    return [node.children[index].key for node, index in trail]
-
-
-def _has(held: Any, keys: list[str | None]) -> bool:
-    """Whether a value has something under these names; None stands for a place in a list, which is never known."""
-    for key in keys:
+def _has(held: Any, trail: list[tuple[_Node, int]]) -> bool:
+    """Whether a value has something where a trail leads; a place in a list is never known."""
+    for node, index in trail:
+        key = node.children[index].key
         if not isinstance(held, dict) or key not in held:
             return False
         held = held[key]
@@ -395,7 +392,7 @@ def _unit(text: str, root: _Node) -> str:
 
 
 def _toml_put(text: str, entries: list[Insertion]) -> str:
-    """The text with each entry as tables at its end, which belong to nothing that stands before them."""
+    """The text with each entry as tables at its end, which belong to nothing that comes before them."""
     newline = _newline(text)
     rows: list[str] = []
     for entry in entries:

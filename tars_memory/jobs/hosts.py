@@ -24,6 +24,7 @@ from tars_memory.jobs import hostfile
 from tars_memory.jobs.hooks import AGENTS, CLEANUP_DAYS
 from tars_memory.jobs.hostfile import Insertion
 from tars_memory.vault.folder import Folder
+from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.system import UnsupportedError, VaultLock, of_this_system
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ SERVER = "tars-memory"
 """Our name among a host's MCP servers."""
 
 SECONDS = 10
-"""That a host is told to wait; the hook gives up by itself before that (``[hook] timeout``)."""
+"""How long a host waits; the hook gives up by itself before that (``[hook] timeout``)."""
 
 LOCK_WAIT = 10.0
 """Seconds to wait for another installation."""
@@ -210,9 +211,11 @@ class Hosts:
             command.encode()
         except UnicodeEncodeError:
             raise UsageError(f"{command!r} can't be written as text", "give the folders names in UTF-8") from None
-        edits = []
-        for path, is_toml, entries in self._wanted(name, command):
-            edits.append(self._planned(name, path, is_toml, entries))
+        path, is_toml = self._codex() if name == "codex" else self._places(name)[0]
+        entries = [Insertion(("hooks", event), handler(name, command)) for event in HOSTS[name].told(self.lines)]
+        if name in ("cursor", "copilot"):
+            entries.insert(0, Insertion(("version",), 1, listed=False))
+        edits = [self._planned(name, path, is_toml, entries)]
         if server and HOSTS[name].servers:
             value: dict[str, Any] = {"command": program[0], "args": [*program[1:], "mcp", *more]}
             entry = Insertion(("mcpServers", SERVER), value, listed=False)
@@ -339,16 +342,6 @@ class Hosts:
         told = [f"all hooks are switched off in {path} ({off})"] if off else []
         return told + ([f"Codex waits until you trust {', '.join(doubtful)}: type /hooks in it"] if doubtful else [])
 
-    def _wanted(self, name: str, command: str) -> Iterator[tuple[Path, bool, list[Insertion]]]:
-        """The file that is to hold a host's hooks, whether it is TOML, and the entries."""
-        path, is_toml = self._places(name)[0]
-        if name == "codex":
-            path, is_toml = self._codex()
-        entries = [Insertion(("hooks", event), handler(name, command)) for event in HOSTS[name].told(self.lines)]
-        if name in ("cursor", "copilot"):
-            entries.insert(0, Insertion(("version",), 1, listed=False))
-        yield path, is_toml, entries
-
     def _codex(self) -> tuple[Path, bool]:
         """The file of Codex's two that holds hooks already: it warns of hooks in both."""
         (path, _), (table, _) = self._places("codex")
@@ -389,7 +382,8 @@ class Hosts:
             notes += filter(None, [_unread(name, path, current, is_toml=is_toml)])
             notes += [f"{path}: {keys[1]} calls tars-memory already, as you wrote it" for keys in sorted(by_hand)]
             rest = [entry for entry in entries if entry.keys not in by_hand and not (served and not entry.listed)]
-            wanted = sorted((keys, _flat(entry)) for entry in rest for keys, entry in _held(entry, ours))
+            asked = (hostfile.entries_of(each.value, ours, each.keys, each.key) for each in rest)
+            wanted = sorted((keys, _flat(entry)) for found in asked for keys, entry in found)
             held = sorted((keys, _flat(entry)) for keys, entry in hostfile.entries_of(value, ours))
             if wanted == held:
                 return Edit(name, path, target, current, current, base, tuple(notes))
@@ -420,11 +414,11 @@ class Hosts:
         return _bytes(hostfile.taken(_text(current), ours, held, toml=is_toml))
 
 
-# --- what stands in the files
+# --- what is in the files
 
 
 def handler(name: str, command: str) -> dict[str, Any]:
-    """How a host is told to run a command."""
+    """How a host's settings say that it runs a command."""
     if name == "cursor":
         return {"command": command}
     if name == "copilot":
@@ -482,10 +476,6 @@ def _by_hand(name: str) -> Callable[[Any, str], bool]:
         return calls and not ours(value, key)
 
     return by_hand
-
-
-def _held(entry: Insertion, ours: Callable[[Any, str], bool]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    return hostfile.entries_of(entry.value, ours, entry.keys, entry.key)
 
 
 def _flat(value: Any) -> str:
@@ -584,16 +574,7 @@ def _missing_folders(folder: Path) -> list[str]:
 
 def _keep(path: Path, data: bytes | None) -> None:
     """Write a file of our own, whole or not at all; None removes it."""
-    if data is None:
-        path.unlink(missing_ok=True)
-        return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-    temporary.replace(path)
+    path.unlink(missing_ok=True) if data is None else replace_file(path, data)
 
 
 def _replace(edit: Edit, leftover: Path) -> None:

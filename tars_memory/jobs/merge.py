@@ -1,4 +1,4 @@
-"""git's merge driver for notes, and how a clone is told of it.
+"""git's merge driver for notes, and how a clone learns of it.
 
 The driver is given three files by git and writes one of them, in one step. It opens no vault, no index, no journal and
 no network. What can't be told apart into entries, a version that holds conflict marks, a bug of ours: git merges it by
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import TarsError, UnwritableError, UsageError
-from tars_memory.vault.layout import DECIDED
+from tars_memory.vault.layout import DECIDED, Layout
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.markdown.document import newline_of
 from tars_memory.vault.markdown.merging import merge
@@ -28,7 +28,6 @@ from tars_memory.vault.model import Splice
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.vault.layout import Layout
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import WriteSession
     from tars_memory.workspace import Workspace
@@ -39,7 +38,7 @@ ATTRIBUTES = ".gitattributes"
 ABOUT = "# tars-memory merges these by entry; each clone is told of it once: tars-memory init --git"
 
 MISSING = "c=$?; if [ $c = 126 ] || [ $c = 127 ]; then git merge-file %A %O %B; else exit $c; fi"
-"""What a shell does after the driver: where the program is gone, git merges. Else our side would stand there alone,
+"""What a shell does after the driver: where the program is gone, git merges. Else only our side would be there,
 with no mark in it."""
 FAILED = 255
 """Above 128 git takes the merge for failed, and changes nothing."""
@@ -53,7 +52,7 @@ class Driven(NamedTuple):
 
     Attributes:
         code: the driver's exit code: 0 for done, 1 for a conflict that git has to show, above 128 nothing was done.
-        disputed: about how many bullets the sides disagree; they stand in the note, and review asks.
+        disputed: about how many bullets the sides disagree; both versions are in the note, and review asks.
         by_lines: git merged it by lines; where both sides changed the same ones both stay.
     """
 
@@ -250,7 +249,7 @@ def _pattern(layout: Layout) -> str:
 
 
 def _any_of(signs: set[str]) -> str:
-    """What matches signs that stand in one place."""
+    """What matches the signs of one place."""
     if any(map(str.isdigit, signs)):
         return "[0-9]"
     return _quoted(*signs) if len(signs) == 1 else "?"

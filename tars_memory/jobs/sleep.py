@@ -1,14 +1,13 @@
 """``sleep``: a night's work that cron can be trusted with, step by step; what fails in one night is done in the next.
 
-What was examined of a conversation is told by its session note, not by this module. The record of sources only spares
-looking again at files that have not changed; it is written after what was drawn from them stands in the vault.
+A conversation's session note says what was examined of it, not this module. The record of sources only spares
+looking again at files that have not changed; it is written after what was drawn from them is in the vault.
 
 ``watch``: the index follows the vault while it runs, and new queries find the model open.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import time
@@ -16,34 +15,28 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import cache, partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import curation, index
-from tars_memory.capture.transcripts.turns import Unknown
-from tars_memory.curation.extraction.extract import Examiner, conversations, examiner, opened
+from tars_memory.capture.turns import Transcript, Unknown
+from tars_memory.curation.extraction.extract import Examiner, conversations, opened
 from tars_memory.curation.extraction.keeping import Record
-from tars_memory.curation.reviewing.ticks import settle
+from tars_memory.curation.ticks import settle
 from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, counted
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
 from tars_memory.jobs.hooks import Desk
 from tars_memory.jobs.status import DAYS
-from tars_memory.settings import (
-    AUTO,
-    SleepOptions,
-    chosen_project,
-    may_run_by_itself,
-)
+from tars_memory.settings import AUTO, SleepOptions, chosen_project, may_run_by_itself
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.system import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.models.llm import LanguageModel
-    from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.indexer import Index
+    from tars_memory.index.passages import Embedder
     from tars_memory.index.watcher import WarmServer, Watcher
     from tars_memory.memory import Memory
 
@@ -52,10 +45,10 @@ COMMANDS = ("expire", "extract", "tidy")
 """As the journal names what a night writes; what it did for others on the way (ticks, the spool) is not its own."""
 
 IN_A_ROW = 3
-"""So many sources that fail one after the other end the step: then it isn't them. They come last in the next night."""
+"""Sources that fail one after the other before the step ends: then it isn't them. They come last in the next night."""
 
 MOST_TOLD = 10
-"""Failures that one step tells of; the others are counted."""
+"""Failures that one step names; the others are counted."""
 
 
 class Step(NamedTuple):
@@ -97,10 +90,6 @@ class Night(NamedTuple):
         """Whether a step failed; the others were done."""
         return any(step.error for step in self.steps)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {**self._asdict(), "steps": [step._asdict() for step in self.steps]}
-
 
 def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     """Do a night's work: each step catches its own failure, tells it, and the next one goes on.
@@ -115,7 +104,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     Raises:
         BusyError: another night's work is going on.
         UnwritableError: the state folder can't be used.
-        VaultError: nothing makes the folder a vault, or an empty one stands where a vault was.
+        VaultError: nothing makes the folder a vault, or an empty one is where a vault was.
     """
     memory.workspace.store(writes=not memory.workspace.dry_run)
     begun = time.monotonic()
@@ -152,7 +141,7 @@ def undo(memory: Memory) -> list[str]:
     What was drawn is then drawn again by the next night, unless its source changed nothing: the record forgets them.
 
     Raises:
-        NotFoundError: no night's work stands.
+        NotFoundError: there is no night's work to take back.
         BusyError: another night's work is going on.
         ConflictError: a note has moved on too far; what was taken back before it stays taken back.
     """
@@ -187,7 +176,7 @@ def _tended(memory: Memory, options: SleepOptions, record: Record, asked: list[L
 
 
 def _elsewhere(memory: Memory, project: str, tend: Callable[[Memory], list[Step]]) -> list[Step]:
-    """The same in a project that isn't the chosen one: told without a word of its notes, and where to ask for them."""
+    """The same in a project that isn't the chosen one: without a word of its notes, and with where to ask for them."""
     call = f"tars-memory --project {shlex.quote(project)}"
     with memory.within(project) as inside, inside.workspace.vault.read_once():
         found = []
@@ -236,7 +225,8 @@ def _extract(
             @cache
             def run(project: str) -> Examiner:
                 inside = memory if project == memory.workspace.project else others.enter_context(memory.within(project))
-                return examiner(inside.workspace.capture, memory.workspace.settings, model)
+                writer = inside.workspace.capture
+                return Examiner(writer(writes=False), model, writer=writer)
 
             turns = _in_turn(
                 waiting,
@@ -267,7 +257,8 @@ def _keep(memory: Memory, record: Record) -> tuple[str, dict[str, int], str]:
                     continue
                 project = _project_of(transcript) or memory.workspace.project
                 with nullcontext(memory) if project == memory.workspace.project else memory.within(project) as inside:
-                    run = examiner(inside.workspace.capture, memory.workspace.settings, None, force=True)
+                    writer = inside.workspace.capture
+                    run = Examiner(writer(writes=False), None, force=True, writer=writer)
                     turns += run.keep_said(transcript, memory.workspace.withheld)
             record.kept[path] = stamp
             record.save()
@@ -381,21 +372,25 @@ def _curate(memory: Memory, record: Record, asked: list[LanguageModel]) -> tuple
     What it costs counts with what the night has asked for already.
     """
     workspace = memory.workspace
-    curate = curation.tidying.curate
-    what = curate.material(workspace.capture(writes=False))
-    if curate.left_out(what) or record.curated.get(workspace.project) == what.code or workspace.dry_run:
+    suggestions = curation.suggestions
+    what = suggestions.to_curate(workspace.capture(writes=False))
+    if (
+        suggestions.nothing_noted(what)
+        or record.curated.get(workspace.project) == what.dialogue.code
+        or workspace.dry_run
+    ):
         return "", {}, ""
     model = curation.models.llm.required(workspace.settings, "tidy")
     model.spent = asked[-1].spent if asked else model.spent
     asked.append(model)
     try:
-        done = curate.curate(workspace.capture(), what, model)
+        done = suggestions.curate(workspace.capture(), what, model)
     except ConflictError as error:
         return f"given up: {error.message}; nothing was proposed, the next night asks again", {}, ""
-    record.curated[workspace.project] = what.code
+    record.curated[workspace.project] = what.dialogue.code
     record.save()
     told = f"{done.told}: tars-memory review" if done.told else ""
-    return told, {kind: done.counts.get(kind, 0) for kind in curate.DONE}, ""
+    return told, {kind: done.counts.get(kind, 0) for kind in suggestions.DONE}, ""
 
 
 def _review(memory: Memory) -> tuple[str, dict[str, int], str]:
@@ -436,7 +431,7 @@ def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
 
 
 def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
-    """How big the notes are that every prompt begins with; told if they leave little room, or find none."""
+    """How big the notes are that every prompt begins with; said if they leave little room, or find none."""
     found = memory.loaded()
     counts = {"tokens": found.tokens, "grown": found.grown, "left_out": found.left_out}
     if not any(note.heavy for note in found.notes):
@@ -533,15 +528,11 @@ class Watching:
     """One watcher over one vault.
 
     Args:
-        open_memory: opens the vault anew, so that a changed setting counts from the next look on.
+        open_memory: opens the vault again, so that a changed setting counts from the next look on.
         watcher: tells when to look.
     """
 
-    def __init__(
-        self,
-        open_memory: Callable[[], Memory],
-        watcher: Watcher,
-    ) -> None:
+    def __init__(self, open_memory: Callable[[], Memory], watcher: Watcher) -> None:
         self._open_memory = open_memory
         self._watcher = watcher
         self._embedder: Embedder | None = None
@@ -580,7 +571,7 @@ class Watching:
             BusyError: another watcher lives on this vault.
             VaultError: there is no vault at the beginning.
         """
-        with contextlib.ExitStack() as stack:
+        with ExitStack() as stack:
             with self._open_memory() as memory:
                 lock = memory.workspace.made_state() / "watch.lock"
             stack.enter_context(alone(lock, "watch", "the vault is watched already", "one watcher is enough"))
@@ -650,9 +641,9 @@ class Watching:
 
     def _serve(self, memory: Memory, notices: list[str]) -> None:
         assert self._embedder is not None
-        identity = index.embedding.models.manifest_of(self._model, memory.workspace.settings.places.cache).identity
+        identity = memory.workspace.manifest.identity
         try:
-            place = memory.workspace.state / index.embedding.queryvector.SOCKET
+            place = memory.workspace.state / index.models.SOCKET
             self._server = index.watcher.WarmServer(place, identity, self._embedder.embed_query)
         except (OSError, AttributeError) as error:  # no room for its path, or a system without such sockets
             notices.append(f"searches open the model themselves: no socket in the state folder ({error})")

@@ -1,4 +1,4 @@
-"""How vault, index and models stand, which embedding model is used, and how what every prompt begins with grows."""
+"""The state of vault, index and models, which embedding model is used, and how what every prompt begins with grows."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import index
-from tars_memory.curation.reviewing import ticks
-from tars_memory.curation.reviewing.ticks import recorded
+from tars_memory.curation import ticks
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted
-from tars_memory.index.embedding import models as known
-from tars_memory.index.embedding import passages, prepare
+from tars_memory.index import models as known
+from tars_memory.index import passages, prepare
 from tars_memory.index.intake import RefreshReport
 from tars_memory.jobs.hooks import CLEANUP_DAYS, lines_of
 from tars_memory.language.words import foreign
-from tars_memory.recall.packing.context import BEYOND_CAP
-from tars_memory.recall.packing.loaded import unapproved
-from tars_memory.recall.packing.packing import NO_ROOM, tokens
+from tars_memory.recall.context import BEYOND_CAP
+from tars_memory.recall.loaded import unapproved
+from tars_memory.recall.packing import NO_ROOM, tokens
 from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tars_memory.index.indexer import Progress
+    from tars_memory.index.database import Progress
     from tars_memory.settings import Settings
     from tars_memory.vault.vault import Vault
     from tars_memory.workspace import Workspace
@@ -44,7 +43,7 @@ SAMPLE, SAMPLED, FOREIGN_SHARE = 100, 2_000, 0.1
 """Notes and characters of each that are looked at to learn a vault's languages, and the share of the notes in other
 languages than English from which on another model than one for English is recommended."""
 SHOWN = 10
-"""So many lines a notice names."""
+"""Lines that a notice names."""
 
 
 def status(workspace: Workspace) -> dict[str, Any]:
@@ -93,7 +92,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
             "unfinished": workspace.store(writes=False).pending(),
             "proposals": len(inbox.pending(workspace.vault, notices)),
             "review": workspace.review(writes=False).waiting(limit=1).total,
-            "ticks": len(recorded(workspace.capture(writes=False))),
+            "ticks": len(ticks.recorded(workspace.capture(writes=False))),
         },
         "rules": {"unapproved": sum(map(len, doubtful.values())), "lines": doubtful},
         "loaded": loaded(workspace).as_dict(),
@@ -252,11 +251,8 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
     paths = sorted(workspace.vault.paths())
     found: dict[str, int] = {}
     looked = letters = 0
-    for path in paths[:: max(1, len(paths) // SAMPLE)]:
-        try:
-            text = workspace.vault.read(path).decode("utf-8", "replace")
-        except (OSError, TarsError):
-            continue
+    for _, data in workspace.vault.readable(paths[:: max(1, len(paths) // SAMPLE)]):
+        text = data.decode("utf-8", "replace")
         looked += 1
         letters += len(text)
         language = foreign(text[:SAMPLED])
@@ -285,7 +281,7 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
     name = passages.use_model(name, workspace.settings.places.cache, folder).name
     path = workspace.settings.places.config / "config.toml"
     workspace.settings.write("embedding", "model", name)
-    notices = ["tars-memory reindex makes its vectors; until then the old ones answer"]
+    notices = ["tars-memory reindex makes its vectors; until then the old model answers"]
     return {"model": name, "config": str(path), "notices": notices}
 
 
@@ -293,7 +289,7 @@ def model_of(workspace: Workspace) -> dict[str, Any]:
     """The model that is set: ``name``, ``usable``; its ``fingerprint``, or ``reason`` and ``hint``."""
     name = workspace.settings.embedding.model
     try:
-        if workspace.embedder is None:  # one that was given stands for it
+        if workspace.embedder is None:  # one that was given is used instead
             prepare.ready(name, workspace.settings.places.cache)
     except ModelUnavailableError as error:
         return {"name": name, "usable": False, "reason": error.message, "hint": error.hint}
@@ -369,7 +365,7 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
     """Take a source out of the person's settings, and forget what was read of it.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not one.
         UnwritableError: the settings or the index can't be written.
     """
     whole = os.path.abspath(os.path.expanduser(path))
@@ -396,10 +392,10 @@ def has_nights(state: Path) -> bool:
 # -- what every prompt begins with, and how it grows
 
 DAYS = 30
-"""Growth is told for so many days; the journal keeps 90."""
+"""Days of growth that are shown; the journal keeps 90."""
 
 LARGEST = 5
-"""So many sections of a note are named."""
+"""Sections of a note that are named."""
 
 
 class LoadedNote(NamedTuple):
@@ -438,7 +434,7 @@ class Growth(NamedTuple):
     """What is always loaded.
 
     Attributes:
-        notes: those that there are, in the order of a prompt.
+        notes: those that exist, in the order of a prompt.
         budget: tokens that ``context`` packs by default.
     """
 
@@ -473,11 +469,7 @@ def loaded(workspace: Workspace) -> Growth:
     since = (workspace.now() - timedelta(days=DAYS)).isoformat()[:10]
     found: list[LoadedNote] = []
     options, others = workspace.settings.context, vault.layout.loaded
-    for path in _paths(vault):
-        try:
-            data = vault.read(path)
-        except TarsError:
-            continue
+    for path, data in vault.readable(_paths(vault)):
         text = data.decode("utf-8", "replace")
         gone = sum(
             drop.end_line - drop.start_line + 1
@@ -502,7 +494,7 @@ def _paths(vault: Vault) -> Iterator[str]:
 
 
 def _sections(data: bytes) -> dict[str, int]:
-    """Tokens by heading, what stands before the first one left out; sections of one name count together."""
+    """Tokens by heading, without what comes before the first one; sections of one name count together."""
     document = Document(data)
     sizes: dict[str, int] = {}
     for section in document.sections:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.language import named_dates
+    from tars_memory.language import dates
 
-__all__ = ["named_dates"]
-__getattr__ = opener(__name__, __all__)
+__all__ = ["dates"]
+__getattr__, *_ = attach(__name__, __all__)

@@ -1,6 +1,7 @@
-"""Relative dates in a sentence made absolute, counted from the day on which it was said. Pure.
+"""Dates in words: those of a sentence made absolute, and those that a question names. Pure.
 
-The plain words only, as each language's TOML has them. What is ambiguous stays as it was said.
+What is ambiguous stays as it was said. A sentence's dates are read in each language as its TOML has them, plain words
+only; a question's in English, in numbers, and as a day or a year beside a month of any language that is known.
 """
 
 from __future__ import annotations
@@ -8,16 +9,17 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
-from tars_memory.language.tables import LANGUAGES, language
+from tars_memory.language.words import LANGUAGES, WORD, fold, language
 
-_STEPS = {"last": -1, "this": 0, "next": 1}
+_STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
 _UNIT_DAYS = (1, 7, 30, 365)
 
 _NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
 """A weekday before a day of a month says which one: ``mardi 24 novembre``, ``el martes, el 24``."""
-_NAMED = re.compile(r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b(?!\d)")
+_NAMED = r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b(?!\d)"
 
 
 def absolute(text: str, day: date, code: str = "en") -> str:
@@ -48,7 +50,7 @@ def names_relative(text: str, code: str = "en") -> bool:
 
 def names_day(text: str, code: str) -> bool:
     """Whether the sentence names a day or a month by itself: ``2026-11-21``, ``12.11.``, ``the 3rd of May``."""
-    return _NAMED.search(text) is not None or _month_day(code).search(text) is not None
+    return re.search(_NAMED, text) is not None or _month_day(code).search(text) is not None
 
 
 def _dates(code: str) -> dict[str, Any]:
@@ -121,11 +123,11 @@ def _pattern(code: str) -> re.Pattern[str]:
 
 
 def _said(found: re.Match[str], text: str, day: date, code: str) -> str | None:
-    """What stands there instead; None if it is not a date here."""
+    """The words to put there instead; None if it is not a date here."""
     before = text[: found.start()]
     try:
         if found["day"]:
-            return _day(found, before, text, day, code)
+            return _day_word(found, before, text, day, code)
         if found["stretch"]:
             return _stretch(found["stretch"].lower(), day, code, before)
         if found["weekday"] or found["bare"]:
@@ -137,7 +139,7 @@ def _said(found: re.Match[str], text: str, day: date, code: str) -> str | None:
         return None
 
 
-def _day(found: re.Match[str], before: str, text: str, day: date, code: str) -> str | None:
+def _day_word(found: re.Match[str], before: str, text: str, day: date, code: str) -> str | None:
     table = _dates(code)
     if re.search(table["no_day"], f"{before}<{found['day']}", re.IGNORECASE):
         return None
@@ -190,8 +192,431 @@ def _away(number: str, unit: str, way: int, day: date, code: str) -> str | None:
 
 
 def _led(when: str, before: str, preposition: str, code: str) -> str:
-    """The date, led by a preposition unless one stands there."""
+    """The date, led by a preposition unless there is one."""
     governs = _dates(code)["governs"]
     if not preposition or re.search(rf"(?:^|\s)(?:{governs})\s+$", before, re.IGNORECASE):
         return when
     return f"{preposition} {when}"
+
+
+# --- dates named in a question: a scan by hand, for a handful of compiled alternations would cost every start of the
+# command line more than the whole ranking.
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
+         "september sep sept", "october oct", "november nov", "december dec"), start=1)
+    for name in names.split()
+}  # fmt: skip
+_PLAIN_MONTHS = frozenset({"january", "february", "july", "september", "october", "november", "december"})
+"""Months that are never another word or a first name; the others need a capital, a preposition or a number."""
+_WEEKDAYS = {"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6}
+_SEASONS = {"spring": (3, 3), "summer": (6, 3), "autumn": (9, 3), "fall": (9, 3), "winter": (12, 3)}
+"""First month and length, northern half."""
+_NUMBERS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+}  # fmt: skip
+_UNITS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
+_DURATIONS = {"d": "day", "w": "week", "m": "month", "y": "year"}
+_BEFORE_MONTH = frozenset(
+    {"in", "on", "of", "during", "since", "until", "till", "before", "after", "by", "from", "early", "late", "mid"}
+    | {"last", "this", "next"}
+)
+_DAY_WORDS = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
+_LONGEST = 2_000
+"""Characters that are looked at: nobody names a date in the middle of a pasted page."""
+
+ACCEPTED = "2026-03-15, 2026-03, 2026, 3d, 2w, 6m, 1y, yesterday, 'last week'"
+"""What ``since:`` and ``until:`` take, for messages."""
+
+
+class NamedDate:
+    """A stretch of days named in a text.
+
+    Attributes:
+        start: first day.
+        end: last day, inclusive.
+        yearless: named without a year (``in May``, ``on 3 June``): the same days of any year are meant.
+    """
+
+    __slots__ = ("end", "start", "yearless")
+
+    def __init__(self, start: date, end: date, *, yearless: bool = False) -> None:
+        self.start = start
+        self.end = end
+        self.yearless = yearless
+
+    def __repr__(self) -> str:
+        return f"NamedDate({self.start}..{self.end}{' any year' if self.yearless else ''})"
+
+    def distance(self, day: date) -> int:
+        """Days from this stretch to ``day``: 0 inside, positive after it, negative before it."""
+        if not self.yearless:
+            return _distance(self.start, self.end, day)
+        moved = (
+            _distance(start, start + (self.end - self.start), day)
+            for start in (_safe(year, self.start.month, self.start.day) for year in range(day.year - 1, day.year + 2))
+            if start is not None
+        )
+        return min(moved, key=abs, default=366)
+
+
+def dated(text: str, today: date) -> list[tuple[NamedDate, list[str]]]:
+    """Every date that the text names, in order, each with the words that name it.
+
+    Args:
+        text: a question or note text.
+        today: what relative words (``yesterday``, ``last week``, ``3 days ago``) count from.
+    """
+    scan = _Scan(text[:_LONGEST], today)
+    return [(named, scan.words[first:last]) for named, first, last in scan.run()]
+
+
+def parse_day(value: str, today: date) -> NamedDate | None:
+    """The value of ``since:`` or ``until:`` as a stretch of days; None when it is not a date (:data:`ACCEPTED`)."""
+    value = value.strip().replace("_", " ")
+    if value[:-1].isdecimal() and value[-1:].lower() in _DURATIONS and len(value) <= 6:
+        day = _ago(int(value[:-1]), _DURATIONS[value[-1].lower()], today)
+        return NamedDate(day, day) if day else None
+    for form in (value, value.replace("-", " ")):
+        scan = _Scan(form, today, alone=True)
+        found = scan.run()
+        if len(found) == 1 and (found[0][1], found[0][2]) == (0, len(scan.words)):
+            named = found[0][0]
+            if named.yearless:
+                named = _latest(named, today)
+            return named
+    return None
+
+
+class _Abroad:
+    """Dates as other languages write them; made when a text holds a digit, for most questions hold none."""
+
+    def __init__(self) -> None:
+        from tars_memory.language.calendar import NAMES
+
+        self.months = {
+            fold(name): number for months, _ in NAMES.values() for number, name in enumerate(months, start=1)
+        }
+        """``mars`` and ``mai`` are a planet and a name, so they count beside a day or a year alone."""
+        self.weekdays = frozenset(name.lower() for _, weekdays in NAMES.values() for name in weekdays)
+        self.signed = re.compile(
+            r"(?:((?:19|20)\d\d)[年년])?(?:(1[0-2]|0?[1-9])[月월](?:(3[01]|[12]\d|0?[1-9])[日일])?)?"
+        )
+
+
+@cache
+def _abroad() -> _Abroad:
+    return _Abroad()
+
+
+class _Scan:
+    """One pass over the words of a text; every rule returns a date and how many words it took."""
+
+    def __init__(self, text: str, today: date, *, alone: bool = False) -> None:
+        self.text = text
+        self.today = today
+        self.alone = alone
+        """The text is nothing but a date: no capital or preposition is asked for."""
+        self.abroad = _abroad() if alone or any(map(str.isdigit, text)) else None
+        spans = [m.span() for m in WORD.finditer(text)]
+        self.raw = [text[a:b] for a, b in spans]
+        self.words = [word.lower() for word in self.raw]
+        self.gaps = [text[a:b].strip() for (_, a), (b, _) in pairwise(spans)] + [""]
+
+    def run(self) -> list[tuple[NamedDate, int, int]]:
+        """Dates with the first word and the word after the last that they took."""
+        found: list[tuple[NamedDate, int, int]] = []
+        numbers, words = (
+            (self.iso, self.signed, self.day_month_year),
+            (self.day_month, self.month_day, self.relative, self.ago),
+        )
+        rules = (*numbers, *words, self.season, self.year)
+        i = 0
+        while i < len(self.words):
+            for rule in rules:
+                got = rule(i)
+                if got is not None:
+                    weekdays = self.abroad.weekdays if self.abroad else ()
+                    led = i > 0 and self.gaps[i - 1] in ("", ",") and self.words[i - 1] in weekdays
+                    is_day = got[0].start == got[0].end
+                    found.append((got[0], i - 1 if led and is_day else i, i + got[1]))
+                    i += got[1]
+                    break
+            else:
+                i += 1
+        return found
+
+    def word(self, i: int) -> str:
+        """The word at i if only a space, comma or full stop comes before it (or i is the first), else ''."""
+        if not 0 <= i < len(self.words) or (i and self.gaps[i - 1] not in ("", ",", ".")):
+            return ""
+        return self.words[i]
+
+    def month(self, word: str) -> int | None:
+        """The number of the month that a word names."""
+        return _MONTHS.get(word) or (self.abroad.months.get(fold(word)) if self.abroad else None)
+
+    def joined(self, i: int) -> int:
+        """The place after a word that joins the parts of a date: ``of``, in Spanish and Portuguese ``de``."""
+        return i + 1 if self.word(i) in ("of", "de", "del") else i
+
+    def iso(self, i: int) -> tuple[NamedDate, int] | None:
+        """``2026-03-15``, ``2026/3/15``, ``2026-03``."""
+        year = _year(self.words[i])
+        if year is None or self.gaps[i] not in ("-", "/", ".") or i + 1 >= len(self.words):
+            return None
+        month = _number(self.words[i + 1], 12)
+        if month is None:
+            return None
+        if self.gaps[i + 1] == self.gaps[i] and i + 2 < len(self.words):
+            day = _number(self.words[i + 2][:2], 31)  # 2026-03-15T10:00
+            whole = day and _safe(year, month, day)
+            return (NamedDate(whole, whole), 3) if whole else None
+        return (_month(year, month), 2) if self.gaps[i] != "." else None
+
+    def signed(self, i: int) -> tuple[NamedDate, int] | None:
+        """``2026年10月3日``, ``2026년 10월 3일``, ``10월``: each number has a sign that says what it is."""
+        found = self.abroad.signed.match("".join(self.words[i : i + 3])) if self.abroad else None
+        if found is None:
+            return None
+        taken, end = 1, len(self.words[i])
+        while end < found.end():
+            end += len(self.words[i + taken])
+            taken += 1
+        year, month, day = (int(part) if part else None for part in found.groups())
+        start = _safe(year or 2000, month or 1, day or 1)
+        if start is None or (year is None and month is None):
+            return None
+        if day is not None:
+            return NamedDate(start, start, yearless=year is None), taken
+        named = _months(start.year, start.month, 1 if month else 12)
+        named.yearless = year is None
+        return named, taken
+
+    def day_month(self, i: int) -> tuple[NamedDate, int] | None:
+        """``3 May``, ``the 3rd of May, 2026``."""
+        day = _day(self.words[i])
+        at = self.joined(i + 1)
+        month = self.month(self.word(at))
+        if day is None or month is None:
+            return None
+        return self.with_year(month, day, i, at + 1)
+
+    def day_month_year(self, i: int) -> tuple[NamedDate, int] | None:
+        """``3.10.2026``; with other signs where the numbers leave one reading: ``23/11/2026``, ``11/23/2026``."""
+        year, sign = _year(self.words[i + 2]) if i + 2 < len(self.words) else None, self.gaps[i]
+        if year is None or sign not in ("-", "/", ".") or self.gaps[i + 1] != sign:
+            return None
+        first, second = _number(self.words[i], 31), _number(self.words[i + 1], 31)
+        if first is None or second is None:
+            return None
+        days = {_safe(year, second, first), None if sign == "." else _safe(year, first, second)} - {None}
+        day = days.pop() if len(days) == 1 else None
+        return (NamedDate(day, day), 3) if day else None
+
+    def month_day(self, i: int) -> tuple[NamedDate, int] | None:
+        """``May 3``, ``May the 3rd, 2026``, ``May 2026``, ``last May``, ``in May``."""
+        month = self.month(self.words[i])
+        if month is None:
+            return None
+        at = i + 2 if self.word(i + 1) == "the" else i + 1
+        day = _day(self.word(at))
+        if day is not None:
+            return self.with_year(month, day, i, at + 1)
+        at = self.joined(i + 1)
+        year = _year(self.word(at))
+        if year is not None:
+            return _month(year, month), at + 1 - i
+        if not self.month_alone(i):
+            return None
+        step = _STEPS.get(self.words[i - 1]) if i else None
+        named = _month(2000, month)
+        named.yearless = True
+        if step is not None:
+            named = _latest(named, self.today - timedelta(1)) if step < 0 else _month(self.today.year + step, month)
+        return named, 1
+
+    def month_alone(self, i: int) -> bool:
+        """Whether a bare month word is the month: no modal verb, no walk, no first name at the start."""
+        word = self.words[i]
+        if word in _PLAIN_MONTHS or self.alone:
+            return True
+        if word not in _MONTHS:
+            return False
+        before = self.words[i - 1] if i else ""
+        capital = self.raw[i][0].isupper()
+        if len(word) <= 4 and word not in ("may", "june") and not capital:
+            return False
+        return before in _BEFORE_MONTH or (capital and i > 0)
+
+    def with_year(self, month: int, day: int, i: int, at: int) -> tuple[NamedDate, int] | None:
+        """A day of a month with the year that may follow."""
+        year = _year(self.word(self.joined(at)))
+        whole = _safe(year or 2000, month, day)
+        if whole is None:
+            return None
+        return NamedDate(whole, whole, yearless=year is None), (self.joined(at) + 1 if year is not None else at) - i
+
+    def relative(self, i: int) -> tuple[NamedDate, int] | None:
+        """``yesterday``, ``last week``, ``this month``, ``on Monday``, ``past 3 days``."""
+        word, after = self.words[i], self.word(i + 1)
+        if word == "day" and after == "before" and self.word(i + 2) == "yesterday":
+            return self.days(-2, 3)
+        if word in _DAY_WORDS:
+            return self.days(_DAY_WORDS[word], 1)
+        if word == "this" and after in ("morning", "afternoon", "evening"):
+            return self.days(0, 2)
+        if word in ("on", "since") and after in _WEEKDAYS:
+            return self.days(-((self.today.weekday() - _WEEKDAYS[after]) % 7), 2)
+        if self.alone and word in _WEEKDAYS:
+            return self.days(-((self.today.weekday() - _WEEKDAYS[word]) % 7), 1)
+        if word not in _STEPS:
+            return None
+        number, unit = _count(after), _unit(self.word(i + 2))
+        if number is not None and unit is not None and word in ("last", "past"):
+            start = _ago(number, unit, self.today)
+            return (NamedDate(start, self.today), 3) if start else None
+        named = self.stretch(_STEPS[word], after)
+        return (named, 2) if named is not None else None
+
+    def stretch(self, step: int, unit: str) -> NamedDate | None:
+        """The last (-1), this (0) or next (1) week, weekend, month, year or weekday."""
+        today = self.today
+        monday = today - timedelta(today.weekday()) + timedelta(7 * step)
+        if unit == "week":
+            return NamedDate(monday, monday + timedelta(6))
+        if unit == "weekend":
+            return NamedDate(monday + timedelta(5), monday + timedelta(6))
+        if unit == "month":
+            year, month = divmod(today.year * 12 + today.month - 1 + step, 12)
+            return _month(year, month + 1)
+        if unit == "year":
+            return NamedDate(date(today.year + step, 1, 1), date(today.year + step, 12, 31))
+        if unit in _WEEKDAYS:
+            ahead = (_WEEKDAYS[unit] - today.weekday()) % 7
+            day = today + timedelta(ahead - 7 if step < 0 else ahead or 7 * step)
+            return NamedDate(day, day)
+        return None
+
+    def ago(self, i: int) -> tuple[NamedDate, int] | None:
+        """``3 days ago``, ``a couple of weeks ago``: the day, and around it as wide as the unit is vague."""
+        number = _count(self.words[i])
+        at = i + 1
+        if self.words[i] == "a" and self.word(at) in ("couple", "few"):
+            number = _NUMBERS[self.word(at)]
+            at += 1
+        if self.word(at) == "of":
+            at += 1
+        unit = _unit(self.word(at))
+        if number is None or unit is None or self.word(at + 1) != "ago":
+            return None
+        day = _ago(number, unit, self.today)
+        if day is None:
+            return None
+        if unit == "month":
+            return _month(day.year, day.month), at + 2 - i
+        if unit == "year":
+            return NamedDate(date(day.year, 1, 1), date(day.year, 12, 31)), at + 2 - i
+        slack = timedelta(_UNITS[unit] // 2)
+        return NamedDate(day - slack, min(day + slack, self.today)), at + 2 - i
+
+    def season(self, i: int) -> tuple[NamedDate, int] | None:
+        """``summer 2025``, ``last winter``, ``Q3 2025``."""
+        word = self.words[i]
+        step = _STEPS.get(word)
+        if step is not None and self.word(i + 1) in _SEASONS:
+            first, length = _SEASONS[self.word(i + 1)]
+            year = self.today.year + step
+            if step < 0:  # the last one that is over
+                year = self.today.year if _months(self.today.year, first, length).end < self.today else year
+            return _months(year, first, length), 2
+        if word in _SEASONS:
+            at = i + 2 if self.word(i + 1) == "of" else i + 1
+            named = _year(self.word(at))
+            return (_months(named, *_SEASONS[word]), at + 1 - i) if named is not None else None
+        if len(word) == 2 and word[0] == "q" and word[1] in "1234":
+            named = _year(self.word(i + 1))
+            return (_months(named, 3 * int(word[1]) - 2, 3), 2) if named is not None else None
+        return None
+
+    def year(self, i: int) -> tuple[NamedDate, int] | None:
+        """``2026`` by itself."""
+        year = _year(self.words[i])
+        return (NamedDate(date(year, 1, 1), date(year, 12, 31)), 1) if year is not None else None
+
+    def days(self, offset: int, taken: int) -> tuple[NamedDate, int]:
+        """One day, so many days from today."""
+        day = self.today + timedelta(offset)
+        return NamedDate(day, day), taken
+
+
+def _distance(start: date, end: date, day: date) -> int:
+    if day > end:
+        return (day - end).days
+    return (day - start).days if day < start else 0
+
+
+def _latest(named: NamedDate, today: date) -> NamedDate:
+    """The latest occurrence of a yearless stretch that has begun."""
+    for year in range(today.year, today.year - 9, -1):  # 29 February comes every eighth year at worst
+        start = _safe(year, named.start.month, named.start.day)
+        if start is not None and start <= today:
+            end = _month(year, start.month).end if named.end != named.start else start
+            return NamedDate(start, end)
+    return named
+
+
+def _month(year: int, month: int) -> NamedDate:
+    return _months(year, month, 1)
+
+
+def _months(year: int, first: int, length: int) -> NamedDate:
+    years, month = divmod(first - 1 + length, 12)
+    return NamedDate(date(year, first, 1), date(year + years, month + 1, 1) - timedelta(1))
+
+
+def _ago(number: int, unit: str, today: date) -> date | None:
+    """The day so many units before today; None before the calendar begins."""
+    try:
+        if unit in ("month", "year"):
+            months = today.year * 12 + today.month - 1 - number * (12 if unit == "year" else 1)
+            year, month = divmod(months, 12)
+            return date(year, month + 1, min(today.day, _month(year, month + 1).end.day))
+        return today - timedelta(number * _UNITS[unit])
+    except (ValueError, OverflowError):
+        return None
+
+
+def _safe(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _year(word: str) -> int | None:
+    return int(word) if len(word) == 4 and word[:2] in ("19", "20") and _digits(word) else None
+
+
+def _number(word: str, most: int) -> int | None:
+    return int(word) if _digits(word) and len(word) <= 2 and 1 <= int(word) <= most else None
+
+
+def _day(word: str) -> int | None:
+    return _number(word[:-2] if word[-2:] in ("st", "nd", "rd", "th", "er") else word.removesuffix("º"), 31)
+
+
+def _count(word: str) -> int | None:
+    return int(word) if _digits(word) and len(word) <= 4 else _NUMBERS.get(word)
+
+
+def _unit(word: str) -> str | None:
+    word = word.removesuffix("s")
+    return word if word in _UNITS else None
+
+
+def _digits(word: str) -> bool:
+    return word.isascii() and word.isdigit()

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.recall import decided, evaluation, facts, links, packing, search, searcher, talks
+    from tars_memory.recall import context, decided, evaluation, loaded, names, packing, scores, search
 
-__all__ = ["decided", "evaluation", "facts", "links", "packing", "search", "searcher", "talks"]
-__getattr__ = opener(__name__, __all__)
+__all__ = [
+    "context",
+    "decided",
+    "evaluation",
+    "loaded",
+    "names",
+    "packing",
+    "scores",
+    "search",
+]
+__getattr__, *_ = attach(__name__, __all__)

@@ -37,8 +37,10 @@ TIER = "episodic"
 """Of the notes that say a second time what a daily note says."""
 LEFT_OUT = "Left out"
 """The heading under which a session note keeps what nobody was asked about."""
-REPEATING = "decisions"
-"""The heading, folded, under which a session note says in the same words again what is a fact as well."""
+REPEATING = "Decisions"
+"""The heading under which a session note says in the same words again what is a fact as well."""
+TURNS = "Turns"
+"""The heading of the turns that are kept: they say what was drawn from them again."""
 
 BACK = 8
 """Chunks before one that begins within an item, to find the item's first line: a fact and its quote are three."""
@@ -141,15 +143,16 @@ def in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[i
     """By chunk, :func:`standing` of its lines; chunks that say nothing decided are left out."""
     sessions = [row for row in rows if row.tier == TIER]
     unoffered = {
-        row.id: dict.fromkeys(range(row.text.count("\n") + 1), REJECTED) for row in sessions if _unoffered(row)
+        row.id: dict.fromkeys(range(row.text.count("\n") + 1), REJECTED) for row in sessions if _is_under(row, LEFT_OUT)
     }
-    about = [row for row in sessions if "#^" in row.text or _repeats(row) or _goes_on(row)]
+    about = [row for row in sessions if "#^" in row.text or _is_under(row, REPEATING) or _goes_on(row)]
     about = [row for row in about if row.id not in unoffered]
-    turns = [row for row in sessions if _holds_turns(row)]
+    turns = [row for row in sessions if _is_under(row, TURNS)]
     turns = turns if turns and reader.replaced() else []
     if not about and not turns:
         return unoffered
-    elsewhere = reader.linking_texts({*(r.note_id for r in about if _repeats(r)), *(r.note_id for r in turns)})
+    repeating = [row for row in about if _is_under(row, REPEATING)]
+    elsewhere = reader.linking_texts({row.note_id for row in (*repeating, *turns)})
     read = {row.id: _from_its_item(reader, row) for row in about}
     others = {note: [line for text in texts for line in text.split("\n")] for note, texts in elsewhere.items()}
     told = [*(lines for lines, _ in read.values()), *others.values()]
@@ -243,7 +246,7 @@ def _naming(row: ChunkRow) -> Iterator[tuple[int, str]]:
             *([heading] if heading else ()),
         ):
             yield index, _spread(name)
-    for item in items(lines) if _repeats(row) else ():
+    for item in items(lines) if _is_under(row, REPEATING) else ():
         if not item.indent and not item.source:
             yield item.numbers[0], _spread(item.words)
 
@@ -282,19 +285,9 @@ def _state(item: Item, decided: Mapping[str, str]) -> str:
     return decided.get(item.source, "")
 
 
-def _unoffered(row: ChunkRow) -> bool:
-    """Whether it is under the heading of what was said and nobody is told of: guesses, stories, questions."""
-    return bool(row.headings) and row.headings[-1].casefold() == LEFT_OUT.casefold()
-
-
-def _repeats(row: ChunkRow) -> bool:
-    """Whether it stands under the heading that repeats facts."""
-    return bool(row.headings) and row.headings[-1].casefold() == REPEATING
-
-
-def _holds_turns(row: ChunkRow) -> bool:
-    """Whether it stands under the heading of the turns that are kept: they say what was drawn from them again."""
-    return bool(row.headings) and row.headings[-1].casefold() == "turns"
+def _is_under(row: ChunkRow, title: str) -> bool:
+    """Whether a chunk stands right under a heading."""
+    return bool(row.headings) and row.headings[-1].casefold() == title.casefold()
 
 
 def _quotes_replaced(lines: Sequence[str], decided: Mapping[str, str]) -> set[str]:

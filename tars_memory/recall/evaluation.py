@@ -14,14 +14,14 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import TarsError, UsageError
-from tars_memory.recall.packing.packing import CHARACTERS_PER_TOKEN
+from tars_memory.recall.packing import CHARACTERS_PER_TOKEN
 from tars_memory.recall.query import parse
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tars_memory.recall.results import Hit, SearchResult
+    from tars_memory.recall.query import Hit, SearchResult
 
 NOTE_CUTS = (1, 5, 10)
 RANKS = 10
@@ -56,8 +56,6 @@ class Question:
         gold: paths of notes, each with the 1-based number of a line, or None for the note as a whole. None at all: the
             vault doesn't answer it.
     """
-
-    __slots__ = ("category", "gold", "id", "query")
 
     def __init__(
         self, query: str, gold: Iterable[tuple[str, int | None]], *, category: str = UNNAMED, id_: str = ""
@@ -102,7 +100,7 @@ def _question(text: str, name: str, number: int) -> Question:
     except (ValueError, RecursionError) as error:
         raise wrong(f"this is not JSON ({error})") from None
     if not isinstance(told, dict):
-        raise wrong("this is not JSON object")
+        raise wrong("this is not a JSON object")
     query, gold, category = told.get("query"), told.get("gold"), told.get("category", UNNAMED)
     if not isinstance(query, str) or not query.strip():
         raise wrong("query has to be a text")
@@ -186,8 +184,6 @@ class ModeRun:
         notices: what the searches said, each once.
     """
 
-    __slots__ = ("answers", "mode", "notices")
-
     def __init__(self, mode: str, answers: list[tuple[Question, Figures]], notices: Iterable[str] = ()) -> None:
         self.mode = mode
         self.answers = answers
@@ -219,8 +215,6 @@ class Evaluation:
         missing: gold that the vault doesn't hold: ``path``, or ``path:line`` where the note is shorter.
         notices: for the person.
     """
-
-    __slots__ = ("against", "limit", "missing", "notices", "run")
 
     def __init__(
         self, run: ModeRun, against: Iterable[ModeRun] = (), *, limit: int = LIMIT, missing: Iterable[str] = ()

@@ -1,5 +1,7 @@
-"""All that a search may be asked, as one value that command line, Python and hooks make and SQL reads; and the query
-grammar: what a person typed becomes words, phrases, negations and filters. Any string is legal. Pure.
+"""What a search is asked and what it answers.
+
+All that it may be asked is one value that command line, Python and hooks make and SQL reads. What a person typed
+becomes words, phrases, negations and filters; any string is legal:
 
 - ``words``: any of them; stop words are dropped unless nothing else is left
 - ``"a phrase"``: these words in this order; a quote that is never closed is text
@@ -8,16 +10,19 @@ grammar: what a person typed becomes words, phrases, negations and filters. Any 
 - ``tag:work path:projects/* tier:daily since:2w until:2026-03``: filters; ``-tag:work`` is their opposite
 - ``foo:bar``: text; only the five names above are operators
 
+The answer is hits, each held against its note when it is shown.
+
 Annotations are not put off here: a tuple with names compiles each that is a string, which each search would pay.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import UsageError, counted
-from tars_memory.language import named_dates
+from tars_memory import vault
+from tars_memory.errors import TarsError, UsageError, counted
+from tars_memory.language import dates
 from tars_memory.language.words import (
     ASKING_WORDS,
     STOP_WORDS,
@@ -28,10 +33,11 @@ from tars_memory.language.words import (
     tokens,
     unspaced_runs,
 )
-from tars_memory.settings import RecallOptions
+from tars_memory.vault.suspicion import MARK
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
-    from tars_memory.recall.facts import Selection
+    from tars_memory.recall.names import Selection
 
 
 TIERS = ("semantic", "procedural", "daily", "episodic", "note", "talk")
@@ -117,7 +123,7 @@ class Query:
         is_sentence: it was asked in whole words: some of them only carry its grammar.
         notices: sentences for the person about how the query was read.
         today: the day it is asked, None if unknown.
-        half_lives: in days, by tier, how fast what was said in it fades.
+        half_lives: in days, by tier, how fast what was said in it fades; of other tiers it never does.
         unfinished: its last word may be the beginning of one.
         begun: that word, folded, if it may be a whole one as well; else ''.
         on: the day on which what is found has to count still; None: what has ended may answer too.
@@ -125,16 +131,10 @@ class Query:
         selection: what ``--about`` and ``--topic`` leave; None: all.
     """
 
-    __slots__ = (
-        "begun", "date_words", "dates", "half_lives", "held", "is_sentence", "literals", "meaning", "negations",
-        "not_paths", "not_tags", "not_tiers", "notes", "notices", "on", "paths", "phrases", "prefixes", "quoted",
-        "selection", "since", "tags", "text", "tiers", "today", "unfinished", "until", "words",
-    )  # fmt: skip
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.today: date | None = None
-        self.half_lives: Mapping[str, float] = RecallOptions().half_lives
+        self.half_lives: Mapping[str, float] = {}
         self.unfinished = False
         self.begun = ""
         self.on: date | None = None
@@ -156,7 +156,7 @@ class Query:
         self.notes: tuple[int, ...] | None = None
         self.since: date | None = None
         self.until: date | None = None
-        self.dates: list[named_dates.NamedDate] = []
+        self.dates: list[dates.NamedDate] = []
         self.date_words: frozenset[str] = frozenset()
         self.is_sentence = False
         self.notices: list[str] = []
@@ -165,6 +165,15 @@ class Query:
     def searches(self) -> bool:
         """Whether there is anything to look for; else it only filters."""
         return bool(self.words or self.phrases or self.literals or self.prefixes)
+
+    @property
+    def day(self) -> str:
+        """The day that it is, if it is nothing but one, as ISO has it: ``3 May 2026``, ``3.5.2026``; else ''."""
+        said = {*self.words, *(word for phrase in self.phrases for word in phrase)}
+        if len(self.dates) != 1 or self.quoted or self.literals or self.prefixes or not said <= self.date_words:
+            return ""
+        named = self.dates[0]
+        return named.start.isoformat() if named.start == named.end and not named.yearless else ""
 
     @property
     def filters(self) -> bool:
@@ -198,7 +207,9 @@ def parse(request: SearchRequest | str, today: date) -> Query:
     request = SearchRequest(request) if isinstance(request, str) else request
     text, unfinished = request.text, request.unfinished
     query = Query(text)
-    query.today = query.on = today
+    query.today = today
+    if not request.expired:
+        query.on, query.held = request.as_of or today, request.as_of
     query.unfinished = unfinished
     reading = _Reading(query, today)
     for name, value in (("since", request.since), ("until", request.until)):
@@ -299,13 +310,15 @@ class _Reading:
         """Take in a filter; a date or tier has to be one."""
         query = self.query
         if name in ("since", "until"):
-            named = named_dates.parse_day(value, self.today)
+            named = dates.parse_day(value, self.today)
             if named is None:
-                raise UsageError(f"{name}: {value!r} is not a date", f"give {named_dates.ACCEPTED}")
+                raise UsageError(f"{name}: {value!r} is not a date", f"give {dates.ACCEPTED}")
             if (name == "since") != negated:
-                query.since = _beside(named.end, 1) if negated else named.start
+                first = _beside(named.end, 1) if negated else named.start
+                query.since = max(first, query.since or first)
             else:
-                query.until = _beside(named.start, -1) if negated else named.end
+                last = _beside(named.start, -1) if negated else named.end
+                query.until = min(last, query.until or last)
             return
         if name == "tier":
             value = value.strip().lower()
@@ -394,9 +407,9 @@ class _Reading:
                 f"the query has {counted(len(self.words), 'word')}: the first {MOST_WORDS} are looked up"
             )
         query.meaning = " ".join(part for part in self.said if part)
-        dated = named_dates.dated(query.meaning, self.today)
+        dated = dates.dated(query.meaning, self.today)
         query.dates = [named for named, _ in dated]
-        query.date_words = frozenset(word for _, words in dated for word in words)
+        query.date_words = frozenset(fold(word) for _, words in dated for word in words)
 
 
 def _with_signs(piece: str, parts: list[str]) -> str:
@@ -413,3 +426,280 @@ def _with_signs(piece: str, parts: list[str]) -> str:
 def _overlapping(run: str) -> list[str]:
     """A run of a script without spaces as overlapping pairs of characters, itself first if it is short."""
     return [run] if len(run) <= 2 else [run, *(run[i : i + 2] for i in range(len(run) - 1))]
+
+
+# --- the answer
+
+
+_UNLINKABLE = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
+"""Characters that Obsidian leaves out of a link to a heading."""
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+"""Bytes that a URL holds as they are (RFC 3986)."""
+
+
+class Fading(NamedTuple):
+    """How much a note has faded.
+
+    Attributes:
+        age: days since it was said; None where nothing tells, or where it doesn't matter.
+        half_life: days in which half of its recency is lost; 0 for what never fades.
+        factor: what is left of it, 0 to 1.
+    """
+
+    age: int | None
+    half_life: float
+    factor: float
+
+    def __str__(self) -> str:
+        if not self.half_life:
+            return "never fades"
+        age = "of unknown age" if self.age is None else f"{counted(self.age, 'day')} old"
+        return f"{age}: {self.factor:.4f} of its recency left (half-life in days: {self.half_life:g})"
+
+
+class Hit:
+    """A passage that answers: a few whole lines of one note.
+
+    Attributes:
+        rank: 1 for the best.
+        score: comparable within one answer only.
+        path: of the note, relative to the vault, with ``/``.
+        start_line: first line, 1-based.
+        end_line: last line, inclusive.
+        best: which of its lines answers best, counted from 0.
+        tier: what kind of memory the note is.
+        date: the note's day, ISO, or None.
+        title: of the note.
+        day: the ISO day on which it was said or began to hold, as far as that is told; else ''.
+        headings: the headings that the passage stands under, outermost first.
+        text: those lines verbatim, joined by a newline; of an oversized line the piece that answers.
+        block_id: Obsidian's id of the block, without the caret, or None.
+        obsidian_url: opens the note there.
+        partial: the text is a piece of an oversized line.
+        speaker: who said it, in a conversation; else ''.
+        answer: how the answer to it begins, in a conversation; it was not searched. Else ''.
+        statement: the block id of the candidate that its best line is or was drawn from; else ''.
+        places: of each of its lines the line of the log, in a conversation; else empty.
+        vault: the name of the shared vault that it is in; empty for the person's own.
+        more: how many further passages of its note answer; counted on demand, on the first hit of each note.
+        explain: each part of the score, weighted, and what it was made from; filled on demand.
+        fading: how much its note has faded by its age; told with ``explain``.
+    """
+
+    def __init__(
+        self, path: str, start_line: int, end_line: int, text: str, *, title: str = "", partial: bool = False
+    ) -> None:
+        self.rank = 0
+        self.best = 0
+        self.score = 0.0
+        self.path = path
+        self.start_line = start_line
+        self.end_line = end_line
+        self.tier = "note"
+        self.date: str | None = None
+        self.title = title
+        self.headings: tuple[str, ...] = ()
+        self.text = text
+        self.block_id: str | None = None
+        self.partial = partial
+        self.obsidian_url = ""
+        self.day = ""
+        self.speaker = ""
+        self.statement = ""
+        self.vault = ""
+        self.more = 0
+        self.answer = ""
+        self.places: tuple[int, ...] = ()
+        self.explain: dict[str, float] = {}
+        self.fading = Fading(None, 0, 1.0)
+
+    @property
+    def best_line(self) -> tuple[int, str]:
+        """The line that answers best: its 1-based number in the note, and its text, trimmed."""
+        number = self.places[self.best] if self.places else self.start_line + self.best
+        return number, self.text.split("\n")[self.best].strip()
+
+    @property
+    def account(self) -> str:
+        """The score as the sum of its parts, and how much the note has faded."""
+        parts = ", ".join(f"{name} {value:.4f}" for name, value in self.explain.items())
+        return f"{self.score:.4f} = {parts}; {self.fading}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of ``search --json``."""
+        record: dict[str, Any] = {
+            "rank": self.rank,
+            "score": round(self.score, 4),
+            "path": self.path,
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+            "tier": self.tier,
+            "date": self.date,
+            "title": self.title,
+            "headings": list(self.headings),
+            "text": self.text,
+            "block_id": self.block_id,
+            "obsidian_url": self.obsidian_url,
+        }
+        if self.places:
+            record |= {"speaker": self.speaker, "answer": self.answer}
+        if self.vault:
+            record["vault"] = self.vault
+        if self.explain:
+            record["explain"] = {name: round(value, 4) for name, value in self.explain.items()}
+            record["fading"] = {**self.fading._asdict(), "factor": round(self.fading.factor, 4)}
+        return record
+
+
+class SearchResult:
+    """The answer to one query.
+
+    Attributes:
+        query: as it was given.
+        mode: how it was answered: ``hybrid``, ``lexical`` or ``semantic``.
+        hits: best first.
+        stale: number of notes and logs that the index is behind; 0 when it matches.
+        unread_logs: how many of these are logs of conversations; a notice tells of them.
+        did_you_mean: names of notes that the query may be misspelt for, if no hit is in them and it found nothing, or
+            no note holds one of its words.
+        unmounted: the vault looks unmounted or emptied; without hits that says nothing of what is in it.
+        more: how many hits a larger limit would add; counted where the request limits the hits of a note.
+        notices: sentences for the person.
+        parsed: the query as it was read, for views that light up what matched.
+    """
+
+    def __init__(self, query: Query, mode: str, hits: Iterable[Hit] = (), *, notices: Iterable[str] = ()) -> None:
+        self.query = query.text
+        self.parsed = query
+        self.mode = mode
+        self.hits = [*hits]
+        self.stale = 0
+        self.unread_logs = 0
+        self.unmounted = False
+        self.did_you_mean: list[str] = []
+        self.more = 0
+        self.notices = [*notices]
+
+    @property
+    def abstained(self) -> bool:
+        """Whether nothing is relevant enough to be shown."""
+        return not self.hits
+
+    def show(self, hits: Sequence[Hit], limit: int | None = None) -> None:
+        """Let these be the hits, numbered; beyond a limit they are counted as more of them."""
+        self.hits = list(hits[:limit])
+        self.more += len(hits) - len(self.hits)
+        for rank, hit in enumerate(self.hits, start=1):
+            hit.rank = rank
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of ``search --json``."""
+        record: dict[str, Any] = {
+            "query": self.query,
+            "mode": self.mode,
+            "hits": [hit.to_json() for hit in self.hits],
+            "abstained": self.abstained,
+            "stale": self.stale,
+            "notices": self.notices,
+        }
+        return record | ({"did_you_mean": self.did_you_mean} if self.did_you_mean else {})
+
+
+def obsidian_url(vault_name: str, path: str, *, headings: tuple[str, ...] = (), block_id: str | None = None) -> str:
+    """The link that opens a note in Obsidian, at its block or else its nearest heading.
+
+    Args:
+        vault_name: the vault folder's name, which is what Obsidian calls it.
+        path: of the note, relative to the vault.
+        headings: the headings above the place, outermost first.
+        block_id: without the caret.
+    """
+    target = path.removesuffix(".md")
+    if block_id:
+        target += f"#^{block_id}"
+    elif headings:
+        target += "#" + " ".join(headings[-1].translate(_UNLINKABLE).split())
+    return f"obsidian://open?vault={_percent(vault_name)}&file={_percent(target)}"
+
+
+def _percent(text: str) -> str:
+    """Percent-encoded; what stands for undecodable bytes of a file name becomes a replacement character."""
+    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
+
+
+# --- a hit is only shown as far as its text stands in the note now: where it was, or where it has moved to.
+#
+# The index may be behind the vault for a moment; what is printed may not be. 0.3 ms for ten hits (measured).
+
+
+def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = False) -> Iterator[Hit]:
+    """The hits whose best line the notes hold, their lines corrected where it has moved; the others are left out.
+
+    The index holds no credentials: a hit with one masked is looked for in the note with them masked.
+
+    Args:
+        hits: best first; consumed only as far as the answers are.
+        read: the note's bytes by its path; raises OSError or TarsError when it can't be read.
+        own: give such a hit the note's own text, for a person who looks at it.
+    """
+    notes: dict[str, bytes | None] = {}
+    split: dict[tuple[str, bool], list[str]] = {}
+    for hit in hits:
+        if hit.path not in notes:
+            try:
+                notes[hit.path] = read(hit.path)
+            except (OSError, TarsError):
+                notes[hit.path] = None
+        data = notes[hit.path]
+        if data is None:
+            continue
+        for hidden in (False, True) if MARK in hit.text else (False,):
+            if (hit.path, hidden) not in split:
+                split[hit.path, hidden] = note_lines(vault.secrets.veiled(data) if hidden else data)
+            if located(hit, split[hit.path, hidden]):
+                if hidden and own and not hit.partial:
+                    hit.text = "\n".join(note_lines(data)[hit.start_line - 1 : hit.end_line])
+                yield hit
+                break
+
+
+def located(hit: Hit, lines: list[str]) -> bool:
+    """Whether the lines hold the hit's text; its line numbers are moved to the nearest place that does.
+
+    Where only some of its lines are held, as in a copy of the vault that is a commit behind a team's index, the hit
+    becomes the best one and those beside it that are.
+    """
+    wanted = hit.text.split("\n")
+    first, count = hit.start_line - 1, len(wanted)
+    if hit.partial:
+        if 0 <= first < len(lines) and hit.text in "\n".join(lines[first : hit.end_line]):
+            return True
+        places = [i for i, line in enumerate(lines) if count == 1 and hit.text in line]
+    else:
+        if lines[first : first + count] == wanted:
+            return True
+        places = [
+            i for i, line in enumerate(lines) if line == wanted[0] and (count == 1 or lines[i : i + count] == wanted)
+        ]
+    if not places:
+        return not (hit.partial or hit.places) and _narrowed(hit, lines, wanted)
+    at = min(places, key=lambda i: abs(i - first))
+    hit.start_line, hit.end_line = at + 1, at + count
+    return True
+
+
+def _narrowed(hit: Hit, lines: list[str], wanted: list[str]) -> bool:
+    """Whether the lines hold the hit's best one; it keeps that and its neighbours as far as they hold them, too."""
+    best, expected = hit.best, hit.start_line - 1 + hit.best
+    places = [i for i, line in enumerate(lines) if line == wanted[best] and line.strip()]
+    if not places:
+        return False
+    at = min(places, key=lambda i: abs(i - expected))
+    above = below = 0
+    while above < min(best, at) and lines[at - above - 1] == wanted[best - above - 1]:
+        above += 1
+    while below + 1 < min(len(wanted) - best, len(lines) - at) and lines[at + below + 1] == wanted[best + below + 1]:
+        below += 1
+    hit.text, hit.best = "\n".join(wanted[best - above : best + below + 1]), above
+    hit.start_line, hit.end_line = at - above + 1, at + below + 1
+    return True

@@ -23,33 +23,29 @@ from tars_memory.errors import (
     UsageError,
     counted,
 )
-from tars_memory.index.database import AUTOMATED, CHUNKER, log_of
+from tars_memory.index.database import AUTOMATED, log_of
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
 from tars_memory.language.words import foreign, is_latin
 from tars_memory.recall import query as queries
-from tars_memory.recall import ranking
 from tars_memory.recall.query import SearchRequest
-from tars_memory.settings import ALLOWED, EmbeddingOptions
+from tars_memory.settings import MODES
 from tars_memory.vault.suspicion import suspicious
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.embedding.queryvector import QueryVectors
+    from tars_memory.beside import SharedVault, Talks
     from tars_memory.index.fulltext import Filter
+    from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.talks import TalkReader
-    from tars_memory.recall.facts import Selection
-    from tars_memory.recall.packing.context import Context as Packed
-    from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.relevance import Answer
-    from tars_memory.recall.results import Hit, SearchResult
-    from tars_memory.recall.talks import Shares, Told
-    from tars_memory.shared import SharedVault
-    from tars_memory.talks import Talks
+    from tars_memory.index.vectors import QueryVectors
+    from tars_memory.recall.context import Context as Packed
+    from tars_memory.recall.names import Selection
+    from tars_memory.recall.query import Hit, Query, SearchResult
+    from tars_memory.recall.search import Answer, Shares, Told
     from tars_memory.vault.playbooks import Playbook
     from tars_memory.workspace import Workspace
 
@@ -61,8 +57,6 @@ PREPARED_IN = 2.0
 """Seconds in which a model is prepared that was never used here; whoever waits for less has words alone meanwhile."""
 TOLD = 40
 """Lines of conversations, or of a shared vault, that a prompt may be given at most."""
-LONG_AGO = "1970-01-01"
-"""When a line of a shared vault was written nobody knows: what was forgotten here is hidden there in any case."""
 
 
 class Searcher:
@@ -74,13 +68,12 @@ class Searcher:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self._ask_model: Callable[[str], QueryVector] | None = None
-        self._asked_model = ""
         self._languages: set[str] = set()
+        self._queries: QueryVectors | None = None
 
     def follow(self, former: Searcher) -> None:
         """Go on with the model that another searcher of the same person holds open, if it is the one that is set."""
-        self._ask_model, self._asked_model = former._ask_model, former._asked_model
+        self._queries = former._queries
         ours, theirs = (each.workspace.settings.embedding for each in (self, former))
         if ours.model == theirs.model:
             self.workspace.warm = former.workspace.warm
@@ -101,7 +94,7 @@ class Searcher:
         **asked: Any,
     ) -> Packed:
         """What a model should know before it answers; see :meth:`tars_memory.memory.Memory.context`."""
-        packing, options = recall.packing.context, self.workspace.settings.context
+        options = self.workspace.settings.context
         request = self._request(question, asked)
         recalled: int | None = None
         if window is not None:
@@ -112,10 +105,10 @@ class Searcher:
         told_of = (request.about, request.topics)
         journal = self.workspace.store(writes=False).journal
         search = Search(self, request)
-        search.said = recall.talks.Conversations()
-        wanted = packing.ContextRequest(
+        search.said = recall.loaded.Conversations()
+        wanted = recall.context.ContextRequest(
             question,
-            budget=packing.BUDGET if budget is None else budget,
+            budget=recall.context.BUDGET if budget is None else budget,
             days=self._days() if days is None else days,
             file_cap=options.file_cap if file_cap is None else file_cap,
             most_facts=options.facts,
@@ -126,19 +119,19 @@ class Searcher:
             as_of=request.as_of,
             facts=self.workspace.settings.facts,
             agent=request.agent or "",
-            books=packing.Books(
+            books=recall.context.Books(
                 self._books(scope),
                 self.workspace.settings.recall.playbook_days,
                 search.procedures,
                 partial(vault.writing.history.stands_approved, journal),
             ),
             beside=[
-                recall.packing.loaded.Beside(each.name, each.vault, search.is_forgotten)
+                recall.loaded.Beside(each.name, each.vault, self.workspace.hides)
                 for each in self.workspace.shared(search.notices, look=False)
             ],
         )
         on = wanted.held_on(self.workspace.now())
-        packed = packing.context(
+        packed = recall.context.context(
             self.workspace.whole,
             wanted,
             now=self.workspace.now(),
@@ -172,15 +165,15 @@ class Searcher:
         request = request._replace(**given)
         options = self.workspace.settings.recall
         mode = request.mode or options.mode
-        if mode not in ALLOWED["recall.mode"]:
-            raise UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(map(str, ALLOWED['recall.mode']))}")
+        if mode not in MODES:
+            raise UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
         return request._replace(
             mode=mode, limit=request.limit or options.limit, project=self.workspace.scope(request.project)
         )
 
     def selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
         """What is about somebody or something, or of a topic, in the notes as they are now."""
-        return self.workspace.ask(lambda reader: recall.facts.selection(reader, about, topics, scope=scope))
+        return self.workspace.ask(lambda reader: recall.names.selection(reader, about, topics, scope=scope))
 
     def _days(self) -> int:
         """Daily notes of a prompt: as it is set, else as the program has it that made the vault."""
@@ -200,134 +193,23 @@ class Searcher:
         recalled = window * parts.recall // 100
         return window * parts.memory // 100 + recalled, recalled
 
-    # --- the vector of a question
-
-    def fill(self, report: RefreshReport, notices: list[str], text: str, *, needed: bool) -> bool:
-        """Give vectors to the few chunks that have none yet, if the query has to open the model anyway.
-
-        Returns:
-            False if the model can't be used; that is said.
-
-        Raises:
-            ModelUnavailableError: the model can't be used, and is ``needed``.
-            UnwritableError: likewise.
-        """
-        try:
-            few = 0 < report.pending_vectors <= SEARCH_EMBEDS
-            if few and not self._takes_too_long() and self._opens(text):
-                wait = WRITER_WAIT if self.workspace.patience is None else READER_WAIT
-                report.pending_vectors = self.workspace.index().embed_pending(SEARCH_EMBEDS, wait=wait)
-        except (ModelUnavailableError, UnwritableError) as error:
-            if needed:
-                raise
-            notices.append(f"words only: {error.message}: tars-memory status")
-            return False
-        if report.pending_vectors:
-            self.workspace.goes_on()
-        return True
-
-    def _takes_too_long(self) -> bool:
-        """Whether the model has yet to be prepared, and whoever asks doesn't wait for that."""
-        workspace = self.workspace
-        if workspace.patience is None or workspace.patience >= PREPARED_IN or workspace.embedder is not None:
-            return False
-        name = workspace.settings.embedding.model
-        return not index.embedding.models.is_prepared(name, workspace.settings.places.cache)
-
-    def _opens(self, text: str) -> bool:
-        """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
-        if self.workspace.embedder is not None:
-            return True
-        if self._queries(self.workspace.settings.embedding.model).remembered(_shown(text)):
-            return False
-        if index.embedding.queryvector.is_ours(self.workspace.state / index.embedding.queryvector.SOCKET):
-            return False
-        self.workspace.warm = self.workspace.warm or self.workspace.open_embedder()
-        return True
-
-    def vector(
-        self, query: Query, reader: IndexReader, report: RefreshReport | None, notices: list[str], *, needed: bool
-    ) -> QueryVector | None:
-        """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
-        try:
-            missing = 0 if report is None or report.reading else report.pending_vectors
-            if missing and (said := self.workspace.covers(missing)):
-                notices.append(said)
-            if reader.fingerprint is None:
-                self._check_empty(reader, needed=needed)
-                return None
-            model = self._model_of(reader.fingerprint, notices)
-            notices += self._unknown_language(query, model)
-            if not needed and not self._reads(model, query.meaning):
-                return None
-            return self._ask(query.meaning, model)
-        except (ModelUnavailableError, UnwritableError) as error:
-            if needed:
-                raise
-            notices.append(f"words only: {error.message}: tars-memory status")
-            return None
-
-    def _check_empty(self, reader: IndexReader, *, needed: bool) -> None:
-        """Without a single vector there is nothing to compare by meaning: an error if that is ``needed``."""
-        if needed and reader.chunk_count():
-            raise ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
-
-    def _reads(self, model: str, text: str) -> bool:
-        """Whether the model knows the script of a text; what it can't read is found by its words alone."""
-        if is_latin(text):
-            return True
-        return (
-            self.workspace.embedder or index.embedding.models.manifest_of(model, self.workspace.settings.places.cache)
-        ).scripts != index.embedding.models.LATIN
-
-    def _unknown_language(self, query: Query, model: str) -> list[str]:
+    def unknown_language(self, text: str, model: str) -> list[str]:
         """A sentence, once, if the model that answers knows English alone and the query is in another language."""
-        language = (
-            foreign(query.meaning)
-            if self.workspace.embedder is None and index.embedding.models.is_english(model)
-            else ""
-        )
+        language = foreign(text) if self.workspace.embedder is None and index.models.is_english(model) else ""
         if not language or language in self._languages:
             return []
         self._languages.add(language)
         return [Passing(warning(language))]
 
-    def _model_of(self, held: str, notices: list[str]) -> str:
-        """The model whose vectors the index holds: the one that is set, else one that is here; that is said.
-
-        Vectors of two models are never compared.
-
-        Raises:
-            ModelUnavailableError: they are of a model that is not here.
-        """
-        name = self.workspace.settings.embedding.model
-        if held == self.workspace.fingerprint():
-            return name
-        if self.workspace.embedder is None:
-            former = index.embedding.models.made_by(held, str(CHUNKER), self.workspace.settings.places.cache)
-            if former is not None:
-                notices.append(f"{former.name} answers until tars-memory reindex, then {name}")
-                return former.name
-        raise ModelUnavailableError("the vectors are another model's", "tars-memory reindex makes new ones")
-
-    def _ask(self, text: str, model: str) -> QueryVector:
-        if self._ask_model is None or self._asked_model != model:
-            self._asked_model = model
-            self._ask_model = (
-                self._queries(model).query if self.workspace.embedder is None else self.workspace.embedder.embed_query
-            )
-        return self._ask_model(_shown(text))
-
-    def _queries(self, model: str) -> QueryVectors:
+    def queries(self, model: str) -> QueryVectors:
         """The vectors of queries by a model: remembered, from whoever holds it open, or by opening it."""
-        ours = self.workspace.warm if model == self.workspace.settings.embedding.model else None
-        embed = None if ours is None else ours.embed_query
-        return index.embedding.queryvector.QueryVectors(
-            EmbeddingOptions(model=model),
-            self.workspace.settings.places.cache,
-            self.workspace.state / index.embedding.queryvector.SOCKET,
-            embed,
-        )
+        workspace = self.workspace
+        if self._queries is None or self._queries.model != model:
+            socket = workspace.state / index.models.SOCKET
+            self._queries = index.vectors.QueryVectors(model, workspace.settings.places.cache, socket)
+        if workspace.warm is not None and model == workspace.settings.embedding.model:
+            self._queries.embed = workspace.warm.embed_query
+        return self._queries
 
 
 class Search:
@@ -342,8 +224,10 @@ class Search:
         self.searcher = searcher
         self.workspace = searcher.workspace
         self.request = request
+        self.scope = request.project or ""
+        self.mode = request.mode or "hybrid"
         self.notices: list[str] = []
-        self.said: recall.talks.Conversations | None = None
+        self.said: recall.loaded.Conversations | None = None
         self._by_ourselves = False
 
     def result(self) -> SearchResult:
@@ -356,7 +240,6 @@ class Search:
         workspace, request = self.workspace, self.request
         query = queries.parse(request, workspace.now().date())
         query.half_lives = workspace.settings.recall.half_lives
-        query.on, query.held = (None, None) if request.expired else (request.as_of or query.on, request.as_of)
         talks = self._talks(query)
 
         def ask(reader: IndexReader, report: RefreshReport, meant: bool) -> SearchResult:
@@ -385,24 +268,22 @@ class Search:
         vector: QueryVector | None, other: IndexReader,
     ) -> None:  # fmt: skip
         """Put the hits of a shared vault among the others, marked by its name; the best one always has a place."""
-        theirs, limit = self._asked_of(query, other), self.request.limit or len(result.hits)
+        theirs = self._asked_of(query, other)
         known = self._vector_for(other, query, vector, reader, self._is_meant(query))
         found = recall.search.search(
             other, theirs, self.request, vector=known, read=shared.vault.read, vault_name=shared.vault.root.name
         ).hits
-        kept = [hit for hit in found if not self.is_forgotten(hit.text)]
+        kept = [hit for hit in found if not self.workspace.hides(hit.text)]
         for hit in kept:
             hit.path, hit.vault = shared.path(hit.path), shared.name
-        shares = recall.talks.Shares(query, (reader, other))
-        hits = recall.talks.merged(result.hits, kept, lambda hit: recall.talks.Told(shares.of(hit.text), hit.day))
-        first = next((hit for hit in hits if hit.vault == shared.name), None)
-        result.hits = hits[:limit]
-        if first is not None and first not in result.hits and limit > 1:
-            result.hits[-1] = first
-        result.more += len(hits) - len(result.hits)
-        for rank, hit in enumerate(result.hits, start=1):
-            hit.rank = rank
-        result.abstained = not result.hits
+        shares = recall.search.Shares(query, (reader, other))
+        hits = recall.search.merged(result.hits, kept, lambda hit: recall.search.Told(shares.of(hit.text), hit.day))
+        limit = self.request.limit or len(result.hits)
+        if limit > 1 and not any(hit.vault == shared.name for hit in hits[:limit]):
+            best = next((at for at, hit in enumerate(hits) if hit.vault == shared.name), None)
+            if best is not None:
+                hits.insert(limit - 1, hits.pop(best))
+        result.show(hits, limit)
 
     def _asked_of(self, query: Query, reader: IndexReader) -> Query:
         """The query as it is asked of another vault: what narrows it is looked up there."""
@@ -412,46 +293,41 @@ class Search:
 
     def _is_meant(self, query: Query) -> bool:
         """Whether a question is to be compared by meaning."""
-        return self.request.mode != "lexical" and bool(query.meaning)
-
-    def is_forgotten(self, text: str) -> bool:
-        """Whether lines of another vault say what was forgotten here."""
-        return self.workspace.withheld(text, LONG_AGO)
+        return self.mode != "lexical" and bool(query.meaning)
 
     def answers(self, query: Query) -> list[Answer]:
         """The lines that answer a question, best first."""
         query.not_paths += self._other_agents()
         query.half_lives = self.workspace.settings.recall.half_lives
-        request = self.request
         talks = self._talks(query)
 
         def ask(reader: IndexReader, report: RefreshReport, meant: bool) -> list[Answer]:
             if report.stale and not report.reading:
                 self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
             vector = self._known = self._vector(query, reader, report) if meant else None
-            narrowed = ranking.relevance.narrowed_by(query, request.project or "")
-            found = ranking.relevance.ranked(reader, query, narrowed, vector=vector, mode=request.mode or "hybrid")
+            narrowed = recall.search.narrowed_by(query, self.scope)
+            found = recall.search.ranked(reader, query, narrowed, vector, self.mode)
             for shared in self.workspace.shared(self.notices):
                 theirs, shares = shared.index.read(partial(self._lines, shared, query, reader, vector))
-                found = recall.talks.merged(found, theirs, partial(_covered, shares))
+                found = recall.search.merged(found, theirs, partial(_covered, shares))
             if talks is None:
                 return found
 
             def both(other: TalkReader) -> list[Answer]:
-                shares = recall.talks.Shares(query, (reader, other))
-                told = self.said = self.said or recall.talks.Conversations()
+                shares = recall.search.Shares(query, (reader, other))
+                told = self.said = self.said or recall.loaded.Conversations()
                 known = self._vector_for(other, query, vector, reader, meant)
                 within = self._within(other, query)
                 if other.knows_jobs():  # looked for by themselves, they can't crowd out what somebody typed
                     typed, jobs = within._replace(not_tags=(AUTOMATED,)), within._replace(tags=(AUTOMATED,))
                     theirs = self._told(talks, other, query, told, known, jobs)
                     said = self._told(talks, other, query, told, known, typed)
-                    said = recall.talks.merged(said, theirs, partial(_covered, shares))
+                    said = recall.search.merged(said, theirs, partial(_covered, shares))
                 else:
                     said = self._told(talks, other, query, told, known, within)
                 shares.read(one.text for one in (*found, *said))
                 told.pair((*found, *said), said, shares)
-                return recall.talks.merged(found, said, partial(_covered, shares))
+                return recall.search.merged(found, said, partial(_covered, shares))
 
             return talks.index.read(both)
 
@@ -462,14 +338,10 @@ class Search:
 
     def procedures(self, query: Query) -> list[str]:
         """The paths of the playbooks that answer a question, best first, as the index is since :meth:`answers`."""
-        request, layout = self.request, self.workspace.whole.layout
-        theirs = copy(query)
-        scopes = dict.fromkeys((request.project or "", ""))
-        theirs.paths = tuple(f"{layout.playbooks_of(scope)}/" for scope in scopes)
-        mode, narrowed = request.mode or "hybrid", ranking.relevance.narrowed_by(theirs, request.project or "")
-        return self.read(
-            lambda reader: ranking.relevance.best_notes(reader, theirs, narrowed, vector=self._known, mode=mode)
-        )
+        layout, theirs = self.workspace.whole.layout, copy(query)
+        theirs.paths = tuple(f"{layout.playbooks_of(scope)}/" for scope in dict.fromkeys((self.scope, "")))
+        narrowed = recall.search.narrowed_by(theirs, self.scope)
+        return self.read(lambda reader: recall.search.best_notes(reader, theirs, narrowed, self._known, self.mode))
 
     # --- which index
 
@@ -498,10 +370,10 @@ class Search:
 
     def selection(self) -> Selection:
         """What is about somebody or something, or of a topic, by the index that answers this search."""
-        told_of, scope = (self.request.about, self.request.topics), self.request.project or ""
+        told_of = (self.request.about, self.request.topics)
         if self._by_ourselves or self.workspace.team() is None:
-            return self.searcher.selection(*told_of, scope)
-        return self.read(lambda reader: recall.facts.selection(reader, *told_of, scope=scope))
+            return self.searcher.selection(*told_of, self.scope)
+        return self.read(lambda reader: recall.names.selection(reader, *told_of, scope=self.scope))
 
     def _fall_back(self, error: TeamIndexError) -> None:
         """Let words of our own index answer in place of a team's, if there are any and they will do.
@@ -509,7 +381,7 @@ class Search:
         Raises:
             TeamIndexError: the same, if not.
         """
-        if self.request.mode == "semantic" or self.workspace.index().files.current() is None:
+        if self.mode == "semantic" or self.workspace.index().files.current() is None:
             raise error
         self.notices.append(f"{error.message}: searched this machine's own index instead, by words")
         self._by_ourselves = True
@@ -533,7 +405,7 @@ class Search:
     def _other_agents(self) -> tuple[str, ...]:
         """Folders of notes that agents keep for themselves, but for the one that asks."""
         found: list[str] = []
-        for scope in dict.fromkeys(("", self.request.project or "")):
+        for scope in dict.fromkeys(("", self.scope)):
             folder = self.workspace.vault.scoped(scope).layout.agents
             try:
                 names = os.listdir(self.workspace.root / folder)
@@ -555,7 +427,7 @@ class Search:
         if request.session is None:
             try:
                 report = talks.refresh()
-            except UnwritableError as error:  # what the vault says is no worse for it
+            except UnwritableError as error:  # the vault's answer holds all the same
                 self.notices.append(f"what is new in conversations is not searched: {error.message}")
                 return talks if talks.index.exists else None
             self.notices += report.notices
@@ -566,11 +438,9 @@ class Search:
 
     def _within(self, reader: TalkReader, query: Query) -> Filter:
         """Which conversations may answer: those of the project, or outside projects those of none."""
-        scope, session = self.request.project or "", self.request.session
+        scope, session = self.scope, self.request.session
         reader.most = None if session is None else HURRIED
-        return ranking.relevance.narrowed_by(
-            query, scope, reader.outside(scope), reader.of_log(session) if session else ()
-        )
+        return recall.search.narrowed_by(query, scope, reader.outside(scope), reader.of_log(session) if session else ())
 
     def _vector_for(
         self, talks: IndexReader, query: Query, ours: QueryVector | None, vault: IndexReader, meant: bool
@@ -583,8 +453,7 @@ class Search:
             return None
         if vault.fingerprint is not None:
             return ours if vault.fingerprint == talks.fingerprint else None
-        needed = self.request.mode == "semantic"
-        return self.searcher.vector(query, talks, None, self.notices, needed=needed)
+        return self._vector(query, talks, None)
 
     def _said(self, talks: Talks, reader: TalkReader, query: Query, vector: QueryVector | None) -> list[Hit]:
         """The passages of conversations that answer, each with where and when it was said."""
@@ -618,14 +487,10 @@ class Search:
 
     def _merge(self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks) -> None:
         """Put the hits of conversations among those of the vault."""
-        shares = talks.index.read(lambda other: recall.talks.Shares(query, (reader, other)))
-        said = ranking.scores.untold(reader, result.hits, said, shares.words)
-        hits = recall.talks.merged(result.hits, said, lambda hit: recall.talks.Told(shares.of(hit.text), hit.day))
-        result.hits = hits[: self.request.limit]
-        result.more += len(hits) - len(result.hits)
-        for rank, hit in enumerate(result.hits, start=1):
-            hit.rank = rank
-        result.abstained = not result.hits
+        shares = talks.index.read(lambda other: recall.search.Shares(query, (reader, other)))
+        said = recall.scores.untold(reader, result.hits, said, shares.words)
+        hits = recall.search.merged(result.hits, said, lambda hit: recall.search.Told(shares.of(hit.text), hit.day))
+        result.show(hits, self.request.limit)
         result.unread_logs = self._unread
         result.stale += self._unread
 
@@ -634,28 +499,24 @@ class Search:
         talks: Talks,
         reader: TalkReader,
         query: Query,
-        told: recall.talks.Conversations,
+        told: recall.loaded.Conversations,
         vector: QueryVector | None,
         within: Filter,
     ) -> list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
         found: list[Answer] = []
-        mode = self.request.mode or "hybrid"
-        for answer in ranking.relevance.ranked(reader, query, within, vector=vector, mode=mode)[:TOLD]:
+        for answer in recall.search.ranked(reader, query, within, vector, self.mode)[:TOLD]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
             if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
                 continue
             if talks.moved(*reader.place(answer.path)):
                 continue
-            name = self._called(answer.path)
-            lines = told.lines.setdefault(name, [])
-            lines += [""] * (answer.number - len(lines))
-            day = f"{shown.day} " if shown.day else ""
-            lines[answer.number - 1] = f"- {day}{shown.speaker} said: {answer.text.strip()}"
-            text = lines[answer.number - 1]
+            name, day = self._called(answer.path), f"{shown.day} " if shown.day else ""
+            text = f"- {day}{shown.speaker} said: {answer.text.strip()}"
+            told.put(name, answer.number, text)
             if within.tags:
                 told.automated.add(name)
-            found.append(ranking.relevance.Answer(name, answer.number, text, day=shown.day))
+            found.append(recall.search.Answer(name, answer.number, text, day=shown.day))
         return found
 
     def _called(self, path: str) -> str:
@@ -666,17 +527,13 @@ class Search:
         self, shared: SharedVault, query: Query, reader: IndexReader, vector: QueryVector | None, other: IndexReader
     ) -> tuple[list[Answer], Shares]:
         """The lines of a shared vault that answer, as a prompt shows them; and how much of the question each covers."""
-        from tars_memory.recall.packing.loaded import dismissed
-
         theirs = self._asked_of(query, other)
         known = self._vector_for(other, query, vector, reader, self._is_meant(query))
-        narrowed = ranking.relevance.narrowed_by(theirs, self.request.project or "")
-        told = self.said = self.said or recall.talks.Conversations()
+        narrowed = recall.search.narrowed_by(theirs, self.scope)
+        told = self.said = self.said or recall.loaded.Conversations()
         found: list[Answer] = []
         notes: dict[str, list[str]] = {}
-        for answer in ranking.relevance.ranked(
-            other, theirs, narrowed, vector=known, mode=self.request.mode or "hybrid"
-        )[:TOLD]:
+        for answer in recall.search.ranked(other, theirs, narrowed, known, self.mode)[:TOLD]:
             if shared.vault.layout.agent_of(answer.path):
                 continue
             if answer.path not in notes:
@@ -685,15 +542,13 @@ class Search:
                 except TarsError:
                     notes[answer.path] = []
             text = next(iter(notes[answer.path][answer.number - 1 : answer.number]), "")
-            if not text.strip() or dismissed(text) or self.is_forgotten(text):
+            if not text.strip() or recall.loaded.dismissed(text) or self.workspace.hides(text):
                 continue
             name = shared.path(answer.path)
             told.shared[name] = (shared.name, answer.path)
-            lines = told.lines.setdefault(name, [])
-            lines += [""] * (answer.number - len(lines))
-            lines[answer.number - 1] = text
-            found.append(ranking.relevance.Answer(name, answer.number, text, day=answer.day))
-        return found, recall.talks.Shares(query, (reader, other))
+            told.put(name, answer.number, text)
+            found.append(recall.search.Answer(name, answer.number, text, day=answer.day))
+        return found, recall.search.Shares(query, (reader, other))
 
     # --- the index
 
@@ -703,25 +558,125 @@ class Search:
         self.notices += report.notices
         if self._by_ourselves:
             return report, False
-        needed, wanted = self.request.mode == "semantic", self._is_meant(query)
-        return report, wanted and self.searcher.fill(report, self.notices, query.meaning, needed=needed)
+        return report, self._is_meant(query) and self._fill(report, query.meaning)
 
-    def _vector(self, query: Query, reader: IndexReader, report: RefreshReport) -> QueryVector | None:
-        needed = self.request.mode == "semantic"
-        return self.searcher.vector(query, reader, report, self.notices, needed=needed)
+    # --- the vector of the question
+
+    def _without_model(self, error: TarsError) -> None:
+        """Say that words alone answer, where they will do.
+
+        Raises:
+            TarsError: the same, if they won't.
+        """
+        if self.mode == "semantic":
+            raise error
+        self.notices.append(f"words only: {error.message}: tars-memory status")
+
+    def _fill(self, report: RefreshReport, text: str) -> bool:
+        """Give vectors to the few chunks that have none yet, if the query has to open the model anyway.
+
+        Returns:
+            False if the model can't be used; that is said.
+
+        Raises:
+            ModelUnavailableError: the model can't be used, and the search is by meaning alone.
+            UnwritableError: likewise.
+        """
+        workspace = self.workspace
+        try:
+            few = 0 < report.pending_vectors <= SEARCH_EMBEDS
+            if few and not self._takes_too_long() and self._opens(text):
+                wait = WRITER_WAIT if workspace.patience is None else READER_WAIT
+                report.pending_vectors = workspace.index().embed_pending(SEARCH_EMBEDS, wait=wait)
+        except (ModelUnavailableError, UnwritableError) as error:
+            self._without_model(error)
+            return False
+        if report.pending_vectors:
+            workspace.goes_on()
+        return True
+
+    def _takes_too_long(self) -> bool:
+        """Whether the model has yet to be prepared, and whoever asks doesn't wait for that."""
+        workspace = self.workspace
+        if workspace.patience is None or workspace.patience >= PREPARED_IN or workspace.embedder is not None:
+            return False
+        return not workspace.is_prepared()
+
+    def _opens(self, text: str) -> bool:
+        """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
+        workspace = self.workspace
+        if workspace.embedder is not None:
+            return True
+        queries = self.searcher.queries(workspace.settings.embedding.model)
+        if queries.remembered(_shown(text)) or index.models.is_ours(workspace.state / index.models.SOCKET):
+            return False
+        workspace.warm = workspace.warm or workspace.open_embedder()
+        return True
+
+    def _vector(self, query: Query, reader: IndexReader, report: RefreshReport | None) -> QueryVector | None:
+        """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
+        workspace = self.workspace
+        try:
+            missing = 0 if report is None or report.reading else report.pending_vectors
+            if missing and (said := workspace.covers(missing)):
+                self.notices.append(said)
+            model = self._model_of(reader)
+            if not model:
+                return None
+            self.notices += self.searcher.unknown_language(query.meaning, model)
+            if self.mode != "semantic" and not self._reads(model, query.meaning):
+                return None
+            shown = _shown(query.meaning)
+            ours = workspace.embedder
+            return self.searcher.queries(model).query(shown) if ours is None else ours.embed_query(shown)
+        except (ModelUnavailableError, UnwritableError) as error:
+            self._without_model(error)
+            return None
+
+    def _reads(self, model: str, text: str) -> bool:
+        """Whether the model knows the script of a text; what it can't read is found by its words alone."""
+        if is_latin(text):
+            return True
+        workspace = self.workspace
+        known = workspace.embedder or index.models.manifest_of(model, workspace.settings.places.cache)
+        return known.scripts != index.models.LATIN
+
+    def _model_of(self, reader: IndexReader) -> str:
+        """The model whose vectors the index holds: the one that is set, else one that is here; that is said.
+
+        Vectors of two models are never compared. Empty where there is no vector yet.
+
+        Raises:
+            ModelUnavailableError: they are of a model that is not here; or there is none, and meaning alone may answer.
+        """
+        name, held = self.workspace.settings.embedding.model, reader.fingerprint
+        if held is None:
+            if self.mode == "semantic" and reader.chunk_count():
+                raise ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
+            return ""
+        if held == self.workspace.fingerprint():
+            return name
+        if self.workspace.embedder is None:
+            former = index.models.made_by(held, self.workspace.settings.places.cache)
+            if former is not None:
+                self.notices.append(
+                    f"until all vectors are made with {name}, {former.name} answers: tars-memory status"
+                )
+                return former.name
+        raise ModelUnavailableError("the vectors are another model's", "tars-memory reindex makes new ones")
 
     def _narrow(self, query: Query, reader: IndexReader) -> None:
         """Which notes and passages may answer, by properties, links, names and topics."""
-        request, scope = self.request, self.request.project or ""
+        request, scope = self.request, self.scope
         if request.where or request.linked_to or request.links_to:
-            query.notes = recall.links.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
+            query.notes = recall.names.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
         if request.about or request.topics:
-            query.selection = recall.facts.selection(reader, request.about, request.topics, scope=scope)
+            query.selection = recall.names.selection(reader, request.about, request.topics, scope=scope)
 
 
 def _covered(shares: Shares, one: Answer) -> Told:
     """What the order of a line depends on."""
-    return recall.talks.Told(shares.of(one.text), one.day)
+    return recall.search.Told(shares.of(one.text), one.day)
 
 
 def _shown(text: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tars_memory.vault import inbox, links, markdown, playbooks, secrets, suspicion, template, writing
 
 __all__ = ["inbox", "links", "markdown", "playbooks", "secrets", "suspicion", "template", "writing"]
-__getattr__ = opener(__name__, __all__)
+__getattr__, *_ = attach(__name__, __all__)

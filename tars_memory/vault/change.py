@@ -7,8 +7,9 @@ come from :mod:`tars_memory.vault.markdown.edits`, which touches the lines that 
 Many changes cost few parses: one joins a bundle if what it does can be told from the note as it was before the bundle,
 for it names a line that no other one of it touches, or adds a line behind one that was placed already. All splices are
 then made at once, and the whole is parsed once more: exactly the entries that should have come, gone and changed have,
-each in its place, else the bundle is halved. What can't join (a new heading, a line that is found by its words only, a
-change that will be rejected) is done alone. The note is the same, byte for byte.
+each in its place, else the bundle is halved. Plain lines at the very end of a note need no such parse
+(:func:`tars_memory.vault.markdown.edits.stand_at_end`). What can't join (a new heading, a line that is found by its
+words only, a change that will be rejected) is done alone. The note is the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -622,11 +623,25 @@ class _Plan:
             return None
         if not (self._chains or self._fresh or self._now or self._nested):
             return splices  # state tags and block ids stand within their lines
+        if self._only_at_end(splices):
+            return splices
         after = self.note.saying(spliced(self.note.data, splices))
         if after is self.note:
             return []
         told = [(entry.text, entry.depth, entry.section) for entry in after.entries]
         return splices if told == self._expected() and self._headings_stand(after.document) else None
+
+    def _only_at_end(self, splices: Sequence[Splice]) -> bool:
+        """Whether all of it comes at the end of the note, where it can be nothing but what was planned."""
+        chains = (*self._chains.values(), *self._fresh.values())
+        said = [line.decode("utf-8", "surrogateescape").removeprefix("- ") for each in chains for line in each.lines]
+        return (
+            len(splices) == 1
+            and not (self._splices or self._now or self.note.timed or self.note.numbered)
+            and [grammar.parse(each).text for each in said] == [words for each in chains for words in each.words]
+            and all(chain.at == len(self.note.data) for chain in chains)
+            and edits.stand_at_end(self.note.document, splices[0].data)
+        )
 
     def _planned(self) -> list[Splice]:
         """All splices in order; what comes at the end of the note is one."""
@@ -813,8 +828,8 @@ class _Plan:
         lines = note.document.lines
         first, last = lines[entry.line - 1], lines[entry.end_line - 1]
         every = (*self._chains.values(), *self._fresh.values())
-        joins = note.data[first.start - 1 : first.start] == b"\r" and note.data[last.next : last.next + 1] == b"\n"
-        if last.next == last.end or (entry.line > 1 and joins) or self._meets(first.start, last.next, every):
+        joins = entry.line > 1 and edits.would_join(note.data, first, last)
+        if last.next == last.end or joins or self._meets(first.start, last.next, every):
             return False
         self._splices.append(Splice(first.start, last.next, b""))
         for each in note.entries:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import signal
 import stat
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING
 from tars_memory.disk import sha256
 from tars_memory.errors import UnwritableError, UsageError
 
-if sys.platform == "linux":
+if sys.platform != "win32":
     import fcntl
 
 if TYPE_CHECKING:
@@ -66,8 +65,6 @@ class NotPlainError(UnwritableError):
 
 class Folder:
     """An open folder. ``path`` is where it was found, for messages and for systems without folder handles."""
-
-    __slots__ = ("fd", "path")
 
     def __init__(self, path: str, fd: int | None) -> None:
         self.path = path
@@ -200,8 +197,6 @@ class OpenNote:
 
     ``fd`` is None where an open file would be in the way of replacing it.
     """
-
-    __slots__ = ("data", "fd", "leased", "stat")
 
     def __init__(self, data: bytes, found: os.stat_result, fd: int | None, leased: bool) -> None:
         self.data = data

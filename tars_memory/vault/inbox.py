@@ -49,7 +49,7 @@ def keep(session: WriteSession, proposal: dict[str, Any]) -> str:
 
     Args:
         session: in which to write it.
-        proposal: :data:`FIELDS` and perhaps :data:`BOUND`, JSON values. Its id is made anew: see :func:`proposal_id`.
+        proposal: :data:`FIELDS` and perhaps :data:`BOUND`, JSON values. An id in it is replaced (:func:`proposal_id`).
 
     Returns:
         Its id.
@@ -94,7 +94,7 @@ def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, An
 
 
 def drop(session: WriteSession, proposal: dict[str, Any]) -> None:
-    """Take a decided proposal out of the inbox, all files that hold it; one that is gone already is no matter.
+    """Take a decided proposal out of the inbox, all files that hold it; one that is gone already does no harm.
 
     Args:
         session: in which to do it.
@@ -304,7 +304,7 @@ def _decided_words(data: bytes) -> dict[str, str]:
 
 
 def _decisions(data: bytes) -> list[tuple[str, str, str]]:
-    """Date, id and decision of each line; those that are no decision are left out."""
+    """Date, id and decision of each line; lines that don't say a decision are left out."""
     found: list[tuple[str, str, str]] = []
     for line in data.split(b"\n"):
         try:

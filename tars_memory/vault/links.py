@@ -169,7 +169,7 @@ def links_of(vault: Vault) -> Links:
 
 
 def resolve(vault: Vault, target: str) -> str | None:
-    """The path of the note that a wikilink's target leads to; see :meth:`Links.resolve`. Looks at the vault anew.
+    """The path of the note that a wikilink's target leads to; see :meth:`Links.resolve`. Looks at the vault each time.
 
     A note named by its path, or one in the vault's root, is found without a walk.
     """

@@ -55,7 +55,8 @@ class Note:
         return self._layout.timed(self.path) if self._layout else self._timed
 
     @property
-    def _numbered(self) -> bool:
+    def numbered(self) -> bool:
+        """Whether its numbered items are entries, too: a playbook's steps."""
         return self._layout is not None and self._layout.is_playbook(self.path)
 
     @cached_property
@@ -71,7 +72,7 @@ class Note:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Its bullets with words, nested ones too, in order of their lines; of a playbook its steps as well."""
-        return tuple(entries.read(self.path, self.document, timed=self.timed, numbered=self._numbered))
+        return tuple(entries.read(self.path, self.document, timed=self.timed, numbered=self.numbered))
 
     @cached_property
     def facts(self) -> tuple[tuple[Entry, Fact], ...]:
@@ -96,7 +97,7 @@ class Note:
     @cached_property
     def bullets(self) -> dict[int, Bullet]:
         """Its bullets by their lines, and the lines that are entries without being bullets."""
-        found = entries.listed(self.document, timed=self.timed, numbered=self._numbered)
+        found = entries.listed(self.document, timed=self.timed, numbered=self.numbered)
         return {bullet.line: bullet for bullet in found}
 
     @cached_property

@@ -3,7 +3,7 @@ each was used last.
 
 A note begins with its title, says below it when to use it, and then the steps. ``created`` and ``pinned`` are
 properties of its front matter; any note in that folder is a playbook, whoever made it, and a property that it lacks is
-no error. The last use stands in the vault's state folder: a prompt is no reason to change a note.
+no error. The last use stands in the vault's state folder: a prompt must not change a note.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import disk
 from tars_memory.errors import SettingsError, TarsError
-from tars_memory.vault.markdown import frontmatter
-from tars_memory.vault.markdown.document import Document, plain_heading
+from tars_memory.vault.markdown.document import Document, front_day, front_strings, plain_heading
 from tars_memory.vault.suspicion import visible
 from tars_memory.vault.vault import is_conflict_copy, key_of
 
@@ -96,16 +95,16 @@ def read(note: Note, changed: date | None = None) -> Playbook:
     """
     said, document = note.properties, note.document
     title = next((section.title for section in document.sections if section.level and section.title), "")
-    when = " ".join(next(iter(frontmatter.strings(said.get("description"))), "").split()) or _first_paragraph(document)
+    when = " ".join(next(iter(front_strings(said.get("description"))), "").split()) or _first_paragraph(document)
     when = when.removeprefix(WHEN)
     blank = str.maketrans("_-", "  ")
     last = next((value for key, value in said.items() if key.translate(blank).casefold() == LAST_USED), None)
-    used = frontmatter.day({"date": last})
+    used = front_day({"date": last})
     return Playbook(
         note.path,
         " ".join(visible(title).split()) or note.path.rpartition("/")[2][:-3],
         when if len(when) <= LONGEST_WHEN else when[: LONGEST_WHEN - 1].rstrip() + "…",
-        frontmatter.day(said) or (None if used else changed),
+        front_day(said) or (None if used else changed),
         used,
         str(said.get(PINNED, "")).strip().lower() in ("true", "yes"),
     )
@@ -249,7 +248,7 @@ def uses(state: Path) -> dict[str, date]:
 
 
 def use(state: Path, used: Iterable[str], day: date) -> None:
-    """Note that playbooks were used on a day, each once a day. A state folder that can't be written is no error."""
+    """Note that playbooks were used on a day, each once a day. A state folder that can't be written is ignored."""
     known = uses(state)
     new = [path for path in dict.fromkeys(used) if known.get(path, day - timedelta(1)) < day]
     if not new:
@@ -258,10 +257,7 @@ def use(state: Path, used: Iterable[str], day: date) -> None:
     with contextlib.suppress(OSError):
         os.makedirs(state, mode=0o700, exist_ok=True)
         if os.path.exists(file) and os.path.getsize(file) > LONGEST_USES:
-            kept = _said(known.items())
-            with open(f"{file}.{os.getpid()}", "wb", opener=_private) as fresh:
-                fresh.write(kept)
-            os.replace(f"{file}.{os.getpid()}", file)
+            disk.replace(file, _said(known.items()))
         fd = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
             os.write(fd, _said((path, day) for path in new))  # one write: lines of two processes don't mix
@@ -272,7 +268,3 @@ def use(state: Path, used: Iterable[str], day: date) -> None:
 def _said(days: Iterable[tuple[str, date]]) -> bytes:
     lines = (json.dumps({"path": path, "day": day.isoformat()}) + "\n" for path, day in days)
     return "".join(lines).encode("ascii", "backslashreplace")
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -374,7 +374,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 # -- the table: what each provider's keys look like, and the words beside which a value is one
 #
 # Sources: the published formats of the providers, and the rules of gitleaks and betterleaks (MIT) and detect-secrets
-# (Apache-2.0), which agree on most of them. They are written anew for notes instead of code: no rule looks at a file's
+# (Apache-2.0), which agree on most of them. They are rewritten for notes instead of code: no rule looks at a file's
 # name, a run is taken to its end so that nothing of it stays behind, and publishable keys (``pk_live_…``, Sentry DSNs)
 # and mere account names are none.
 

@@ -45,7 +45,8 @@ class SessionFact(NamedTuple):
         quote: verbatim.
         speaker: who said it.
         turn: number of the turn.
-        claim: what it states over time, as :func:`tars_memory.vault.markdown.facts.render` gives it; empty for none.
+        claim: what it states over time, as :func:`tars_memory.vault.markdown.facts.claim_line` gives it, if
+            anything.
         kind: of sentence, as a second look found it; empty if nobody has looked.
         warnings: short sentences for the person who decides.
     """
@@ -114,6 +115,7 @@ class SessionNote(NamedTuple):
 
 SHORT = 16
 """Hexadecimal digits of an earlier hash."""
+DAY = r"\d{4}-\d\d-\d\d"
 
 _TURN = re.compile(
     r"\[(?P<number>\d{1,9})\](?: (?P<time>(?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
@@ -297,20 +299,35 @@ def day_key(digest: str, day: str) -> str:
     return f"{digest} {day}"
 
 
+def front_of(data: bytes) -> bytes:
+    """What stands in a note's front matter, without parsing the note; empty if there is none, or it is long."""
+    head = _HEAD.match(data)
+    return head[1] if head else b""
+
+
+def front_value(data: bytes, key: str, value: str) -> str:
+    """What a note's front matter says of a property, without parsing the note; empty if it says no such thing.
+
+    Args:
+        data: the note.
+        key: of the property.
+        value: an expression for what counts of it.
+    """
+    said = re.search(rf"(?:^|(?<=[\r\n])){key}[ \t]*:[ \t]*[\"']?({value})".encode("ascii"), front_of(data))
+    return said[1].decode("ascii") if said else ""
+
+
 def extracted_on(data: bytes) -> str:
     """The day on which a note says that its facts were drawn, without parsing the note; empty for none."""
-    head = _HEAD.match(data)
-    said = re.search(rb"(?:^|(?<=[\r\n]))extracted[ \t]*:[ \t]*[\"']?(\d{4}-\d\d-\d\d)", head[1]) if head else None
-    return said[1].decode("ascii") if said else ""
+    return front_value(data, "extracted", DAY)
 
 
 def _keys_of(data: bytes) -> Iterator[str]:
     """What a note's front matter makes its conversation known by, without parsing the note."""
-    head = _HEAD.match(data)
-    if head is None:
-        return
     said = dict(
-        re.findall(rb"(?:^|(?<=[\r\n]))(source_hash|earlier|format|session|date)[ \t]*:[ \t]*([^\r\n]*)", head[1])
+        re.findall(
+            rb"(?:^|(?<=[\r\n]))(source_hash|earlier|format|session|date)[ \t]*:[ \t]*([^\r\n]*)", front_of(data)
+        )
     )
     digest = re.match(rb"[\"']?([0-9a-f]{64})\b", said.get(b"source_hash", b""))
     if digest is None:
@@ -565,10 +582,7 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         changes.make(renewed(changes.data, "extracted", day))
     for title, lines in _bullets(data, note, new):
         if lines:
-            made = new_section(changes.data, title, "\n".join(lines), SECTIONS)
-            changes.make(made)
-            if not made:
-                changes.make(edits.insert_bullets(changes.data, lines, section=title))
+            changes.make(added(changes.data, title, lines, SECTIONS))
     held = {turn.number for turn in note.kept} if note else set()
     for title, blocks in (
         (
@@ -578,7 +592,7 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         ("Turns", [turn_lines(turn) for turn in new.kept if turn.number not in held]),
     ):
         if blocks:
-            made = new_section(changes.data, title, "\n\n".join(blocks), SECTIONS)
+            made = _new_section(changes.data, title, "\n\n".join(blocks), SECTIONS)
             changes.make(made or _append(changes.data, title, blocks))
     return changes.splices()
 
@@ -640,15 +654,23 @@ def renewed(data: bytes, key: str, value: str) -> list[Splice]:
     return [Splice(at, at, f"{key}: {value}".encode("ascii") + document.ending(last))]
 
 
-def new_section(data: bytes, title: str, text: str, order: Sequence[str]) -> list[Splice]:
-    """Make a section that is absent where it belongs: before the next one that exists. Nothing if there is none.
+def added(data: bytes, title: str, bullets: Sequence[str], order: Sequence[str]) -> list[Splice]:
+    """Bullets at the end of their section, which is made where it belongs if it is absent.
 
     Args:
         data: the note.
         title: of the section; one of ``order``.
-        text: its lines, parted by newlines.
+        bullets: with what is nested under them.
         order: the titles of all sections as they follow each other.
+
+    Raises:
+        ConflictError: no place takes one without changing the lines around it.
     """
+    return _new_section(data, title, "\n".join(bullets), order) or edits.insert_bullets(data, bullets, section=title)
+
+
+def _new_section(data: bytes, title: str, text: str, order: Sequence[str]) -> list[Splice]:
+    """Make a section that is absent where it belongs: before the next one that exists. Nothing if there is none."""
     document = Document(data)
     if document.find_section(title) is not None:
         return []

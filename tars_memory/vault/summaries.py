@@ -11,11 +11,11 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Splice
-from tars_memory.vault.sessions import new_section, renewed
+from tars_memory.vault.sessions import DAY, added, front_of, front_value, renewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,9 +34,7 @@ LONGEST = 2_000
 FROM = "from:: "
 """How the bullet under a statement begins that links to the sessions that say it."""
 
-_HEAD = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\r|\n)(.{0,20000}?)(?:\r\n|\r|\n)---", re.DOTALL)
-_PERIOD = re.compile(rb"(?:^|(?<=[\r\n]))period[ \t]*:[ \t]*[\"']?(\d{4}(?:-\d\d)?)[\"']?[ \t]*(?=[\r\n]|$)")
-_NUMBER = r"(?:^|(?<=[\r\n])){}[ \t]*:[ \t]*[\"']?(\d{{1,9}})[\"']?[ \t]*(?=[\r\n]|$)"
+_ENDS = r"(?=[\"']?[ \t]*(?:[\r\n]|$))"
 _SOURCE = re.compile(r"(\[\[([^\[\]|#]+)(?:[#|][^\[\]]*)?\]\][^\r\n]*\()(\d{1,9})( turns?\))")
 
 
@@ -104,25 +102,20 @@ class HeldSummary(NamedTuple):
 
 def period_of(data: bytes) -> str:
     """The period that a note is the summary of, read from its front matter alone; empty for any other note."""
-    head = _HEAD.match(data)
-    if head is None or b"source_hash" in head[1] or TAG.encode() not in head[1]:
+    head = front_of(data)
+    if b"source_hash" in head or TAG.encode() not in head:
         return ""
-    found = _PERIOD.search(head[1])
-    return found[1].decode("ascii") if found else ""
+    return front_value(data, "period", rf"\d{{4}}(?:-\d\d)?{_ENDS}")
 
 
 def number_in(data: bytes, key: str) -> int:
     """A number that a note's front matter says, without parsing the note; 0 if it says none."""
-    head = _HEAD.match(data)
-    found = head and re.search(_NUMBER.format(key).encode("ascii"), head[1])
-    return int(found[1]) if found else 0
+    return int(front_value(data, key, rf"\d{{1,9}}{_ENDS}") or 0)
 
 
 def date_in(data: bytes) -> str:
     """The day that a note's front matter says (``date: YYYY-MM-DD``), without parsing the note; empty for none."""
-    head = _HEAD.match(data)
-    found = head and re.search(rb"(?:^|(?<=[\r\n]))date[ \t]*:[ \t]*[\"']?(\d{4}-\d\d-\d\d)", head[1])
-    return found[1].decode("ascii") if found else ""
+    return front_value(data, "date", DAY)
 
 
 def path_for(folder: str, period: str, number: int = 1) -> str:
@@ -187,7 +180,7 @@ def add(data: bytes, new: Summary) -> list[Splice]:
     sources = tuple(source for source in new.sources if source.link not in text)
     for title, blocks in _blocks(new._replace(lines=lines, sources=sources)):
         if blocks:
-            changes.make(_placed(changes.data, title, blocks))
+            changes.make(added(changes.data, title, blocks, SECTIONS))
     return changes.splices()
 
 
@@ -225,10 +218,3 @@ def _counts(data: bytes, sources: Sequence[SummarySource]) -> list[Splice]:
             start = bullet.start + len(raw[: said.start(3)].encode("utf-8", "surrogateescape"))
             splices.append(Splice(start, start + len(said[3]), str(turns[link]).encode("ascii")))
     return splices
-
-
-def _placed(data: bytes, title: str, blocks: Sequence[str]) -> list[Splice]:
-    """Bullets at the end of their section, which is made where it belongs if it is absent."""
-    if made := new_section(data, title, "\n".join(blocks), SECTIONS):
-        return made
-    return edits.insert_bullets(data, blocks, section=title)

@@ -26,6 +26,7 @@ from tars_memory.vault.suspicion import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tars_memory.vault.model import Tier
     from tars_memory.vault.note import Note
 
 
@@ -79,10 +80,8 @@ class Vault:
         path: str | os.PathLike[str],
         layout: LayoutOptions | None = None,
         limits: LimitsOptions | None = None,
-        *,
-        scope: str = "",
     ) -> Vault:
-        """Open any folder as a vault, or one project of it; nothing in it is touched.
+        """Open any folder as a vault; nothing in it is touched.
 
         Raises:
             VaultError: there is no such folder.
@@ -90,7 +89,7 @@ class Vault:
         try:
             root = Path(path).resolve(strict=True)
             if root.is_dir():
-                return cls(root, layout, limits, scope=scope)
+                return cls(root, layout, limits)
         except (OSError, RuntimeError, ValueError) as error:
             raise VaultError(f"no vault at {os.fspath(path)!r}: {error}", "is it mounted?") from error
         raise VaultError(f"{os.fspath(path)!r} is not a folder", "name the vault's folder with --vault")
@@ -149,7 +148,8 @@ class Vault:
         Raises:
             VaultError: the vault itself can't be listed.
         """
-        found, self.skipped = sweep(self.root)
+        looked = _Sweep(self.root)
+        found, self.skipped = looked.notes(), looked.skipped
         return found
 
     def paths(self) -> list[str]:
@@ -159,6 +159,19 @@ class Vault:
             VaultError: the vault itself can't be listed.
         """
         return [folder.prefix + name for folder in self.sweep() for name in folder.names]
+
+    def ours(self, tier: Tier) -> list[str]:
+        """The notes of a tier in our scope, those in the archive, too, in no order."""
+        return [path for path in self.paths() if self.layout.is_ours(path) and self.layout.tier_of(path) is tier]
+
+    def readable(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Each note that can be read, with its bytes; what can't be is counted with the skipped."""
+        for path in paths:
+            try:
+                data = self.read(path)
+            except (OSError, TarsError):
+                continue
+            yield path, data
 
     def daily_path(self, day: date, *, scope: str | None = None) -> str:
         """The note of a day: the one in its place, else the archived one, else the one to be made.
@@ -334,16 +347,6 @@ class FolderSweep(NamedTuple):
     prefix: str
     names: list[str]
     numbers: list[int]
-
-
-def sweep(root: Path) -> tuple[list[FolderSweep], dict[str, int]]:
-    """The notes beneath a folder, and what was passed over: reason to count.
-
-    Raises:
-        VaultError: the folder can't be listed.
-    """
-    looked = _Sweep(root)
-    return looked.notes(), looked.skipped
 
 
 class _Sweep:

@@ -10,8 +10,9 @@ import pytest
 
 from tars_memory.capture.facts import again
 from tars_memory.capture.remember import Caller
+from tars_memory.disk import Places
 from tars_memory.jobs.forgetting import forget
-from tars_memory.settings import LayoutOptions, PermissionOptions, StoreOptions
+from tars_memory.settings import LayoutOptions, PermissionOptions, Settings, StoreOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import Spool, Store
 
@@ -43,7 +44,9 @@ class Bench:
             dry_run=dry_run,
         )
         vault = Vault(self.root, self.options)
-        context = Caller(vault, store, now=self.now, interactive=interactive, allowed=PermissionOptions(**more))
+        settings = Settings({}, Places(self.state, self.state, self.state))
+        context = Caller(vault, store, settings, now=self.now, interactive=interactive)
+        context.allowed = PermissionOptions(**more)
         context.again = carried_out
         return context
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tars_memory.capture.learn import learn, pin
+from tars_memory.capture.notes import learn, pin
+from tars_memory.curation import review_note as review_note
 from tars_memory.curation.commit import commit, refused
-from tars_memory.curation.model import Decision
-from tars_memory.curation.reviewing import note as review_note
-from tars_memory.curation.reviewing.gather import gather
+from tars_memory.curation.gather import gather
+from tars_memory.curation.proposals import Decision
 from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, UsageError
 from tars_memory.jobs.forgetting import forget
 from tars_memory.settings import LayoutOptions, PermissionOptions
@@ -24,7 +24,7 @@ MADE = (
 
 
 def waiting(bench):
-    return gather(bench.ctx().vault, bench.now.date(), window_days=14).proposals
+    return gather(bench.ctx()).proposals
 
 
 def test_a_person_writes_it_at_once_and_an_undo_takes_it_back(bench):

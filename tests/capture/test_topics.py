@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tars_memory.capture.amend import edit, find
-from tars_memory.capture.topics import read, topic, topics
+from tars_memory.capture.notes import read_topic, topic, topics
 from tars_memory.errors import NotFoundError, UnwritableError, UsageError
 from tars_memory.settings import LayoutOptions, LimitsOptions
 
@@ -91,7 +91,7 @@ def test_no_link_leads_out_of_the_folder(bench):
         topic(agent(bench), "claude", "Build", "x")
     assert topics(agent(bench), "claude") == []
     with pytest.raises(NotFoundError):
-        read(agent(bench), "claude", "Build")
+        read_topic(agent(bench), "claude", "Build")
 
 
 def test_in_starpods_vault_they_stand_beside_memory_and_none_of_its_own_notes_is_one(bench):

@@ -30,14 +30,12 @@ class Dialogue:
         self.leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self.process = subprocess.Popen(
-            argv,
+            ["setsid", "--ctty", *argv],  # Ctrl-C and hang-ups come from the terminal
             stdin=follower,
             stdout=follower,
             stderr=follower,
             env=env,
             cwd=cwd,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # Ctrl-C and hang-ups come from the terminal
         )
         os.close(follower)
         self.screen = b""

@@ -10,19 +10,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import tars_memory
 from tars_memory.curation.extraction.extract import Extracted, ExtractedSession
 from tars_memory.curation.extraction.keeping import KeptFact
-from tars_memory.curation.model import Proposal, Related
+from tars_memory.curation.proposals import Proposal, Related
 from tars_memory.curation.tidying.archive import Archived, DailyMove
 from tars_memory.curation.tidying.findings import Finding
 from tars_memory.curation.tidying.tidy import Tidied
 from tars_memory.curation.why import Trace, Trail
+from tars_memory.doors.cli import background  # noqa: F401 - loaded under a fake, it would keep it for the tests after
+from tars_memory.doors.commands import agents, exchange  # noqa: F401 - as that
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
-from tars_memory.recall.links import NoteLinks
-from tars_memory.recall.packing.packing import Context, Dropped, PromptBlock, Run
-from tars_memory.recall.query import parse
-from tars_memory.recall.results import Hit, SearchResult
+from tars_memory.recall.names import NoteLinks
+from tars_memory.recall.packing import Context, Dropped, PromptBlock, Run
+from tars_memory.recall.query import Hit, SearchResult, parse
 from tars_memory.vault.markdown.facts import Fact
 
 if TYPE_CHECKING:
@@ -55,8 +57,10 @@ def hit(**values: Any) -> Hit:
     return made
 
 
-def result(*hits: Hit, query: str = "green tea", **values: Any) -> SearchResult:
-    return SearchResult(parse(query, date(2026, 11, 21)), "hybrid", list(hits), abstained=not hits, **values)
+def result(*hits: Hit, query: str = "green tea", stale: int = 0, **values: Any) -> SearchResult:
+    made = SearchResult(parse(query, date(2026, 11, 21)), "hybrid", hits, **values)
+    made.stale = stale
+    return made
 
 
 def packed(*, text: str = "- likes tea", **values: Any) -> Context:
@@ -200,12 +204,12 @@ DEFAULTS: dict[str, Any] = {
         "loaded": {"tokens": 129, "grown": 0, "left_out": 0, "budget": 2000, "days": 30, "notes": {}},
         "growth": {"weeks": [0] * 12}, "sources": None, "settings": {}, "notices": [],
     },
-    "tidy": Tidied([FINDING], [], [], None, []),
+    "tidy": Tidied(None, [FINDING], [], [], 0, []),
     "archive": Archived([DailyMove("2026-01-02.md", "archive/2026-01-02.md", "move", "old")], None, [], False, []),
-    "why": Trail("abcd2345", "likes tea", "Memory.md", 7, (Trace("said", "likes tea", "sessions/a.md", 4, turn=3),)),
-    "doctor": {"findings": []},
+    "why": Trail("abcd2345", "likes tea", "Memory.md", 7, "", (Trace("said", "likes tea", "a.md", 4, turn=3),)),
+    "doctor": {"findings": [], "notices": []},
     "models": [{"name": "embedded", "current": True, "installed": True}, {"name": "other", "installed": False}],
-    "use_model": {"model": "other"},
+    "use_model": {"model": "other", "notices": []},
 }  # fmt: skip
 
 
@@ -216,4 +220,5 @@ def install(monkeypatch: pytest.MonkeyPatch) -> type[FakeMemory]:
     module = types.ModuleType("tars_memory.memory")
     module.Memory = fresh  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tars_memory.memory", module)
+    monkeypatch.setitem(vars(tars_memory), "Memory", fresh)  # the package remembers what it imported
     return fresh

@@ -1,10 +1,11 @@
 """Sessions at a shell, as a person would have them: run line by line, and written down anew.
 
-A ``$`` line is run by ``sh`` in an empty folder that the transcript makes a vault; a ``%`` line is run there on a
-terminal of 80 columns. What it prints follows: lines of stdout (or the terminal) behind two blanks, lines of stderr
-behind ``2> ``; ``>>> N`` is its exit code, 0 if not said. ``< KEYS`` types KEYS and Enter on the terminal, once all
-that stands above it is shown. ``{{ref}}``, ``{{n}}``, ``{{any}}`` (of a line), ``{{some}}`` (lines) and others stand
-for what differs from run to run. ``#`` begins a comment.
+A ``$`` line is run by ``sh`` in an empty folder that the transcript makes a vault; if it only calls the program,
+``make test`` does that in its own process. A ``%`` line is run there on a terminal of 80 columns. What it prints
+follows: lines of stdout (or the terminal) behind two blanks, lines of stderr behind ``2> ``; ``>>> N`` is its exit
+code, 0 if not said. ``< KEYS`` types KEYS and Enter on the terminal, once all that stands above it is shown.
+``{{ref}}``, ``{{n}}``, ``{{any}}`` (of a line), ``{{some}}`` (lines) and others stand for what differs from run to
+run. ``#`` begins a comment.
 
 ``make transcripts`` (``PYTHONPATH=..:.:cli python -m cli.tesh FILE…`` in ``tests/``) runs transcripts and puts what was
 said in place of what they say otherwise: write the commands, run it, read what it made.
@@ -21,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import forked
 from dialogue import Dialogue
@@ -43,8 +45,9 @@ HOLES = {
     "base": "/[^ ]*",
 }
 PROGRAMS = ("tars-memory", "tm")
-SHELL = re.compile(r"[$`|&;<>()*?~{}#!\\[\]]")
-"""What only a shell understands."""
+QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
+SHELL = re.compile(r"[$`|&;<>()*?~{}!\\[\]]|\s#")
+"""What only a shell understands, outside of :data:`QUOTED`."""
 COLUMNS = 80
 PATIENCE = 120.0
 QUIET = 0.7
@@ -142,15 +145,22 @@ def shell(folder: Path) -> Path:
     return folder
 
 
+def forked_call(words: list[str], env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the program as a process."""
+    return forked.run(forked.program(*words), env=env, cwd=cwd, text=True)
+
+
 class Sitting:
     """An empty vault's folder and what is run there.
 
     Args:
         base: an empty folder; the vault and the program's own folders are made below it.
         programs: what :func:`shell` made.
+        call: runs the program, given its words, environment and folder.
     """
 
-    def __init__(self, base: Path, programs: Path) -> None:
+    def __init__(self, base: Path, programs: Path, call: Callable[..., Any] = forked_call) -> None:
+        self._call = call
         self.vault = base / "vault"
         self.vault.mkdir()
         models = programs / "models"  # preparing the model takes half a second: all sittings share what the first made
@@ -167,21 +177,27 @@ class Sitting:
             step: the one.
             keep_time: type when what was to be seen is seen; else when nothing more comes.
         """
-        argv = ["sh", "-c", step.command]
+        argv, env = ["sh", "-c", step.command], dict(self.env)
+        if not SHELL.search(QUOTED.sub("", step.command)):  # as sh would, at half the cost
+            words = shlex.split(step.command)
+            while re.match(r"[A-Z_]+=", words[0]):
+                name, _, env[name] = words.pop(0).partition("=")
+            if words[0] in PROGRAMS and not step.at_terminal:
+                call = self._call if env == self.env else forked_call  # some of it is read once in a process
+                done = call(words[1:], env, self.vault)
+                return Done(done.returncode, done.stdout, done.stderr)
+            if words[0] in PROGRAMS:
+                argv = forked.program(*words[1:])
         if step.at_terminal:
-            return self._talk(argv, step.out, keep_time=keep_time)
-        words = step.command.split()
-        if words[0] in PROGRAMS and not SHELL.search(step.command):
-            done = forked.done(shlex.split(step.command)[1:], self.env, self.vault)  # as sh would, at half the cost
-            return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+            return self._talk(argv, env, step.out, keep_time=keep_time)
         done = subprocess.run(
-            argv, env=self.env, cwd=self.vault, capture_output=True, timeout=PATIENCE, check=False,
+            argv, env=env, cwd=self.vault, capture_output=True, timeout=PATIENCE, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def _talk(self, argv: list[str], told: list[str], *, keep_time: bool) -> Done:
-        talk = Dialogue(argv, self.env, self.vault, columns=COLUMNS)
+    def _talk(self, argv: list[str], env: dict[str, str], told: list[str], *, keep_time: bool) -> Done:
+        talk = Dialogue(argv, env, self.vault, columns=COLUMNS)
         for at, line in enumerate(told):
             if line.startswith(TYPED):
                 if not talk.wait_until(shown(told[:at]) if keep_time else Quiet()):

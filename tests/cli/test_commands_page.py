@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 import sys
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import commands_page as reference
-import forked
 import pytest
-from forked import program
 from terminal import environment
 
 from tars_memory.doors.cli.app import run
@@ -212,10 +210,8 @@ EMPTY = {"review --left-out": "left_out[].", "review --rules": "rules[]."}
 """Lists that are empty here: a model's second look left nothing out, and nobody else wrote a rule."""
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list[Any]]:
+def told(folder: Path, inside: Callable[..., Any]) -> dict[tuple[str, str], list[Any]]:
     """What the calls answer, one after another in one vault."""
-    folder = tmp_path_factory.mktemp("answers")
     for path, text in FILES.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, "utf-8")
@@ -232,13 +228,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list
         if argv[:2] == ["review", "--from-note"]:
             note = folder / "vault" / "Review.md"
             note.write_text(note.read_text("utf-8").replace("[ ] I prefer", "[x] I prefer"), "utf-8")
-        if argv == ["hook"]:
-            words = program(*argv, "--json")
-            done = subprocess.run(
-                words, env=env, cwd=folder / "vault", input=EVENT.encode(), capture_output=True, check=False
-            )
-        else:
-            done = forked.done([*argv, "--json"], env, folder / "vault")
+        said = EVENT if argv == ["hook"] else ""
+        done = inside([*argv, "--json"], env, folder / "vault", said)
         assert done.stdout, f"{call}: {done.returncode}\n{done.stderr}"
         found.setdefault((argv[0], option.strip().strip("[]")), []).append(json.loads(done.stdout))
     return found
@@ -258,8 +249,9 @@ def seen(value: Any, declared: set[str], at: str = "") -> set[str]:
     return found
 
 
-def test_the_json_objects(told: dict[tuple[str, str], list[Any]]) -> None:
+def test_the_json_objects(tmp_path: Path, inside: Callable[..., Any]) -> None:
     """One test, so that the calls are made once however many processes test."""
+    answers = told(tmp_path, inside)
     for name in reference.NAMES:
         objects = reference.answers(name)
         optional = reference.members(name, "as it applies") if "as it applies" in objects else set()
@@ -269,7 +261,7 @@ def test_the_json_objects(told: dict[tuple[str, str], list[Any]]) -> None:
             declared = reference.members(name, option)
             known = declared | optional
             real = set[str]()
-            for each in told[name, option]:
+            for each in answers[name, option]:
                 assert (name, option) == ("hook", "") or isinstance(each.pop("notices"), list), (name, option)
                 real |= seen(each, known)
             empty = {path for path in real if any(each.startswith((f"{path}[].", f"{path}.")) for each in known)}

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from dialogue import Dialogue
 from terminal import environment, program
@@ -36,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("completion")
     make_vault(folder / "vault", NOTES)
     env = environment(folder / "home", TARS_MEMORY_DIR=str(folder / "vault"))
-    subprocess.run(program("reindex", "--no-embed"), env=env, check=True, capture_output=True)
+    forked.run(program("reindex", "--no-embed"), env=env, check=True)
     bin_ = folder / "bin"
     bin_.mkdir()
     real = shlex.join(program())
@@ -61,7 +62,7 @@ def environ(folder: Path) -> dict[str, str]:
 def offered(folder: Path, *words: str, shell: str = "zsh", **more: str) -> list[str]:
     """What the program answers to the words before the cursor."""
     env = {**environ(folder), "_TARS_MEMORY_COMPLETE": shell, **more}
-    done = subprocess.run(program(*words), env=env, cwd=folder / "here", capture_output=True, text=True, check=False)
+    done = forked.run(program(*words), env=env, cwd=folder / "here", text=True)
     assert done.stderr == ""
     assert done.returncode in (0, 3, 4, 5)
     if done.returncode == 3:
@@ -119,9 +120,9 @@ def test_what_is_offered(folder: Path, words: list[str], expected: list[str]) ->
 
 def test_refs_are_offered_with_their_words(folder: Path) -> None:
     env = {**environ(folder), "_TARS_MEMORY_COMPLETE": "fish"}
-    done = subprocess.run(program("show", ""), env=env, capture_output=True, text=True, check=False)
+    done = forked.run(program("show", ""), env=env, text=True)
     told = dict(line.split("\t") for line in done.stdout.splitlines())
-    listed = subprocess.run(program("list"), env=environ(folder), capture_output=True, text=True, check=True)
+    listed = forked.run(program("list"), env=environ(folder), text=True, check=True)
     assert told == {line.split("\t")[0]: line.split("\t")[2] for line in listed.stdout.splitlines()}
     assert {*offered(folder, "why", "")} == {*offered(folder, "edit", "")} == {*told}
 
@@ -209,13 +210,9 @@ def test_it_is_installed_twice_and_works_from_a_fresh_start(shell: str, folder: 
     env = {**environ(folder), "HOME": str(tmp_path)}
     (tmp_path / ".bashrc").write_text("alias x=y")
     (tmp_path / ".zshrc").write_text("PS1='ready> '\n")
-    first = subprocess.run(
-        program("completion", "--install", shell), env=env, capture_output=True, text=True, check=True
-    )
+    first = forked.run(program("completion", "--install", shell), env=env, text=True, check=True)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    again = subprocess.run(
-        program("completion", shell, "--install"), env=env, capture_output=True, text=True, check=True
-    )
+    again = forked.run(program("completion", shell, "--install"), env=env, text=True, check=True)
     assert first.stdout == again.stdout
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert all(Path(line).is_file() for line in first.stdout.splitlines())
@@ -236,23 +233,21 @@ def test_it_is_installed_twice_and_works_from_a_fresh_start(shell: str, folder: 
 def test_the_fixed_values_are_those_that_are_taken(folder: Path) -> None:
     from tars_memory.curation.extraction.keeping import KEEPS
     from tars_memory.doors.commands.context import FORMATS
-    from tars_memory.doors.commands.search import MODES, PLACES
+    from tars_memory.doors.commands.search import PLACES
     from tars_memory.index.database import TIERS
     from tars_memory.jobs.hooks import AGENTS
 
-    assert FIXED["MODE"] == MODES and FIXED["PLACE"] == PLACES and FIXED["WHAT"] == KEEPS and FIXED["FORMAT"] == FORMATS
+    assert FIXED["PLACE"] == PLACES and FIXED["WHAT"] == KEEPS and FIXED["FORMAT"] == FORMATS
     assert FIXED["AGENT"] == AGENTS
     assert {*FIXED["search tier"]} == {*TIERS}
     env = environ(folder)
     for tier in FIXED["TIER"]:
-        assert subprocess.run(program("list", "--tier", tier), env=env, capture_output=True).returncode in (0, 1)
+        assert forked.run(program("list", "--tier", tier), env=env).returncode in (0, 1)
     for day in FIXED["DATE"]:
-        done = subprocess.run(
-            program("search", "tea", "--mode", "lexical", "--since", day), env=env, capture_output=True
-        )
+        done = forked.run(program("search", "tea", "--mode", "lexical", "--since", day), env=env)
         assert done.returncode in (0, 1), day
     for kind in FIXED["KIND"]:
-        assert subprocess.run(program("sleep", "--print-schedule", kind), env=env, capture_output=True).returncode == 0
+        assert forked.run(program("sleep", "--print-schedule", kind), env=env).returncode == 0
 
 
 def test_every_place_in_the_tables_is_one_of_a_command() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fake_memory import packed
 
-from tars_memory.recall.packing.packing import Dropped
+from tars_memory.recall.packing import Dropped
 
 Run = Callable[..., Any]
 
@@ -45,6 +45,14 @@ def test_the_question_from_stdin(tm: Run, memory: Any, monkeypatch: pytest.Monke
     assert tm("context", "--stdin").code == 0
     assert memory.asked == [("context", ("what of\n東京?",), {})]
     assert tm("context", "--stdin", "tea").code == 2
+
+
+def test_an_agents_folder_may_be_called_as_any_folder(tm: Run, memory: Any) -> None:
+    name = "claude #1 [red]" + "x" * 100
+    assert tm("context", "--agent", name, "tea").code == 0
+    assert memory.asked == [("context", ("tea",), {"agent": name})]
+    for other in ("../claude", "..", "a/b"):
+        assert tm("context", "--agent", other, "tea").code == 2
 
 
 def test_an_unknown_format_is_said(tm: Run) -> None:

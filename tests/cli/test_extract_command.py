@@ -15,7 +15,7 @@ from curation import warm
 from curation.extracting import FACTS, House, claims, spoken
 from curation.loopback import Loopback, good, made
 
-from tars_memory.curation.models import check
+from tars_memory.curation.models import grounding
 
 KEPT = [text for _, text in FACTS.values()]
 ANSWER = claims(("I prefer night trains to planes.", 9), ("never said", 9))
@@ -190,7 +190,7 @@ def test_a_model_is_checked_once(tm: Callable[..., Answer], monkeypatch: pytest.
 
 def right(asked: str, **more: str) -> str:
     """The right answer to the fixed lines of a prompt."""
-    known = {one["said"]: one for one in check.lines()}
+    known = {one["said"]: one for one in grounding.known_lines()}
     said = [json.loads(row.partition(" ")[2])["said"] for row in asked.split("\n") if row[:1].isdigit()]
     lines = [known[each] for each in said]
     found = [{"n": n, "kind": each["kind"], "fact": each["holds"], **more} for n, each in enumerate(lines, 1)]

@@ -14,7 +14,7 @@ from random_documents import scale, seeded
 from rich.cells import cell_len
 
 from tars_memory.doors.cli.output import line
-from tars_memory.doors.cli.spans import ASCII, LINES, SAID, drawn, gantt
+from tars_memory.doors.cli.screen import ASCII, LINES, SAID, drawn, gantt
 from tars_memory.vault.markdown.facts import Fact
 
 TODAY = date(2026, 11, 21)

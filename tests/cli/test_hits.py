@@ -6,6 +6,7 @@ import io
 from datetime import date
 from pathlib import Path
 
+import forked
 import pytest
 from cli.fake_memory import hit
 from rich.cells import cell_len
@@ -13,8 +14,7 @@ from terminal import OURS, environment, on_a_terminal, program, rows
 
 from tars_memory.doors.cli.output import Output
 from tars_memory.doors.cli.screen import show_hits
-from tars_memory.recall.query import parse
-from tars_memory.recall.results import Hit, SearchResult
+from tars_memory.recall.query import Hit, SearchResult, parse
 
 LONG = "Far before it all there were words and more words, " * 8 + "then green tea for Anna, " + "and after that, " * 9
 
@@ -201,7 +201,6 @@ def test_less_is_told_to_end_where_all_fits(vault: tuple[Path, dict[str, str]]) 
 
 
 def test_paths_begin_where_they_are_asked_to(vault: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
-    import subprocess
 
     root, env = vault
     for place, words, wanted in (
@@ -211,5 +210,5 @@ def test_paths_begin_where_they_are_asked_to(vault: tuple[Path, dict[str, str]],
         (tmp_path, [], f"{root.resolve()}/note 7.md"),
     ):
         argv = program("search", "table number 7", "--limit", "1", *words)
-        done = subprocess.run(argv, env=env, cwd=place, capture_output=True, text=True, timeout=60, check=False)
+        done = forked.run(argv, env=env, cwd=place, text=True, timeout=60)
         assert done.stdout.partition(":")[0] == wanted

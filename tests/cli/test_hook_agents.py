@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from dialogue import Dialogue
 from terminal import environment, program, started
@@ -35,9 +35,8 @@ def env(tmp_path: Path, vault: Path) -> dict[str, str]:
 
 
 def run(env: dict[str, str], *words: str, event: dict[str, Any] | None = None) -> Any:
-    return subprocess.run(
-        program("hook", *words), env=env, cwd=env["HOME"], input=json.dumps(event) if event else "",
-        capture_output=True, text=True, timeout=120, check=False,
+    return forked.run(
+        program("hook", *words), env=env, cwd=env["HOME"], input=json.dumps(event) if event else "", text=True
     )  # fmt: skip
 
 
@@ -222,9 +221,9 @@ def test_an_agents_day_is_noted_in_its_name_and_project_and_undone(env: dict[str
     assert note.parent == vault / "projects" / "boat"
     (line,) = [row for row in note.read_text().splitlines() if row.startswith("- ")]
     assert line.endswith("tool:Bash — ls [by:: claude]")
-    listed = subprocess.run(program("history", "--json"), env=env, cwd=work, capture_output=True, text=True)
+    listed = forked.run(program("history", "--json"), env=env, cwd=work, text=True)
     assert json.loads(listed.stdout)["entries"][0]["actor"] == "agent"
-    subprocess.run(program("undo"), env=env, cwd=work, check=True, capture_output=True)
+    forked.run(program("undo"), env=env, cwd=work, check=True)
     assert not note.exists() or "tool:" not in note.read_text()
 
 
@@ -233,18 +232,16 @@ def test_three_commands_to_the_first_remembered_line(tmp_path: Path) -> None:
     home.mkdir()
     env = {"HOME": str(home), "PATH": os.environ["PATH"]}
     for words in (["init", f"{home}/Notes"], ["--vault", f"{home}/Notes", "hook", "install", "claude", "--yes"]):
-        subprocess.run(program(*words), env=env, cwd=home, check=True, capture_output=True)
+        forked.run(program(*words), env=env, cwd=home, check=True)
     said = ["--vault", f"{home}/Notes", "remember", "The NAS backs up at 03:15"]
-    subprocess.run(program(*said), env=env, cwd=home, check=True, capture_output=True)
+    forked.run(program(*said), env=env, cwd=home, check=True)
     words = shlex.split(installed_command(home))
     assert words[-5:] == ["hook", "--agent", "claude", "--vault", f"{home}/Notes"]
     for event in (
         {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"},
         {"hook_event_name": "UserPromptSubmit", "cwd": "/", "prompt": "when does my NAS run its backup?"},  # by meaning
     ):
-        done = subprocess.run(
-            program(*words[-5:]), env=env, cwd="/", input=json.dumps(event), capture_output=True, text=True, check=False
-        )
+        done = forked.run(program(*words[-5:]), env=env, cwd="/", input=json.dumps(event), text=True)
         assert "- The NAS backs up at 03:15" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
 
@@ -332,9 +329,7 @@ def test_status_and_doctor_tell_what_claude_code_forgets(env: dict[str, str]) ->
     log.write_text("{}\n")
     os.utime(log, (1_793_000_000,) * 2)  # the end of October, before TARS_NOW
     for command in ("status", "doctor"):
-        done = subprocess.run(
-            program(command, "--json"), env=env, cwd=env["HOME"], capture_output=True, text=True, check=False
-        )
+        done = forked.run(program(command, "--json"), env=env, cwd=env["HOME"], text=True)
         said = done.stdout
         assert "is longer than what Claude Code loads of it (300 lines, 2,100 bytes" in said, command
         assert "Claude Code deletes 1 conversation within 5 days (cleanupPeriodDays: 30)" in said, command

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from terminal import environment, program
 
@@ -39,10 +40,10 @@ class Desk:
     def run(self, *argv: str, cwd: Path | None = None, text: str = "", **env: str) -> subprocess.CompletedProcess[str]:
         env = environment(self.home, TARS_AUTO_EXTRACT="0", **BY_WORDS, **env)
         del env["TARS_NOW"]
-        return subprocess.run(
+        return forked.run(
             program(*argv),
             env=env,
-            cwd=cwd or self.base, input=text, capture_output=True, text=True, check=False, timeout=60,
+            cwd=cwd or self.base, input=text, text=True, timeout=60,
         )  # fmt: skip
 
     def texts(self, root: Path) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -51,9 +50,7 @@ def program(tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
 
     def run(*argv: str, now: str = "2026-11-21T12:00", **extra: str) -> tuple[int, str, str]:
         said = {**env, "TARS_MEMORY_DIR": str(vault), "TARS_NOW": now, **extra}
-        done = subprocess.run(
-            forked.program(*argv), env=said, capture_output=True, text=True, timeout=120, check=False, cwd=vault
-        )
+        done = forked.run(forked.program(*argv), env=said, text=True, timeout=120, cwd=vault)
         return done.returncode, done.stdout, done.stderr
 
     return run

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from curation.loopback import Loopback, good, made
 from terminal import environment, program
@@ -265,10 +266,9 @@ def test_many_commands_at_once_do_the_ticks_once(shell: Shell) -> None:
 
 def test_what_undo_and_tidy_tell_after_it_is_for_a_person(shell: Shell) -> None:
     def run(*argv: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return forked.run(
             program("--vault", str(shell.root), *argv),
-            env=environment(shell.base / "home"), cwd=shell.base, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, check=False,
+            env=environment(shell.base / "home"), cwd=shell.base, text=True,
         )  # fmt: skip
 
     before = shell.note("2026-11-20.md")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -289,12 +290,19 @@ def test_any_width(desk: Desk, columns: int) -> None:
 def test_text_that_would_steer_the_screen(tmp_path: Path) -> None:
     evil = "tea \x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil\u202c \U000e0041 [/bold] [?]: "
     desk = Desk(tmp_path, (evil, "dentist on 16 Oct \x1b[31m"))
+    forged = dict.fromkeys(("section", "text", "quote", "source", "date", "why"), evil)
+    beside = {"path": evil, "line": 1, "ref": evil, "text": evil, "date": evil}
+    forged |= {"id": "aaaaaaaa", "op": "append", "target": "Memory.md", "conflicts": [beside]}
+    (desk.root / ".tars" / "inbox").mkdir(parents=True)
+    (desk.root / ".tars" / "inbox" / "aaaaaaaa.json").write_text(json.dumps(forged))
     for more in ((), ("--list",)):
         walk = desk.walk(*more)
         if not more:
             walk.wait_for("[q]uit")
             walk.type("l\n")
-            walk.wait_for("2 of 2")
+            walk.wait_for("2 of 3")
+            walk.type("l\n")
+            walk.wait_for("3 of 3")
             walk.type("q\n")
         walk.end()
         left = OURS.sub(b"", walk.screen)
@@ -324,7 +332,7 @@ def test_ten_at_a_sitting(tmp_path: Path) -> None:
         walk.wait_for(ASK)
         walk.type("r\n")
     assert walk.end() == 0
-    assert b"20 proposals left: tars-memory review goes on" in walk.screen
+    assert b"20 proposals left: continue with tars-memory review" in walk.screen
 
 
 def test_rules_that_nobody_approved_are_walked(tmp_path: Path) -> None:

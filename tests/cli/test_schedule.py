@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import conversations as logs
+import forked
 import pytest
 from terminal import environment, program
 
@@ -33,7 +34,7 @@ def place(tmp_path: Path) -> Path:
 def schedule(place: Path, kind: str, *words: str) -> str:
     command = program("--vault", str(place / ODD), "sleep", "--print-schedule", kind, *words)
     env = environment(place / "home", TARS_MEMORY_HOME=str(place / "h"))
-    done = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=True)
+    done = forked.run(command, cwd=place, env=env, text=True, check=True)
     assert ("no conversations to examine" in done.stderr) is (not words)
     return done.stdout
 
@@ -165,7 +166,5 @@ def test_a_unit_is_printed_as_it_is(place: Path) -> None:
     vault = make_vault(place / "password: hunter22 %", {"Memory.md": ""})
     env = environment(place / "home", TARS_MEMORY_HOME=str(place / "h"))
     for command in (["watch", "--print-service", "cron"], ["sleep", "--print-schedule", "cron"]):
-        done = subprocess.run(
-            program("--vault", str(vault), *command), env=env, capture_output=True, text=True, check=True
-        )
+        done = forked.run(program("--vault", str(vault), *command), env=env, text=True, check=True)
         assert "password: hunter22 \\045" in done.stdout

@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import forked
 import planted
 import pytest
 from sqlite_utils import Database
@@ -173,7 +174,7 @@ def test_the_rows_of_a_query_are_printed_in_each_form(tmp_path: Path) -> None:
     def tm(*words: str) -> subprocess.CompletedProcess[str]:
         from forked import program
 
-        return subprocess.run(program(*words), env=env, capture_output=True, text=True, check=False, cwd=tmp_path)
+        return forked.run(program(*words), env=env, text=True, cwd=tmp_path)
 
     sql = "SELECT path, aliases, NULL AS missing, path FROM notes WHERE path = 'Tea.md'"
     assert tm("sql", sql).stdout == "Tea.md\tchai té\t\tTea.md\n"

@@ -7,6 +7,7 @@ import subprocess
 from datetime import datetime
 from pathlib import Path
 
+import forked
 import pytest
 from terminal import OURS, environment, on_a_terminal, program
 from terminal import rows as screen_rows
@@ -33,9 +34,7 @@ def place(tmp_path: Path) -> tuple[Path, dict[str, str]]:
 
 def told(place: tuple[Path, dict[str, str]], *words: str, **env: str) -> subprocess.CompletedProcess[str]:
     argv = program("status", *words)
-    return subprocess.run(
-        argv, env={**place[1], **env}, cwd=place[0], capture_output=True, text=True, timeout=60, check=True
-    )
+    return forked.run(argv, env={**place[1], **env}, cwd=place[0], text=True, timeout=60, check=True)
 
 
 def rows(text: str) -> dict[str, str]:
@@ -68,11 +67,11 @@ def test_what_waits_is_counted_wherever_it_waits(place: tuple[Path, dict[str, st
     waiting = json.loads(told(place, "--json").stdout)["waiting"]
     assert waiting["review"] == 2 and waiting["proposals"] == 0
     proposed = program("remember", "--tier", "procedural", "never suggest walnuts")
-    subprocess.run(proposed, env=place[1], cwd=place[0], capture_output=True, timeout=60, check=True)
+    forked.run(proposed, env=place[1], cwd=place[0], timeout=60, check=True)
     waiting = json.loads(told(place, "--json").stdout)["waiting"]
     assert waiting["review"] == 3 and waiting["proposals"] == 1
     noted = program("review", "--note")
-    subprocess.run(noted, env=place[1], cwd=place[0], capture_output=True, timeout=60, check=True)
+    forked.run(noted, env=place[1], cwd=place[0], timeout=60, check=True)
     assert rows(told(place).stdout)["waiting"] == "3 proposals to decide", "in Review.md they are the same"
 
 

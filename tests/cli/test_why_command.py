@@ -22,7 +22,7 @@ CHAIN = (
 
 
 def test_the_steps_as_text(tm: Run, memory: Any) -> None:
-    memory.answers["why"] = Trail("abcd2345", "likes tea", "Memory.md", 7, CHAIN)
+    memory.answers["why"] = Trail("abcd2345", "likes tea", "Memory.md", 7, "", CHAIN)
     answer = tm("why", "likes", "tea")
     assert answer.code == 0
     assert memory.asked[-1][1] == ("likes tea",)
@@ -39,7 +39,7 @@ def test_the_steps_as_text(tm: Run, memory: Any) -> None:
 
 
 def test_json_and_usage(tm: Run, memory: Any) -> None:
-    memory.answers["why"] = Trail("abcd2345", "likes tea", "Memory.md", 7, CHAIN)
+    memory.answers["why"] = Trail("abcd2345", "likes tea", "Memory.md", 7, "", CHAIN)
     told = tm("why", "abcd2345", "--json").json
     assert [step["kind"] for step in told["chain"]] == [step.kind for step in CHAIN]
     assert told["chain"][3]["quote"] == "I like\x1b[31m tea"

@@ -55,7 +55,10 @@ if __name__ == "__main__":
             "today": types.SimpleNamespace(path=HOSTILE, date="2026-11-21", text=HOSTILE),
             "remember": receipt(path=HOSTILE, written=False, notices=[HOSTILE]),
             "status": {HOSTILE: HOSTILE, "inner": {HOSTILE: [HOSTILE]}},
-            "doctor": {"findings": [{"kind": "lost", "message": HOSTILE, "hint": HOSTILE}]},
+            "doctor": {
+                "findings": [{"kind": "lost", "path": "", "message": HOSTILE, "hint": HOSTILE, "fixed": False}],
+                "notices": [],
+            },
             "verify": [HOSTILE],
             "models": [{"name": HOSTILE}],
         }

@@ -12,11 +12,10 @@ from typing import NamedTuple
 import pytest
 
 from curation.poison import ASKED, TOKEN, Case
-from tars_memory.capture.transcripts.opening import read
-from tars_memory.capture.transcripts.turns import Transcript
+from tars_memory.capture.transcripts import read
+from tars_memory.capture.turns import Transcript
+from tars_memory.curation import suggestions
 from tars_memory.curation.models.llm import LanguageModel
-from tars_memory.curation.reviewing import suggest
-from tars_memory.curation.tidying import contradictions
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
@@ -146,16 +145,16 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
             assert watch.files() == first, "a second run changed something"
         with Limit("review"):
             review = memory.review()
-            asked = suggest.material(review)
+            asked = suggestions.to_sort(review)
             if asked.candidates:
                 try:
-                    suggest.suggest(review, asked, model)
+                    suggestions.suggest(review, asked, model)
                 except ModelUnavailableError as error:
                     failed = failed or error.message
         with Limit("tidy"):
             context = memory.workspace.capture()
             try:
-                contradictions.compare(context, contradictions.material(context), model)
+                suggestions.compare(context, suggestions.to_compare(context), model)
             except ModelUnavailableError as error:
                 failed = failed or error.message
             listed = memory.review().waiting(limit=0)

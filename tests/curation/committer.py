@@ -12,7 +12,7 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
 from curation.deciding import Desk, accept, proposal_of, reject
 from tars_memory.curation.commit import commit
-from tars_memory.curation.model import Decision
+from tars_memory.curation.proposals import Decision
 from tars_memory.vault import inbox
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tars_memory.capture.remember import Caller
-from tars_memory.curation.model import Decision, Ends, Instead, Mark, Proposal, Stated
-from tars_memory.settings import LayoutOptions, PermissionOptions, StoreOptions
+from tars_memory.curation.proposals import Decision, Ends, Instead, Mark, Proposal, Stated
+from tars_memory.disk import Places
+from tars_memory.settings import LayoutOptions, PermissionOptions, Settings, StoreOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
@@ -53,8 +54,9 @@ class Desk:
             options=StoreOptions(lock_timeout=0.05),
             dry_run=dry_run,
         )
-        allowed = PermissionOptions(**more)
-        context = Caller(self.vault, store, now=self.now, interactive=interactive, allowed=allowed)
+        settings = Settings({}, Places(self.state, self.state, self.state))
+        context = Caller(self.vault, store, settings, now=self.now, interactive=interactive)
+        context.allowed = PermissionOptions(**more)
         store.notices = context.notices
         return context
 

@@ -17,8 +17,9 @@ from conversations import START
 
 from curation.extracting import NOW, dialogue
 from tars_memory.capture.remember import Caller
-from tars_memory.curation.extraction.extract import conversations, extract
-from tars_memory.settings import ExtractOptions, StoreOptions
+from tars_memory.curation.extraction.extract import Examiner, conversations
+from tars_memory.disk import Places
+from tars_memory.settings import Settings, StoreOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import Store
 
@@ -31,7 +32,7 @@ TALK = dialogue(
 def context(vault: str, state: str) -> Caller:
     root = Path(vault)
     store = Store(root, Path(state), now=lambda: NOW, actor="script", options=StoreOptions(lock_timeout=300))
-    return Caller(Vault(root), store, now=NOW)
+    return Caller(Vault(root), store, Settings({}, Places(root, root, root)), now=NOW)
 
 
 def main() -> None:
@@ -44,7 +45,8 @@ def main() -> None:
         ctx.store.recover()
     else:
         assert START.year == 2026
-        extract(ctx, conversations([io.BytesIO(logs.chat_jsonl(TALK))]), options=ExtractOptions())
+        run = Examiner(ctx, None, "exchanges", force=False, writer=lambda: ctx)
+        run.over(conversations([io.BytesIO(logs.chat_jsonl(TALK))]), None)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.tidykit import Desk
-from tars_memory.curation.tidying.compression import Compressed, CompressionTerms, compress
+from tars_memory.curation.tidying.compression import Compressed, compress
+from tars_memory.settings import TidyOptions
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
@@ -45,7 +46,9 @@ class Past(Desk):
 
     def compress(self, *, apply: bool = False, actor: Any = "person", **terms: Any) -> Compressed:
         more = {name: terms.pop(name) for name in ("dry_run",) if name in terms}
-        return compress(self.ctx(actor, **more), CompressionTerms(**terms), apply=apply, allowed=True)
+        named = {"days": "session_days", "lines": "summary_lines"}
+        tidy = TidyOptions(**{named[name]: terms.pop(name) for name in named if name in terms})
+        return compress(self.ctx(actor, tidy=tidy, **more), **terms, apply=apply, allowed=True)
 
     def kept(self, **terms: Any) -> dict[str, str]:
         return {step.path: step.reason for step in self.compress(**terms).plan if step.action == "keep"}

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from tars_memory.curation.reviewing.review import Review
+from tars_memory.curation.review import Review
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
 

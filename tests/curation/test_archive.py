@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from random_documents import examples
 
 from curation.tidykit import Desk
+from tars_memory.capture.remember import Caller
 from tars_memory.curation.tidying import archive as archiving
 from tars_memory.curation.tidying.archive import CUT_OFF, WAITING, DailyMove, archive
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
+from tars_memory.settings import ReviewOptions, TidyOptions
 from tars_memory.vault.inbox import FIELDS, INBOX, keep
 from tars_memory.vault.links import Links, outlinks, resolve
 from tars_memory.vault.vault import Vault
@@ -32,8 +34,13 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
+def of_days(desk: Desk, days: int, window: int, actor: Any = "person", **more: Any) -> Caller:
+    tidy, review = TidyOptions(daily_days=days), ReviewOptions(window_days=window)
+    return desk.ctx(actor, tidy=tidy, review=review, **more)
+
+
 def planned(desk: Desk, days: int = 90, window: int = 14) -> list[DailyMove]:
-    return archive(desk.ctx(), days=days, window_days=window).plan
+    return archive(of_days(desk, days, window)).plan
 
 
 def kept(desk: Desk, days: int = 90, window: int = 14) -> dict[str, str]:
@@ -41,7 +48,7 @@ def kept(desk: Desk, days: int = 90, window: int = 14) -> dict[str, str]:
 
 
 def move(desk: Desk, days: int = 90, actor: Any = "person", **more: Any) -> list[str]:
-    return archive(desk.ctx(actor, **more), days=days, window_days=14, apply=True).moved
+    return archive(of_days(desk, days, 14, actor, **more), apply=True).moved
 
 
 def test_the_plan_changes_nothing_and_moving_does_just_that(desk: Desk) -> None:
@@ -50,10 +57,10 @@ def test_the_plan_changes_nothing_and_moving_does_just_that(desk: Desk) -> None:
     before = desk.files()
     steps = planned(desk)
     assert desk.files() == before and not desk.state.exists()
-    assert [step.as_dict() for step in steps] == [
+    assert [step._asdict() for step in steps] == [
         {"path": "2026-01-02.md", "to": "archive/2026-01-02.md", "action": "move", "reason": "323 days old"}
     ]
-    done = archive(desk.ctx(), days=90, window_days=14, apply=True)
+    done = archive(desk.ctx(), apply=True)
     assert (done.plan, done.moved, done.failed) == (steps, ["2026-01-02.md"], False)
     assert desk.files() == {
         "archive/2026-01-02.md": before["2026-01-02.md"],
@@ -220,7 +227,7 @@ def test_what_cannot_be_written_is_said_and_the_rest_moves(desk: Desk, tmp_path:
     (tmp_path / "out").mkdir()
     (desk.root / "archive").mkdir()
     (desk.root / "archive" / "2026-01-02.md").symlink_to(tmp_path / "out")
-    done = archive(desk.ctx(), days=90, window_days=14, apply=True)
+    done = archive(desk.ctx(), apply=True)
     assert done.moved == ["2026-01-03.md"]
     assert [step.path for step in done.plan if step.action == "keep"] == ["2026-01-02.md"]
     assert os.listdir(tmp_path / "out") == []
@@ -238,7 +245,7 @@ def test_a_move_that_fails_is_said_and_the_rest_goes_on(desk: Desk, monkeypatch:
         return path != "2026-01-03.md" and real(session, path, to)
 
     monkeypatch.setattr(WriteSession, "move", failing)
-    done = archive(desk.ctx(), days=90, window_days=14, apply=True)
+    done = archive(desk.ctx(), apply=True)
     assert (done.failed, done.moved) == (True, ["2026-01-04.md"])
     assert [step.reason for step in done.plan if step.action == "keep"] == ["the disk is full", archiving.CHANGED]
     assert desk.files().items() > {path: data for path, data in before.items() if path != "2026-01-04.md"}.items()
@@ -345,7 +352,7 @@ def test_any_vault_keeps_every_note_and_every_link(
         before = desk.files()
         shown = planned(desk, days)
         assert desk.files() == before
-        done = archive(desk.ctx(), days=days, window_days=14, apply=True)
+        done = archive(of_days(desk, days, 14), apply=True)
         after = desk.files()
         assert done.plan == shown
         archived = desk.ctx().layout.archived
@@ -411,7 +418,7 @@ def test_a_kill_between_the_two_writes_leaves_both_and_the_next_run_ends_it(
 
 
 def test_a_line_promoted_long_ago_still_says_where_it_is_from(tmp_path: Path) -> None:
-    from tars_memory.curation.model import Decision
+    from tars_memory.curation.proposals import Decision
 
     root = tmp_path / "vault"
     root.mkdir()

@@ -8,7 +8,7 @@ import pytest
 
 from curation.deciding import DAILY, DAY, MEMORY, Desk, accept, reject
 from tars_memory.curation.commit import commit
-from tars_memory.curation.model import Decision, Mark
+from tars_memory.curation.proposals import Decision, Mark
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import DECIDED

@@ -16,7 +16,7 @@ from curation.committer import batch
 from curation.deciding import DAILY, DAY, MEMORY, Desk, accept
 from tars_memory.curation import commit as committing
 from tars_memory.curation.commit import commit
-from tars_memory.curation.model import Decision, Mark, Proposal
+from tars_memory.curation.proposals import Decision, Mark, Proposal
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import edits

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_documents import examples, within
+from random_documents import examples, sized, within
 
 from curation.oldsessions import Past, day, lead_nowhere, links, session, stamps, statements, summaries
 from curation.tidykit import ZONE
 from tars_memory.curation.tidying import compression
 from tars_memory.curation.tidying.archive import WAITING
-from tars_memory.curation.tidying.compression import CompressionTerms, compress
+from tars_memory.curation.tidying.compression import compress
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault import summaries as notes
 from tars_memory.vault.writing.store import WriteSession
@@ -107,7 +107,7 @@ def test_only_who_may_applies_it(past: Past) -> None:
     past.old("2025-03-04", Decisions="x y z")
     before = past.files()
     with pytest.raises(UsageError, match="person at a terminal"):
-        compress(past.ctx("cron"), CompressionTerms(), apply=True, allowed=False)
+        compress(past.ctx("cron"), apply=True, allowed=False)
     assert past.files() == before and not past.state.exists()
     with pytest.raises(UsageError, match="week"):
         past.compress(by="week")
@@ -232,9 +232,12 @@ def test_names_that_are_no_text(past: Past) -> None:
 @pytest.mark.timed
 def test_a_hostile_line_costs_no_time(past: Past) -> None:
     past.old("2025-03-04", Decisions="x y z")
-    past.put("2025-03-04.md", "- 10:00 " + "[extracted] ^" * 70_000 + "\n- 10:00 [extracted] " + "^a" * 200_000 + "\n")
+    past.put(
+        "2025-03-04.md",
+        "- 10:00 " + "[extracted] ^" * sized(70_000) + "\n- 10:00 [extracted] " + "^a" * sized(200_000) + "\n",
+    )
     past.put("sessions/2025-03 summary.md", notes.render(notes.Summary("2025-03", "2025-03-31", "rules", (), ())))
-    many = "## Sessions\n- " + "[[a]] (" * 100_000 + "\n"
+    many = "## Sessions\n- " + "[[a]] (" * sized(100_000) + "\n"
     past.put("sessions/2025-03 summary.md", past.get("sessions/2025-03 summary.md") + many)
     with within(20):
         assert len(past.compress().summaries) == 1

@@ -6,10 +6,10 @@ from collections import Counter
 from datetime import date
 
 import pytest
-from random_documents import within
+from random_documents import sized, within
 
 from tars_memory.curation.tidying.findings import Finding, TidyNote, World, ending, role_of
-from tars_memory.curation.tidying.tidy import findings, fixable
+from tars_memory.curation.tidying.tidy import fixable, found_in
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.links import Links, outlinks
@@ -38,7 +38,7 @@ def look(
     role = role_of(LAYOUT, path)
     assert role is not None
     note = TidyNote(Note.of(LAYOUT, path, data), role, day=LAYOUT.day_of(path))
-    found = findings(note, world)
+    found = found_in(note, world)
     assert [each for each in found if each.fixable] == fixable(note, world)
     assert len({each.id for each in found}) == len(found)
     return found
@@ -375,8 +375,9 @@ def test_notes_of_the_person_and_archived_ones_are_not_looked_at(path: str) -> N
 @pytest.mark.parametrize(
     "line",
     [
-        "` `` ``` " * 30_000, "[" * 200_000, "[a](" * 60_000, "![[" * 60_000, "<a " * 60_000, "until 2020 " * 20_000,
-        "[x][x]" * 40_000, "%%" * 100_000, "<a" + " " * 200_000, "edededed" * 30_000, "no tea " * 30_000,
+        "` `` ``` " * sized(30_000), "[" * sized(200_000), "[a](" * sized(60_000), "![[" * sized(60_000),
+        "<a " * sized(60_000), "until 2020 " * sized(20_000), "[x][x]" * sized(40_000), "%%" * sized(100_000),
+        "<a" + " " * sized(200_000), "edededed" * sized(30_000), "no tea " * sized(30_000),
     ],
 )  # fmt: skip
 def test_a_monstrous_line_takes_no_time(line: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from curation.reviewing import NOTES, Vault
-from tars_memory.curation.model import Proposal, Related
+from tars_memory.curation.proposals import Proposal, Related
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples
 
-from tars_memory.capture.transcripts.turns import Turn
-from tars_memory.curation.model import DrawnFact, Refer
+from tars_memory.capture.turns import Turn
 from tars_memory.curation.models import grounding
+from tars_memory.curation.proposals import DrawnFact, Refer
 from tars_memory.vault.markdown.facts import claim_line, claim_of
 
 TALK = [

@@ -274,7 +274,7 @@ def test_what_was_forgotten_does_not_come_back_by_a_newer_file(house: House) -> 
 
 BROKEN: dict[str, tuple[bytes, str]] = {
     "cut.json": (b'[{"memory": "x"', "it is not a whole JSON"),
-    "deep.json": (b"[" * 100_000, "it is not a whole JSON"),
+    "deep.json": (b"[" * 100_000, "it is not a whole JSON: it is nested too deeply"),
     "chat.json": (b'[{"role": "user", "content": "hi"}]', "tars-memory extract reads conversations"),
     "page.md": (b"# A page\n\n- of notes\n", "--format instructions"),
     "picture.md": (b"\x89PNG\r\n\x1a\n\0\0", "it is not text"),
@@ -337,7 +337,7 @@ def test_notes_of_this_memory_are_no_source(house: House) -> None:
 
 
 def test_the_formats_are_those_of_the_help() -> None:
-    from tars_memory.doors.commands.extract import IMPORT
+    from tars_memory.doors.commands.exchange import IMPORT
 
     said = next(each.help for each in IMPORT().params if each.name == "form")
     assert all(form in said for form in memories.FORMATS)

@@ -20,7 +20,7 @@ from tars_memory.curation.models import llm, provider
 from tars_memory.curation.models.dialogues import Dialogue
 from tars_memory.curation.models.llm import ProviderModel, ReplyError
 from tars_memory.disk import Places
-from tars_memory.errors import ModelUnavailableError, TarsError, UsageError
+from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, installing
 from tars_memory.settings import LlmOptions, Settings
 
 PROMPT = llm.Prompt("extract", "the rules", "the material", {"type": "object", "properties": {}}, 64)
@@ -421,7 +421,7 @@ def test_without_litellm_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     with pytest.raises(ModelUnavailableError, match="needs litellm") as caught:
         llm.open_llm(settings, "extract")
-    assert caught.value.hint == "pip install 'tars-memory[llm]'"
+    assert caught.value.hint == installing("llm")
 
 
 def test_a_model_nobody_knows_is_said_without_asking_anyone() -> None:

@@ -8,10 +8,10 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from tars_memory.capture.transcripts.turns import Turn
+from tars_memory.capture.turns import Turn
 from tars_memory.curation.models import dialogues
 from tars_memory.curation.models.llm import Prompt
-from tars_memory.recall.packing import packing
+from tars_memory.recall import packing
 
 DAY = date(2026, 11, 20)
 TURNS = (
@@ -63,7 +63,7 @@ def test_nothing_said_can_pass_for_the_frame(text: str) -> None:
     assert all(line.startswith("| ") for line in lines[2:])
     assert "<|" not in prompt.user
     assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", prompt.user)
-    lists = dialogues.review([text], [text, "b"], [text], day=DAY).prompt
+    lists = dialogues.over("review", {"candidates": [text], "lines": [text, "b"], "sections": [text]}, day=DAY).prompt
     shown = [line for line in marked(lists, "lists").split("\n") if line]
     assert [line[:3] for line in shown] == ["Can", "C1|", "Lin", "L1|", "L2|", "Sec", "S1|"]
 
@@ -85,8 +85,8 @@ def test_credentials_are_masked_in_the_prompt_itself() -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     for prompt in (
         dialogues.extract((TURNS[0]._replace(text=f"my token is {key}"),), day=DAY).prompt,
-        dialogues.review([key], [key], [key], day=DAY).prompt,
-        dialogues.tidy([key], day=DAY).prompt,
+        dialogues.over("review", {"candidates": [key], "lines": [key], "sections": [key]}, day=DAY).prompt,
+        dialogues.over("tidy", {"lines": [key]}, day=DAY).prompt,
     ):
         assert key not in str(prompt)
         assert "masked" in prompt.user
@@ -98,7 +98,7 @@ def test_the_code_of_lists_is_that_of_their_words_and_order() -> None:
         for lists in ([["a", "b"]], [["b", "a"]], [["ab"]], [["a"], ["b"]], [["a", "b"], []], [[], ["a", "b"]])
     }
     assert len(codes) == 6
-    prompt = dialogues.tidy(["a", "b"], day=DAY).prompt
+    prompt = dialogues.over("tidy", {"lines": ["a", "b"]}, day=DAY).prompt
     assert f'"for": "{dialogues.code(["a", "b"])}"' in prompt.user
     assert dialogues.code(["a", "b"]) in json.dumps(prompt.schema)
 
@@ -115,18 +115,25 @@ def test_every_schema_is_one_that_strict_modes_take() -> None:
             for value in schema:
                 check(value)
 
-    lists = dialogues.review(["a"], [], [], day=DAY).prompt
-    for prompt in (dialogues.extract(TURNS, day=DAY).prompt, lists, dialogues.tidy(["a"], day=DAY).prompt):
+    lists = dialogues.over("review", {"candidates": ["a"], "lines": [], "sections": []}, day=DAY).prompt
+    for prompt in (
+        dialogues.extract(TURNS, day=DAY).prompt,
+        lists,
+        dialogues.over("tidy", {"lines": ["a"]}, day=DAY).prompt,
+    ):
         check(prompt.schema)
     assert "(none)" in lists.user
 
 
-@pytest.mark.parametrize("job", ["extract", "review", "tidy"])
+@pytest.mark.parametrize("job", ["extract", "review", "tidy", "curate"])
 def test_the_wording_names_every_field_of_the_schema(job: str) -> None:
     prompt = {
         "extract": dialogues.extract(TURNS, day=DAY).prompt,
-        "review": dialogues.review(["a"], ["b"], ["c"], day=DAY).prompt,
-        "tidy": dialogues.tidy(["a"], day=DAY).prompt,
+        "review": dialogues.over("review", {"candidates": ["a"], "lines": ["b"], "sections": ["c"]}, day=DAY).prompt,
+        "tidy": dialogues.over("tidy", {"lines": ["a"]}, day=DAY).prompt,
+        "curate": dialogues.over(
+            "curate", {"notes": ["a"], "lines": ["b"], "facts": ["c"], "sections": ["d"]}, day=DAY
+        ).prompt,
     }[job]
     for name in prompt.schema["properties"]:
         assert f'"{name}"' in prompt.system

@@ -12,7 +12,7 @@ import pytest
 
 from curation.reviewing import NOW, Vault
 from curation.test_review_note import tick
-from tars_memory.curation.reviewing import ticks
+from tars_memory.curation import ticks
 from tars_memory.memory import Memory
 from tars_memory.settings import AGENT_MARKS, agent_mark
 

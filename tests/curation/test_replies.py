@@ -8,11 +8,11 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_documents import examples, within
+from random_documents import examples, sized, within
 
-from tars_memory.curation.model import DrawnFact, Extraction, Refer, Verdict
 from tars_memory.curation.models import dialogues
 from tars_memory.curation.models.dialogues import ModelOp, ReplyError
+from tars_memory.curation.proposals import DrawnFact, Extraction, Refer, Verdict
 
 FACT = {"text": "Anna prefers green tea.", "quote": "I prefer green tea", "turn": 3, "kind": "preference"}
 READ = DrawnFact("", "I prefer green tea", 3, "preference")
@@ -157,26 +157,26 @@ def test_what_holds_no_answer_is_said_to_in_a_clause(name: str) -> None:
         dialogues.extraction(text, TURNS)
     assert len(str(caught.value)) < 100
     with pytest.raises(ReplyError):
-        dialogues.ops(text, 1, 1)
+        dialogues.ops(text, "tidy", {"lines": 1})
 
 
 LONG = {
-    "words": "I prefer tea. " * 4_000_000,
-    "braces": "{ " * 20_000_000,
-    "marks": '{"a": "' + 'x"y, ' * 200_000,
-    "openings": "{" * 9 + "a" * 1_000_000,
-    "fences": "```json\n" * 500_000,
-    "quotes": '{"facts": [' + '"' * 1_000_000,
-    "backslashes": '{"a":"' + "\\" * 1_000_000,
-    "comments": "{" + "/*" * 500_000,
-    "items": '{"facts": [' + "7," * 300_000 + "7]}",
-    "lines of braces": "{a\n" * 400_000,
-    "list marks": "1. " * 500_000,
-    "quoted list": '- "a' * 300_000,
-    "digits": '{"facts": [{"turn": ' + "9" * 900_000 + "}]}",
-    "short strings": '{"facts": [' + '"a", ' * 100_000 + "]",
-    "opened and closed": "{" + "[]" * 400_000,
-    "half-closed": ("{[" * 7 + "]}" * 6) * 50_000,
+    "words": "I prefer tea. " * sized(4_000_000),
+    "braces": "{ " * sized(20_000_000),
+    "marks": '{"a": "' + 'x"y, ' * sized(200_000),
+    "openings": "{" * 9 + "a" * sized(1_000_000),
+    "fences": "```json\n" * sized(500_000),
+    "quotes": '{"facts": [' + '"' * sized(1_000_000),
+    "backslashes": '{"a":"' + "\\" * sized(1_000_000),
+    "comments": "{" + "/*" * sized(500_000),
+    "items": '{"facts": [' + "7," * sized(300_000) + "7]}",
+    "lines of braces": "{a\n" * sized(400_000),
+    "list marks": "1. " * sized(500_000),
+    "quoted list": '- "a' * sized(300_000),
+    "digits": '{"facts": [{"turn": ' + "9" * sized(900_000) + "}]}",
+    "short strings": '{"facts": [' + '"a", ' * sized(100_000) + "]",
+    "opened and closed": "{" + "[]" * sized(400_000),
+    "half-closed": ("{[" * 7 + "]}" * 6) * sized(50_000),
 }
 
 
@@ -192,7 +192,12 @@ APPEND = {"op": "append", "candidates": [1], "lines": [], "section": 2, "text": 
 
 
 def review(*ops: object, code: str = "") -> dialogues.Ops:
-    return dialogues.ops(json.dumps({"for": "abc123", "ops": list(ops)}), 3, 4, 2, code=code)
+    return dialogues.ops(
+        json.dumps({"for": "abc123", "ops": list(ops)}),
+        "review",
+        {"candidates": 3, "lines": 4, "sections": 2},
+        code=code,
+    )
 
 
 @pytest.mark.parametrize(
@@ -277,7 +282,7 @@ def test_anything_else_is_rejected_and_does_not_stop_the_others(op: object) -> N
     ],
 )
 def test_tidy_speaks_of_lines_alone(op: dict[str, object], good: bool) -> None:
-    found = dialogues.ops(json.dumps({"ops": [op]}), 0, 2)
+    found = dialogues.ops(json.dumps({"ops": [op]}), "tidy", {"lines": 2})
     assert (len(found.ops), len(found.rejected)) == ((1, 0) if good else (0, 1))
 
 
@@ -285,10 +290,10 @@ def test_tidy_speaks_of_lines_alone(op: dict[str, object], good: bool) -> None:
 def test_an_answer_to_another_prompt_is_none(said: object) -> None:
     text = json.dumps({"for": said, "ops": []})
     if said == "abc123 ":
-        assert dialogues.ops(text, 1, 1, code="abc123").ops == ()
+        assert dialogues.ops(text, "tidy", {"lines": 1}, code="abc123").ops == ()
     else:
         with pytest.raises(ReplyError, match="another prompt"):
-            dialogues.ops(text, 1, 1, code="abc123")
+            dialogues.ops(text, "tidy", {"lines": 1}, code="abc123")
 
 
 def test_more_ops_than_allowed_are_counted() -> None:
@@ -315,8 +320,8 @@ VALUES = st.recursive(
 def test_whatever_comes_it_is_an_answer_or_a_reply_error(text: str) -> None:
     for read in (
         lambda: dialogues.extraction(text, TURNS),
-        lambda: dialogues.ops(text, 2, 2, 1),
-        lambda: dialogues.ops(text, 0, 2),
+        lambda: dialogues.ops(text, "review", {"candidates": 2, "lines": 2, "sections": 1}),
+        lambda: dialogues.ops(text, "tidy", {"lines": 2}),
     ):
         try:
             found = read()

@@ -11,6 +11,7 @@ import pytest
 from forked import program
 
 from curation.reviewing import NOTES, Vault
+from tars_memory.curation.proposals import day_of
 from tars_memory.errors import BusyError, ConflictError, UsageError
 from tars_memory.testing import ScriptedLLM
 
@@ -165,7 +166,7 @@ def test_a_note_edited_while_it_is_decided_is_refused_with_nothing_written(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look and the lock: the daily line is gone, or the line to replace says something else."""
-    from tars_memory.curation.reviewing import review
+    from tars_memory.curation import review
 
     ids, chosen = vault.ids(), ref(vault, "dentist on 15 Oct")
     vault.review().decide(reject=[ids["prefers no tea"]])
@@ -302,10 +303,10 @@ def answer(code: str, *ops: dict[str, Any]) -> str:
 
 
 def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vault) -> None:
-    from tars_memory.curation.reviewing import suggest
+    from tars_memory.curation import suggestions
 
     review = vault.review()
-    asked = suggest.material(review)
+    asked = suggestions.to_sort(review)
     number = {each.text: n for n, each in enumerate(asked.candidates, 1)}
     line = {each.text: n for n, each in enumerate(asked.lines, 1)}
     before = {path: data for path, data in vault.files().items() if not path.startswith(".tars")}
@@ -330,7 +331,7 @@ def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vaul
             )
         ]
     )
-    made = suggest.suggest(review, asked, model)
+    made = suggestions.suggest(review, asked, model)
     assert len(made.kept) == 3
     assert len(made.notices) == 2
     assert {path: data for path, data in vault.files().items() if not path.startswith(".tars")} == before
@@ -356,15 +357,15 @@ def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vaul
 
 
 def test_an_unusable_answer_writes_nothing(vault: Vault) -> None:
-    from tars_memory.curation.reviewing import suggest
+    from tars_memory.curation import suggestions
     from tars_memory.errors import ModelUnavailableError
 
     before = vault.files()
     review = vault.review()
-    asked = suggest.material(review)
+    asked = suggestions.to_sort(review)
     for said in ("I'm sorry, I can't", answer("000000", {"op": "skip", "candidates": [1]}), "<html>"):
         with pytest.raises(ModelUnavailableError):
-            suggest.suggest(review, asked, ScriptedLLM([said, said]))
+            suggestions.suggest(review, asked, ScriptedLLM([said, said]))
     assert vault.files() == before
 
 
@@ -527,3 +528,16 @@ def test_what_was_refused_is_not_asked_again_in_other_words(
     assert found.asked_before.casefold() == (refused.casefold() if collapsed else "")
     vault.review().decide([found.id])
     assert f"- {found.text} (" in vault["Memory.md"]
+
+
+def test_a_day_that_shares_its_name_with_others_is_linked_by_its_path(tmp_path: Path) -> None:
+    said = "## Log\n- 14:30 [extracted] prefers green tea ^d-aaaaaaa\n"
+    notes = {"Diario/2026/novembre/20.md": said, "Diario/2025/novembre/20.md": "## Log\n- 10:00 rain\n"}
+    form = '{"folder": "Diario", "format": "YYYY/MMMM/DD"}'
+    vault = Vault(tmp_path, {**notes, ".obsidian/daily-notes.json": form, "Memory.md": "## Notes\n"})
+    vault.review().decide(accept=list(vault.ids().values()))
+    assert "- prefers green tea ([[Diario/2026/novembre/20#^d-aaaaaaa|2026-11-20]])\n" in vault["Memory.md"]
+    (entry,) = vault.memory().list("semantic")
+    assert day_of(entry, lambda _: "") == "2026-11-20"
+    assert [step.path for step in vault.memory().why(entry.ref).chain if step[0] == "candidate"] == [*notes][:1]
+    assert vault.memory().tidy().findings == []

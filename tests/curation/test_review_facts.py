@@ -13,7 +13,8 @@ from conversations import Said, claude_code
 from random_documents import seeded
 
 from curation.extracting import House, claims, scripted
-from tars_memory.curation.model import BESIDE, Proposal
+from tars_memory.curation.proposals import BESIDE, Proposal
+from tars_memory.doors.cli.output import hidden
 from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.markdown import facts
@@ -92,7 +93,7 @@ class TestOffered:
         (found,) = desk.offered()
         assert (found.op, found.target, found.section) == ("fact", "Facts.md", "me")
         assert (found.text, found.quote) == ("lives in:: Cork [since:: 2026-11-21]", "I live in Cork now.")
-        told = found.as_dict()["fact"]
+        told = hidden(found)["fact"]
         (end,) = told.pop("ends")
         assert told == {
             "subject": "me",
@@ -105,7 +106,7 @@ class TestOffered:
         assert (end["text"], end["since"]) == ("lives in:: Dublin [since:: 2024-03-01]", "2024-03-01")
         assert end["becomes"] == "lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-21]"
         assert (end["until"], end["path"], end["line"]) == ("2026-11-21", "Facts.md", 4)
-        json.dumps(found.as_dict())
+        json.dumps(hidden(found))
 
     def test_once_each_and_never_as_a_line_as_well(self, desk: Desk) -> None:
         desk.say("I live in Cork now.", "My manager is Dana since May.", "We use Postgres.", "I like hiking.")
@@ -339,7 +340,7 @@ class TestAccepted:
         desk.say("I live in Cork now.")
         review = desk.person().review()
         found = review.gather(expired=True)
-        from tars_memory.curation.model import Decision
+        from tars_memory.curation.proposals import Decision
 
         desk.write(DUBLIN.replace("2024-03-01", "2025-03-01"))
         before = desk.files()
@@ -508,7 +509,7 @@ def test_what_one_conversation_gave_is_one_decision_and_each_line_keeps_its_own(
     desk.say("I like hiking.", "We use Postgres.", "My name is Ada Bell.")
     (one,) = desk.person().review().waiting().proposals
     assert (one.op, [each.op for each in one.parts]) == ("together", ["append", "fact", "fact"])
-    assert [each["text"] for each in one.as_dict()["parts"]] == [each.text for each in one.parts]
+    assert [each["text"] for each in hidden(one)["parts"]] == [each.text for each in one.parts]
     done = desk.person().review().decide([one.id])
     assert [each.proposal.id for each in done.decided] == [each.id for each in one.parts]
     assert "- I like hiking ([[" in desk.note("Memory.md")

@@ -12,8 +12,8 @@ import pytest
 
 from curation.deciding import Desk, accept
 from curation.reviewing import Vault
+from tars_memory.curation import review_note
 from tars_memory.curation.commit import commit
-from tars_memory.curation.reviewing import note
 from tars_memory.errors import UsageError
 from tars_memory.vault import inbox
 
@@ -64,7 +64,7 @@ def test_the_same_proposal_decided_in_a_copy_counts(vault: Vault) -> None:
 def test_other_marks_wake_no_other_command(vault: Vault) -> None:
     vault.review().write_note()
     tick(vault, "dentist on 16 Oct", "/")
-    assert not note.ticked(vault["Review.md"].encode())
+    assert not review_note.ticked(vault["Review.md"].encode())
     assert vault.memory().log("met Anna").notices == []
 
 

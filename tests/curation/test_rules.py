@@ -9,12 +9,12 @@ import pytest
 from random_documents import within
 
 from curation.statements import LEFT_ALONE, WORTH
-from tars_memory.capture.transcripts.turns import Turn
+from tars_memory.capture.turns import Turn
 from tars_memory.curation.extraction import rules
 from tars_memory.curation.models import grounding
 from tars_memory.language.dates import absolute, names_day
-from tars_memory.language.sentences import sentences
-from tars_memory.language.tables import LANGUAGES, language, spoken
+from tars_memory.language.statements import sentences
+from tars_memory.language.words import LANGUAGES, language, spoken
 
 DAY = date(2026, 11, 21)
 LONG = "a line that goes on for as long as lines may go in a letter or a mail,"
@@ -255,6 +255,9 @@ def test_the_language_of_a_turn_is_told_by_its_function_words(text: str, code: s
 def test_turns_that_the_rules_cannot_read_are_counted() -> None:
     assert read("我对花生过敏", "好", "我住在杭州")[1:] == (2, 0)
     assert read("I live in Cork.", "Fine.", "我住在杭州", "好", "ok thanks")[1:] == (3, 2)
+    turkish = ("Merhaba", "Bir sorum var", "Ben öğretmenim", "Çayı kahveye tercih ederim", "Ankara'ya gideceğim")
+    swedish = ("Hej, jag har en fråga", "Fint", "Jag bor i Lund", "Tack", "Jag är allergisk mot nötter")
+    assert [read(*turns).readable for turns in (turkish, swedish)] == [0, 0]  # "ben" and "en" are words of ours, too
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

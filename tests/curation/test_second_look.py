@@ -11,9 +11,10 @@ import conversations as logs
 import pytest
 
 from curation.extracting import House, claims, dialogue, scripted, texts, verdicts
-from tars_memory.curation.model import Proposal
-from tars_memory.curation.models import check, grounding
-from tars_memory.curation.reviewing import review
+from tars_memory.curation import review
+from tars_memory.curation.models import grounding
+from tars_memory.curation.proposals import Proposal
+from tars_memory.doors.cli.output import hidden
 from tars_memory.errors import ConflictError, ModelUnavailableError
 from tars_memory.testing import ScriptedLLM
 
@@ -145,7 +146,7 @@ def test_warnings_go_with_the_proposal_into_review_md(house: House) -> None:
     talked(house, model, *TALK[:4])
     (found,) = listed(house).values()
     assert found.warnings == (grounding.ASKS, grounding.NOT_ALONE)
-    assert found.as_dict()["warnings"] == [*found.warnings]
+    assert hidden(found)["warnings"] == [*found.warnings]
     with house.memory(actor="person", interactive=True) as memory:
         memory.review().write_note()
     assert f"  - mind:: {grounding.ASKS}; {grounding.NOT_ALONE}\n" in (house.root / "Review.md").read_text()
@@ -235,8 +236,8 @@ class TestCheck:
     def known(self, prompt: Any, wrong: int = 0) -> str:
         """The right answers, but for the first few."""
         said = [json.loads(row.partition(" ")[2])["said"] for row in prompt.user.splitlines() if row[:1].isdigit()]
-        right = {one["said"]: one for one in check.lines()}
-        bad = {one["said"] for one in check.lines()[:wrong]}
+        right = {one["said"]: one for one in grounding.known_lines()}
+        bad = {one["said"] for one in grounding.known_lines()[:wrong]}
         found = [
             {
                 "n": n,
@@ -252,9 +253,11 @@ class TestCheck:
     def test_below_four_of_five_its_verdicts_do_not_count(self, house: House, wrong: int, passed: bool) -> None:
         model = ScriptedLLM(lambda prompt: self.known(prompt, wrong))
         with house.memory() as memory:
-            assert check.remembered(memory.workspace.settings, model) is None
-            done = check.check(memory.workspace.settings, model)
-            assert check.remembered(memory.workspace.settings, model) == check.Checked("scripted", done.right, 24)
+            assert grounding.checked_before(memory.workspace.settings, model) is None
+            done = grounding.check_judge(memory.workspace.settings, model)
+            assert grounding.checked_before(memory.workspace.settings, model) == grounding.Checked(
+                "scripted", done.right, 24
+            )
         assert (done.passed, len(done.wrong)) == (passed, 24 - done.right)
         judge = scripted(claims(*POINTS), kinds=["fiction"] * 9)
         told = talked(house, judge)
@@ -262,8 +265,8 @@ class TestCheck:
         assert any("second look" in notice for notice in told.notices) is not passed
 
     def test_its_lines_are_of_each_kind_and_can_be_read(self) -> None:
-        assert len(check.lines()) == 24
-        assert {one["kind"] for one in check.lines()} == {
+        assert len(grounding.known_lines()) == 24
+        assert {one["kind"] for one in grounding.known_lines()} == {
             *grounding.OFFERED,
             "asked",
             "supposed",

@@ -10,9 +10,9 @@ from conversations import Said, claude_code
 
 from curation.extracting import House
 from curation.stated import FRESH, TUNED, labelled
-from tars_memory.capture.transcripts.turns import Turn
+from tars_memory.capture.turns import Turn
 from tars_memory.curation.extraction.rules import claimed, stated
-from tars_memory.curation.model import DrawnFact
+from tars_memory.curation.proposals import DrawnFact
 from tars_memory.vault.markdown.facts import Claim, claim_in, claim_line, claim_of
 
 DAY = date(2026, 11, 21)

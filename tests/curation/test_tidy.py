@@ -10,11 +10,10 @@ import pytest
 import random_documents
 
 from curation.tidykit import Desk
-from tars_memory.curation.reviewing.review import Review
+from tars_memory.curation.review import Review
 from tars_memory.curation.tidying.findings import Finding
 from tars_memory.curation.tidying.tidy import MOST, Tidied, look, tidy
 from tars_memory.errors import NotFoundError
-from tars_memory.settings import ReviewOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
@@ -29,11 +28,11 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def found(desk: Desk) -> list[Finding]:
-    return look(desk.ctx(), section_entries=60)
+    return look(desk.ctx())
 
 
 def run(desk: Desk, actor: Any = "person", *, dry_run: bool = False, **more: Any) -> Tidied:
-    return tidy(desk.ctx(actor, dry_run=dry_run), section_entries=60, **more)
+    return tidy(desk.ctx(actor, dry_run=dry_run), **more)
 
 
 def test_looking_writes_nothing(desk: Desk) -> None:
@@ -127,15 +126,13 @@ def test_the_rest_waits_for_review_and_is_quiet_meanwhile(desk: Desk) -> None:
 
 def test_a_proposal_can_be_accepted_and_names_the_very_line(desk: Desk) -> None:
     from tars_memory.curation.commit import commit
-    from tars_memory.curation.model import Decision
-    from tars_memory.curation.reviewing.gather import gather
+    from tars_memory.curation.gather import gather
+    from tars_memory.curation.proposals import Decision
 
     text = "## A\n- the key is under the pot\n## B\n- the key is under the pot\n- other\n"
     desk.put("Memory.md", text)
     run(desk, apply=True)
-    proposals = [
-        each for each in gather(Vault(desk.root), desk.now.date(), window_days=14).proposals if each.source == "tidy"
-    ]
+    proposals = [each for each in gather(desk.ctx()).proposals if each.source == "tidy"]
     assert len(proposals) == 1
     commit(desk.ctx(), [Decision(proposals[0], accept=True)])
     assert desk.get("Memory.md") == "## A\n- the key is under the pot\n## B\n- other\n"
@@ -213,7 +210,7 @@ def test_a_note_that_cannot_be_read_is_said(desk: Desk) -> None:
     desk.put("Memory.md", "- tea\n- tea\n")
     ctx = desk.ctx()
     ctx.vault.limits = type(ctx.vault.limits)(max_note_bytes=3)
-    assert look(ctx, section_entries=60) == []
+    assert look(ctx) == []
     assert any("Memory.md" in notice for notice in ctx.notices)
 
 
@@ -256,20 +253,20 @@ def test_opposites_wait_as_a_question_and_go_only_if_they_are_chosen(desk: Desk)
         "Facts.md", "# Facts\n\n## me\n- lives in:: Cork [since:: 2024-01-02]\n- lives in:: Oslo [since:: 2026-01-02]\n"
     )
     before = desk.files()
-    done = tidy(desk.ctx("cron"), section_entries=60, apply=True)
+    done = tidy(desk.ctx("cron"), apply=True)
     asked_ = [each.outcome for each in done.applied if each.finding.kind == "contradiction"]
     assert asked_ == ["proposed", "proposed"]
     assert {path: data for path, data in desk.files().items() if path in before} == before
-    asked = {each.target: each for each in Review(desk.ctx(), ReviewOptions()).waiting().proposals}
+    asked = {each.target: each for each in Review(desk.ctx()).waiting().proposals}
     assert [str(line) for line in asked["Memory.md"].choices] == [
         "I am allergic to nuts (2026-10-02)",
         "I'm not allergic to nuts",
     ]
     home, oslo = asked["Facts.md"], asked["Facts.md"].choices[1]
-    review = Review(desk.ctx(), ReviewOptions())
+    review = Review(desk.ctx())
     review.decide([asked["Memory.md"].id])
     assert desk.get("Memory.md").encode() == before["Memory.md"]
     review.decide([home.id], replace={home.id: [home.choices[0].ref]})
     assert "- lives in:: Cork [since:: 2024-01-02] [until:: 2026-01-02]\n- lives in:: Oslo" in desk.get("Facts.md")
     assert oslo.text == "lives in Oslo"
-    assert [each.kind for each in look(desk.ctx(), section_entries=60) if each.op] == []
+    assert [each.kind for each in look(desk.ctx()) if each.op] == []

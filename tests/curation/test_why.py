@@ -88,10 +88,10 @@ def test_the_whole_way(desk: Desk) -> None:
         quote="we moved to Cork last week, by the way",
         turn=31,
     )
-    told = trail.as_dict()
+    told = trail._asdict()
     assert list(told) == ["ref", "text", "path", "line", "author", "chain"]
     known = {"kind", "path", "line", "text", "date", "speaker", "quote", "actor", "txn", "author"}
-    assert known <= set(told["chain"][0])
+    assert known <= set(told["chain"][0]._fields)
 
 
 def test_words_that_only_a_line_and_its_own_trail_hold(desk: Desk) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tars_memory.capture.remember import Caller
-from tars_memory.settings import LayoutOptions, StoreOptions
+from tars_memory.disk import Places
+from tars_memory.settings import LayoutOptions, Settings, StoreOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import Store
 
@@ -39,7 +40,11 @@ class Desk:
         store = self.store(actor, dry_run=dry_run)
         more.setdefault("interactive", actor == "person")
         vault = Vault(self.root, self.options, scope=self.scope)
-        return Caller(vault, store, now=self.now, **more)
+        settings = Settings({}, Places(self.state, self.state, self.state))
+        for section in ("tidy", "review", "permissions"):
+            if section in more:
+                setattr(settings, section, more.pop(section))
+        return Caller(vault, store, settings, now=self.now, **more)
 
     def put(self, path: str, data: bytes | str) -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)

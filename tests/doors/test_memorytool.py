@@ -237,6 +237,15 @@ def test_a_projects_agent_has_a_folder_of_its_own(root: Path) -> None:
     assert (root / "projects" / "boat" / "agents" / "claude" / "x.md").read_text() == "x\n"
 
 
+def test_files_are_told_to_an_agent_of_whatever_name_a_folder_can_have(root: Path) -> None:
+    name = "claude " + "x" * 150
+    tool = MemoryTool(root, agent=name, env=env_of(root.parent))
+    create(tool, "/memories/work.md", "# Work\n\nthe rudder is loose\n")
+    with Memory(root, env=env_of(root.parent)) as memory:
+        assert "rudder" in memory.context("is the rudder loose", loaded=False, agent=name).text
+        assert "rudder" not in memory.context("is the rudder loose", loaded=False, agent="").text
+
+
 def test_its_files_are_found_as_notes_and_told_to_it_alone(root: Path, tool: MemoryTool) -> None:
     create(tool, "/memories/work.md", "# Work\n\nthe rudder is loose\n")
     with Memory(root, env=env_of(root.parent)) as memory:

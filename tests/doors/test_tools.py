@@ -86,7 +86,7 @@ def test_answers_are_as_the_schemas_say(tools: Tools, name: str) -> None:
         answer = tools.call(name, arguments, "host")
         schemas.validate(answer, tool.output_schema)
         assert json.loads(json.dumps(answer)) == answer
-        assert set(answer) <= set(tool.answers) | {"did_you_mean"}
+        assert set(answer) <= set(tool.output_schema["properties"]) | {"did_you_mean"}
 
 
 def test_a_search_finds_with_place_and_without_a_link_for_people(tools: Tools) -> None:
@@ -188,7 +188,8 @@ def test_an_agents_own_notes_are_told_to_it_alone(root: Path, tools: Tools) -> N
         (root / "agents" / name).mkdir(parents=True)
         (root / "agents" / name / "Work.md").write_text(f"the rudder of {name} is loose\n")
     asked = {"question": "rudder loose", "found_only": True}
-    told = {client: tools.call("memory_context", asked, client)["text"] for client in ("", "claude", "codex", "..")}
+    clients = ("", "claude", "codex", "..", "@company/claude", "claude: desktop")
+    told = {client: tools.call("memory_context", asked, client)["text"] for client in clients}
     assert {client for client, text in told.items() if "rudder of claude" in text} == {"claude"}
     assert {client for client, text in told.items() if "rudder of codex" in text} == {"codex"}
     assert len(tools.call("memory_search", {"query": "rudder loose"})["hits"]) == 2
@@ -269,7 +270,7 @@ def test_each_call_sees_the_vault_and_the_settings_as_they_are(root: Path, tools
 
 
 def test_the_model_stays_open_from_call_to_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tars_memory.index.embedding import passages
+    from tars_memory.index import passages
 
     tools = tools_of(make_vault(tmp_path / "vault", {"Memory.md": NOTES["Memory.md"]}))
     with tools._open({}) as memory:

@@ -15,14 +15,12 @@ from struct import unpack
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index.embedding import models, passages, prepare
-from tars_memory.index.embedding import passages as embedding
-from tars_memory.index.embedding.passages import MAX_CHARACTERS, Session, distance, token_ranges
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.index import models, passages, prepare
+from tars_memory.index import passages as embedding
+from tars_memory.index.passages import MAX_CHARACTERS, Session, distance, token_ranges
 
 pytestmark = pytest.mark.usefixtures("really_prepared")
 
-OPTIONS = EmbeddingOptions()
 TEXTS = [
     "where did Anna move last spring?",
     "",
@@ -201,16 +199,17 @@ def test_an_endless_text_is_cut(prepared: tuple[models.Manifest, Path]) -> None:
 
 def test_the_number_of_texts_at_once_changes_no_vector(cache: Path) -> None:
     texts = [f"note {number}: {TEXTS[number % 3]}" for number in range(12)]
-    many = list(embedding.open_embedder(OPTIONS, cache).embed_passages(texts))
-    few = list(embedding.open_embedder(OPTIONS, cache).embed_passages(texts[:3]))
+    many = list(embedding.open_embedder(models.EMBEDDED, cache).embed_passages(texts))
+    few = list(embedding.open_embedder(models.EMBEDDED, cache).embed_passages(texts[:3]))
     assert many[:3] == few
     assert len(set(many)) == len(texts)
 
 
-def test_the_fingerprint_is_of_model_and_chunker(cache: Path) -> None:
-    one = embedding.open_embedder(OPTIONS, cache, chunker="1")
-    assert one.fingerprint == models.manifest_of(OPTIONS.model, Path("/nowhere")).fingerprint("1")
-    assert one.fingerprint != embedding.open_embedder(OPTIONS, cache, chunker="2").fingerprint
+def test_the_fingerprint_is_of_model_and_chunker(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = embedding.open_embedder(models.EMBEDDED, cache)
+    assert one.fingerprint == models.manifest_of(models.EMBEDDED, Path("/nowhere")).fingerprint
+    monkeypatch.setattr(models, "CHUNKER", models.CHUNKER + 1)
+    assert one.fingerprint != embedding.open_embedder(models.EMBEDDED, cache).fingerprint
 
 
 def test_in_order_keeps_order_and_stays_near_the_one_who_asks() -> None:
@@ -244,13 +243,13 @@ def test_in_order_passes_a_failure_on() -> None:
 
 def test_a_prepared_model_is_found_without_the_packages(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "packaged_sources", lambda _: pytest.fail("looked for the package"))
-    assert len(embedding.open_embedder(OPTIONS, cache).embed_query("tea").vector) == 1536
+    assert len(embedding.open_embedder(models.EMBEDDED, cache).embed_query("tea").vector) == 1536
 
 
 def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     carrier(tmp_path, monkeypatch, None, None)
     with pytest.raises(ModelUnavailableError) as caught:
-        embedding.open_embedder(OPTIONS, tmp_path / "cache")
+        embedding.open_embedder(models.EMBEDDED, tmp_path / "cache")
     assert "tars-memory[embedded]" in caught.value.hint
     assert not (tmp_path / "cache").exists()
 
@@ -263,19 +262,19 @@ def test_a_damaged_package_is_refused(broken: str, how: str, tmp_path: Path, mon
     content[broken] = {"truncated": whole[: len(whole) // 2], "empty": b"", "other": b"x" + whole[1:]}[how]
     carrier(tmp_path, monkeypatch, content["model"], content["tokenizer"])
     with pytest.raises(ModelUnavailableError, match="damaged"):
-        embedding.open_embedder(OPTIONS, tmp_path / "cache")
+        embedding.open_embedder(models.EMBEDDED, tmp_path / "cache")
     assert not list((tmp_path / "cache").rglob("*"))
 
 
 def test_a_damaged_prepared_folder_is_made_anew(tmp_path: Path) -> None:
     _, folder = prepare.ready("embedded", tmp_path)
-    expected = embedding.open_embedder(OPTIONS, tmp_path).embed_query("tea")
+    expected = embedding.open_embedder(models.EMBEDDED, tmp_path).embed_query("tea")
     for name in ("model.onnx.data", "model.onnx", "manifest.json", "tokenizer.json"):
         victim = next(folder.rglob(name))
         content = victim.read_bytes()[:100]
         victim.unlink()  # it may be a link to the installed file
         victim.write_bytes(content)
-        assert embedding.open_embedder(OPTIONS, tmp_path).embed_query("tea") == expected, name
+        assert embedding.open_embedder(models.EMBEDDED, tmp_path).embed_query("tea") == expected, name
         assert not list((tmp_path / "models").glob(".building*"))
 
 
@@ -286,7 +285,7 @@ def test_a_damaged_prepared_folder_without_its_source_says_what_to_do(
     (folder / "tokenizer.json").unlink()
     carrier(tmp_path, monkeypatch, None, None)
     with pytest.raises(ModelUnavailableError):
-        embedding.open_embedder(OPTIONS, tmp_path / "cache")
+        embedding.open_embedder(models.EMBEDDED, tmp_path / "cache")
 
 
 def test_a_file_that_is_no_model_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
@@ -300,7 +299,7 @@ def test_a_file_that_is_no_model_is_refused_and_leaves_nothing(tmp_path: Path) -
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
     with pytest.raises(ModelUnavailableError, match="can't be prepared"):
-        embedding.open_embedder(OPTIONS, tmp_path / "cache")
+        embedding.open_embedder(models.EMBEDDED, tmp_path / "cache")
 
 
 def test_a_newer_onnxruntime_writes_a_copy_of_its_own_or_does_without(
@@ -356,8 +355,7 @@ def watch(event, arguments):
         print("imported:", arguments[0], file=sys.stderr)
 sys.addaudithook(watch)
 from pathlib import Path
-from tars_memory.index.embedding import passages as embedding
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.index import passages as embedding
 """
 
 
@@ -374,7 +372,7 @@ def test_embedding_asks_no_network_prints_nothing_and_leaves_nothing_in_home_or_
 ) -> None:
     result = run(
         "texts = [str(n) for n in range(40)]\n"
-        "print(len(list(embedding.open_embedder(EmbeddingOptions(), Path(sys.argv[2])).embed_passages(texts))))",
+        "print(len(list(embedding.open_embedder('embedded', Path(sys.argv[2])).embed_passages(texts))))",
         str(tmp_path),
         str(cache),
     )
@@ -385,7 +383,7 @@ def test_embedding_asks_no_network_prints_nothing_and_leaves_nothing_in_home_or_
 def test_another_model_is_refused_without_a_network(tmp_path: Path) -> None:
     result = run(
         "from tars_memory.errors import ModelUnavailableError\n"
-        "try: embedding.open_embedder(EmbeddingOptions(model='BAAI/bge-small-en-v1.5'), Path(sys.argv[1]))\n"
+        "try: embedding.open_embedder('BAAI/bge-small-en-v1.5', Path(sys.argv[1]))\n"
         "except ModelUnavailableError as error: print(error.hint)\n"
         "print([name for name in ('numpy', 'fastembed', 'onnxruntime') if name in sys.modules])",
         str(tmp_path),

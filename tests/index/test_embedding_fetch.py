@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index.embedding import models, passages, prepare
-from tars_memory.index.embedding import passages as embedding
-from tars_memory.index.embedding.queryvector import QueryVectors
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.index import models, passages, prepare
+from tars_memory.index import passages as embedding
+from tars_memory.index.vectors import QueryVectors
 
 pytestmark = pytest.mark.usefixtures("really_prepared")
 
@@ -36,13 +35,12 @@ def test_a_model_from_a_folder_is_then_ready_without_it(tmp_path: Path) -> None:
     manifest = passages.use_model(MEAN.upper(), cache, downloaded(tmp_path / "files"))
     shutil.rmtree(tmp_path / "files")
     assert (manifest.name, manifest.runner, manifest.pooling, manifest.max_tokens) == (MEAN, "onnxruntime", "mean", 256)
-    options = EmbeddingOptions(model=MEAN)
-    vector = QueryVectors(options, cache).query("tea").vector
-    assert passages.distance(vector, QueryVectors(EmbeddingOptions(), cache).query("tea").vector) <= 1e-5
-    embedder = embedding.open_embedder(options, cache)
+    vector = QueryVectors(MEAN, cache).query("tea").vector
+    assert passages.distance(vector, QueryVectors("embedded", cache).query("tea").vector) <= 1e-5
+    embedder = embedding.open_embedder(MEAN, cache)
     many = list(embedder.embed_passages(["tea"] * 3))
     assert passages.distance(many[0].vector, vector) <= 1e-5
-    assert embedder.fingerprint != models.manifest_of("embedded", cache).fingerprint("")
+    assert embedder.fingerprint != models.manifest_of("embedded", cache).fingerprint
     assert [known.name for known in models.installed(cache)] == ["embedded", MEAN]
 
 
@@ -50,7 +48,7 @@ def test_prefixes_and_pooling_are_the_models_own(tmp_path: Path) -> None:
     manifest = passages.use_model(FIRST_TOKEN, tmp_path, downloaded(tmp_path / "files", "onnx/model.onnx"))
     assert (manifest.pooling, manifest.runner) == ("cls", "onnxruntime")
     assert manifest.query_prefix.startswith("Represent this sentence")
-    embedder = embedding.open_embedder(EmbeddingOptions(model=FIRST_TOKEN), tmp_path)
+    embedder = embedding.open_embedder(FIRST_TOKEN, tmp_path)
     assert next(embedder.embed_passages(["tea"])).vector != embedder.embed_query("tea").vector
 
 
@@ -60,13 +58,12 @@ def test_a_model_that_we_would_run_otherwise_goes_through_fastembed(
     monkeypatch.setitem(passages.POOLING, "PooledNormalizedEmbedding", "cls")  # wrong, and found out
     manifest = passages.use_model(MEAN, tmp_path, downloaded(tmp_path / "files"))
     assert manifest.runner == "fastembed"
-    options = EmbeddingOptions(model=MEAN)
-    embedder = embedding.open_embedder(options, tmp_path)
+    embedder = embedding.open_embedder(MEAN, tmp_path)
     (tea,) = embedder.embed_passages(["tea"])
-    assert passages.distance(tea.vector, QueryVectors(options, tmp_path).query("tea").vector) <= 1e-5
+    assert passages.distance(tea.vector, QueryVectors(MEAN, tmp_path).query("tea").vector) <= 1e-5
     (lines,) = embedder.embed_passages(["tea\nand\nmilk"])
     assert (lines.counts, lines.bits) == (b"\0\0", b"")
-    assert QueryVectors(options, tmp_path).query("tea").words == ()
+    assert QueryVectors(MEAN, tmp_path).query("tea").words == ()
     assert len(models.installed(tmp_path)) == 1
 
 

@@ -12,17 +12,16 @@ from random import Random
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index.embedding import models, queryvector
-from tars_memory.index.embedding.models import QueryVector
-from tars_memory.index.embedding.queryvector import QueryVectors
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.index import models
+from tars_memory.index.models import QueryVector
+from tars_memory.index.vectors import QueryVectors
 from tars_memory.testing import HashEmbedder
 
-OPTIONS = EmbeddingOptions()
+MODEL = "embedded"
 
 
-def query_vector(text: str, options: EmbeddingOptions, cache: Path) -> QueryVector:
-    return QueryVectors(options, cache).query(text)
+def query_vector(text: str, model: str, cache: Path) -> QueryVector:
+    return QueryVectors(model, cache).query(text)
 
 
 def expected(text: str) -> QueryVector:
@@ -47,9 +46,9 @@ def remembered(cache: Path) -> list[Path]:
 
 
 def test_a_query_is_embedded_once(tmp_path: Path, asked: list[str]) -> None:
-    first = query_vector("tea", OPTIONS, tmp_path)
-    assert query_vector("tea", OPTIONS, tmp_path) == first == expected("tea")
-    assert query_vector("Tea", OPTIONS, tmp_path) == first
+    first = query_vector("tea", MODEL, tmp_path)
+    assert query_vector("tea", MODEL, tmp_path) == first == expected("tea")
+    assert query_vector("Tea", MODEL, tmp_path) == first
     assert asked == ["tea", "Tea"]
 
 
@@ -57,24 +56,24 @@ def test_a_query_is_embedded_once(tmp_path: Path, asked: list[str]) -> None:
     "damage", [b"", b"short", b"\0" * 1536, b"\xff" * 1536, Random(1).randbytes(1536), b"x" * 4000, b"x" * 1588]
 )
 def test_a_damaged_memory_is_made_again(damage: bytes, tmp_path: Path, asked: list[str]) -> None:
-    query_vector("tea", OPTIONS, tmp_path)
+    query_vector("tea", MODEL, tmp_path)
     (path,) = remembered(tmp_path)
     path.write_bytes(damage)
-    assert query_vector("tea", OPTIONS, tmp_path) == expected("tea")
-    assert QueryVectors(OPTIONS, tmp_path).remembered("tea")
+    assert query_vector("tea", MODEL, tmp_path) == expected("tea")
+    assert QueryVectors(MODEL, tmp_path).remembered("tea")
     assert asked == ["tea", "tea"]
 
 
 def test_a_memory_that_cannot_be_written_is_done_without(tmp_path: Path, asked: list[str]) -> None:
     (tmp_path / "queries").write_text("a file where the folder should be")
-    assert query_vector("tea", OPTIONS, tmp_path) == expected("tea")
-    assert query_vector("tea", OPTIONS, tmp_path) == expected("tea")
+    assert query_vector("tea", MODEL, tmp_path) == expected("tea")
+    assert query_vector("tea", MODEL, tmp_path) == expected("tea")
     assert asked == ["tea", "tea"]
 
 
 def test_the_oldest_are_forgotten(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queryvector, "KEPT", 10)
-    vectors = QueryVectors(OPTIONS, tmp_path)
+    monkeypatch.setattr("tars_memory.index.vectors.KEPT", 10)
+    vectors = QueryVectors(MODEL, tmp_path)
     for number in range(400):
         vectors.query(f"question {number}")
         (newest,) = [path for path in remembered(tmp_path) if path.stat().st_mtime > 1_000_000]
@@ -99,7 +98,7 @@ def test_the_model_is_closed_after_one_question_and_stays_open_after_two(
         return fresh.embed
 
     monkeypatch.setattr(QueryVectors, "_open", open_model)
-    vectors = QueryVectors(OPTIONS, tmp_path)
+    vectors = QueryVectors(MODEL, tmp_path)
     alive = []
     for number in range(4):
         vectors.query(str(number))
@@ -108,15 +107,15 @@ def test_the_model_is_closed_after_one_question_and_stays_open_after_two(
 
 
 def test_models_never_share_a_memory(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    query_vector("tea", OPTIONS, tmp_path)
+    query_vector("tea", MODEL, tmp_path)
     other = models.Manifest(name="embedded", files={"model.onnx": "0"}, model_file="m", dimension=384, max_tokens=9)
     monkeypatch.setattr(models, "EMBEDDED_MANIFEST", other)
-    query_vector("tea", OPTIONS, tmp_path)
+    query_vector("tea", MODEL, tmp_path)
     assert asked == ["tea", "tea"]
 
 
 def test_queries_are_not_readable_in_the_cache(tmp_path: Path, asked: list[str]) -> None:
-    query_vector("my secret", OPTIONS, tmp_path)
+    query_vector("my secret", MODEL, tmp_path)
     (path,) = remembered(tmp_path)
     assert "secret" not in str(path)
     if os.name == "posix":
@@ -125,22 +124,21 @@ def test_queries_are_not_readable_in_the_cache(tmp_path: Path, asked: list[str])
 
 def test_any_text_is_a_query(tmp_path: Path, asked: list[str]) -> None:
     for text in ("", "\0", "\ud800", "🎉", "x" * 100_000, "../../escape"):
-        assert query_vector(text, OPTIONS, tmp_path) == query_vector(text, OPTIONS, tmp_path) == expected(text)
+        assert query_vector(text, MODEL, tmp_path) == query_vector(text, MODEL, tmp_path) == expected(text)
     assert len(remembered(tmp_path)) == 6
 
 
 def test_a_model_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailableError, match="not on this machine"):
-        query_vector("tea", EmbeddingOptions(model="BAAI/bge-small-en-v1.5"), tmp_path)
+        query_vector("tea", "BAAI/bge-small-en-v1.5", tmp_path)
 
 
 def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: Path, asked: list[str]) -> None:
-    query_vector("tea", OPTIONS, tmp_path)
+    query_vector("tea", MODEL, tmp_path)
     code = (
         "import sys; from pathlib import Path\n"
-        "from tars_memory.index.embedding.queryvector import QueryVectors\n"
-        "from tars_memory.settings import EmbeddingOptions\n"
-        "print([*map(len, QueryVectors(EmbeddingOptions(), Path(sys.argv[1])).query('tea')[:2])])\n"
+        "from tars_memory.index.vectors import QueryVectors\n"
+        "print([*map(len, QueryVectors('embedded', Path(sys.argv[1])).query('tea')[:2])])\n"
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'fastembed', 'sqlite3', 'importlib.metadata', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
@@ -151,9 +149,8 @@ def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: P
 def test_the_real_model_answers_and_is_quiet(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from tars_memory.index.embedding.queryvector import QueryVectors\n"
-        "from tars_memory.settings import EmbeddingOptions\n"
-        "print([*map(len, QueryVectors(EmbeddingOptions(), Path(sys.argv[1])).query('tea')[:2])])\n"
+        "from tars_memory.index.vectors import QueryVectors\n"
+        "print([*map(len, QueryVectors('embedded', Path(sys.argv[1])).query('tea')[:2])])\n"
         "print('fastembed' in sys.modules, 'OPENBLAS_NUM_THREADS' in os.environ)"
     )
     env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}

@@ -81,7 +81,7 @@ def test_empty_and_huge_queries(make_index) -> None:
     assert reader.match_chunks(expression([f"w{n}" for n in range(100_000)]), Filter(), 5) == []
 
 
-def test_prefixes_and_negations(make_index) -> None:
+def test_prefixes(make_index) -> None:
     index = make_index({"a.md": "museum of tea\n", "b.md": "museums of milk\n"})
     index.refresh()
     reader = index.reader()
@@ -91,9 +91,6 @@ def test_prefixes_and_negations(make_index) -> None:
         return {row.path for row in reader.chunks(ids).values()}
 
     assert paths(expression([], prefixes=["mus"])) == {"a.md", "b.md"}
-    assert paths(expression(["museum"], negations=["tea"])) == {"b.md"}
-    assert paths(expression(["museum"], negations=["++"])) == {"a.md", "b.md"}
-    assert expression([], negations=["tea"]) == ""
     assert expression(["++", "..."]) == ""
 
 
@@ -120,11 +117,11 @@ def test_plain_text_has_no_signs() -> None:
 
 
 @settings(max_examples=examples(300))
-@given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=3), st.lists(st.text(max_size=20), max_size=3))
-def test_no_text_is_a_syntax_error(text: str, prefixes: list[str], negations: list[str]) -> None:
+@given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=3))
+def test_no_text_is_a_syntax_error(text: str, prefixes: list[str]) -> None:
     connection = _memory()
     for query, table in (
-        (expression([text, *text.split()], prefixes=prefixes, negations=negations), "chunk_words"),
+        (expression([text, *text.split()], prefixes=prefixes), "chunk_words"),
         (fulltext.sign_expression(text), "chunk_signs"),
     ):
         if query:

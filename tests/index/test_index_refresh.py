@@ -365,7 +365,6 @@ def test_nothing_of_the_vault_changes_and_the_index_is_private(make_index, tmp_p
     index = make_index({"a.md": "tea\n", "x/b.md": b"\xef\xbb\xbfcrlf\r\n\xff\0"})
     before = snapshot(index.vault.root)
     index.reindex()
-    index.optimise()
     assert index.verify() == []
     assert snapshot(index.vault.root) == before
     for folder in ("state", "cache"):

@@ -70,7 +70,7 @@ def test_a_read_only_index_answers_and_says_how_far_it_is_behind(make_index, tmp
         assert index.read(lambda reader: reader.cosines(hashed("milk"), [found[0][0]]))
         assert index.status()["notes"] == 2
         assert index.embed_pending(16) == 0
-        for strict in (index.verify, index.reindex, index.rebuild, index.optimise):
+        for strict in (index.verify, index.reindex, index.rebuild):
             with pytest.raises(UnwritableError):
                 strict()
         index.close()

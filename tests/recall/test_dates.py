@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.language.named_dates import dated, parse_day
+from tars_memory.language.dates import dated, parse_day
 
 TODAY = date(2026, 11, 21)  # a Saturday
 
@@ -25,6 +25,21 @@ def spans(text: str, today: date = TODAY) -> list[tuple[str, str, bool]]:
         ("the 3rd of May, 2023", "2023-05-03", "2023-05-03"),
         ("May 7, 2023", "2023-05-07", "2023-05-07"),
         ("march 2024", "2024-03-01", "2024-03-31"),
+        ("am 3. Oktober 2026", "2026-10-03", "2026-10-03"),
+        ("giovedì 19 novembre 2026", "2026-11-19", "2026-11-19"),
+        ("el 5 de mayo del 2024", "2024-05-05", "2024-05-05"),
+        ("no 1º de março de 2025", "2025-03-01", "2025-03-01"),
+        ("le 1er fevrier 2024", "2024-02-01", "2024-02-01"),
+        ("a ottobre 2026", "2026-10-01", "2026-10-31"),
+        ("2026년 10월 3일에", "2026-10-03", "2026-10-03"),
+        ("2026年10月3日", "2026-10-03", "2026-10-03"),
+        ("2026年2月", "2026-02-01", "2026-02-28"),
+        ("2025年", "2025-01-01", "2025-12-31"),
+        ("on 3.10.2026", "2026-10-03", "2026-10-03"),
+        ("on 23/11/2026", "2026-11-23", "2026-11-23"),
+        ("on 11/23/2026", "2026-11-23", "2026-11-23"),
+        ("on 7/7/2026", "2026-07-07", "2026-07-07"),
+        ("on 3/10/2026", "2026-01-01", "2026-12-31"),
         ("in 2023", "2023-01-01", "2023-12-31"),
         ("yesterday", "2026-11-20", "2026-11-20"),
         ("the day before yesterday", "2026-11-19", "2026-11-19"),
@@ -59,6 +74,7 @@ def test_a_named_date(text, start, end):
         ("what did she do in may", "2000-05-01", "2000-05-31"),
         ("December", "2000-12-01", "2000-12-31"),
         ("on 9 June", "2000-06-09", "2000-06-09"),
+        ("10월 3일", "2000-10-03", "2000-10-03"),
         ("on February 29th", "2000-02-29", "2000-02-29"),
     ],
 )
@@ -68,7 +84,10 @@ def test_without_a_year_any_year_is_meant(text, start, end):
 
 @pytest.mark.parametrize(
     "text",
-    ["may I ask", "May I ask", "they march on", "march on", "10.0.0.1", "room 2048x", "a week", "0-9", "may be", "sun"],
+    [
+        *("may I ask", "May I ask", "they march on", "march on", "10.0.0.1", "room 2048x", "a week", "0-9", "may be"),
+        *("sun", "life on Mars", "Mai called", "10.11.12"),
+    ],
 )
 def test_what_only_looks_like_a_date(text):
     assert spans(text) == []
@@ -101,6 +120,8 @@ def test_distance():
         ("december", "2025-12-01", "2025-12-31"),
         ("feb 29", "2024-02-29", "2024-02-29"),
         ("monday", "2026-11-16", "2026-11-16"),
+        ("ottobre", "2026-10-01", "2026-10-31"),
+        ("3.10.2026", "2026-10-03", "2026-10-03"),
     ],
 )
 def test_values_of_since_and_until(value, start, end):

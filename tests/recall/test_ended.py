@@ -203,7 +203,7 @@ def test_many_that_have_ended_leave_the_nearest_that_have_not(tmp_path: Path) ->
 def test_a_vault_without_ends_asks_for_none(tmp_path: Path) -> None:
     from tars_memory.index.fulltext import Filter, conditions_of
 
-    conditions, _ = conditions_of(Filter(on="2026-11-20"), {"": 0}, "c")
+    conditions, _ = conditions_of(Filter(on="2026-11-20"), {"": 0})
     assert conditions == []
     make_vault(tmp_path / "vault", {"a.md": "- tea\n\n- coffee\n"})
     with opened(tmp_path) as memory:

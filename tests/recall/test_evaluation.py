@@ -13,8 +13,7 @@ from eval.__main__ import bootstrap, compared
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall import evaluation
 from tars_memory.recall.evaluation import METRICS, ModeRun, Question, evaluate, questions, score
-from tars_memory.recall.query import parse
-from tars_memory.recall.results import Hit, SearchResult
+from tars_memory.recall.query import Hit, SearchResult, parse
 from tars_memory.vault.vault import note_lines
 
 LINES = {"a.md": ["x" * 399] * 20, "b.md": ["y" * 799] * 20, "c.md": ["z"] * 20}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.memory import Memory
-from tars_memory.recall.facts import Asked, relevant
+from tars_memory.recall.names import Asked, relevant
 from tars_memory.settings import ContextOptions, FactsOptions
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import facts

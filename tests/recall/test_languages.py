@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from recalled import Recalled
 
-from tars_memory.index.embedding.models import EMBEDDED, is_english
 from tars_memory.index.fulltext import Filter
+from tars_memory.index.models import EMBEDDED, is_english
 from tars_memory.language.words import foreign, is_latin
 
 pytestmark = pytest.mark.usefixtures("proved_engine")

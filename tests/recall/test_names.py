@@ -8,8 +8,8 @@ from recalled import Recalled
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.index.naming import keys_within, mistakes
 from tars_memory.memory import Memory
-from tars_memory.recall.links import called
-from tars_memory.recall.ranking.fusion import LINE_NAMED, NOTE_NAME
+from tars_memory.recall.names import called
+from tars_memory.recall.weights import LINE_NAMED, NOTE_NAME
 from tars_memory.testing import make_vault
 
 pytestmark = pytest.mark.usefixtures("proved_engine")

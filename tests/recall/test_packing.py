@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from random_documents import examples
 
-from tars_memory.recall.packing import packing
-from tars_memory.recall.packing.packing import (
+from tars_memory.recall import packing
+from tars_memory.recall.packing import (
     LONG_NOTE,
     SAMPLE,
     Packing,

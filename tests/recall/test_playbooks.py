@@ -42,7 +42,7 @@ class Vault:
 
     def approve(self, name: str) -> None:
         with self.person() as memory:
-            from tars_memory.curation.reviewing.review import approve, unapproved
+            from tars_memory.curation.review import approve, unapproved
 
             rules = [rule for rule in unapproved(memory.workspace.capture()) if rule.path == name]
             approve(memory.workspace.capture(), rules)

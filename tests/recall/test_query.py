@@ -125,6 +125,8 @@ def test_filters_from_options_join_those_in_the_text():
     query = read("tea tag:a", tags=["#b"], tiers=["note"], paths=["x/"], since="2026-01", until="2026-02-03")
     assert query.tags == ("b", "a")
     assert (query.since, query.until) == (date(2026, 1, 1), date(2026, 2, 3))
+    query = read("tea since:2025 until:2026-12 -until:2026-01-02", since="2026-01", until="2026-02-03")
+    assert (query.since, query.until) == (date(2026, 1, 3), date(2026, 2, 3))  # each narrows further
 
 
 @pytest.mark.parametrize("text", ["since:soon tea", "until:2026-13-01", "tier:gold"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.curation.reviewing import review
+from tars_memory.curation import review
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder

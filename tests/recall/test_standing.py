@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 from recalled import TODAY, Recalled
 
-from tars_memory.language import named_dates
-from tars_memory.recall.ranking import fusion
+from tars_memory.language import dates
+from tars_memory.recall import weights
 from tars_memory.settings import RecallOptions
 from tars_memory.vault.markdown import lines
 
@@ -28,38 +28,38 @@ from tars_memory.vault.markdown import lines
 )
 def test_what_was_said_fades_with_the_half_life_of_its_tier_and_the_rest_never(tier, day, factor):
     half_lives = RecallOptions().half_lives
-    assert fusion.fading(tier, day, TODAY, half_lives).factor == pytest.approx(factor)
-    assert fusion.fading(tier, day, None, half_lives).factor == 1.0
-    assert fusion.fading(tier, day, TODAY, {"daily": 0, "episodic": 0}).factor == 1.0
+    assert weights.fading(tier, day, TODAY, half_lives).factor == pytest.approx(factor)
+    assert weights.fading(tier, day, None, half_lives).factor == 1.0
+    assert weights.fading(tier, day, TODAY, {"daily": 0, "episodic": 0}).factor == 1.0
 
 
 @pytest.mark.parametrize(
     ("line", "worth"),
     [
-        ("- 14:30 [rejected] likes coffee ^d-abcdefg", fusion.REFUSED),
-        ("  - [rejected] likes coffee", fusion.REFUSED),
-        ("- [expired] likes coffee", fusion.OVER),
+        ("- 14:30 [rejected] likes coffee ^d-abcdefg", weights.REFUSED),
+        ("  - [rejected] likes coffee", weights.REFUSED),
+        ("- [expired] likes coffee", weights.OVER),
         ("- [extracted] likes coffee", 0.0),
         ("he wrote [rejected] on the form", 0.0),
-        ("- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]", fusion.OVER),
+        ("- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]", weights.OVER),
         ("- lives in:: Cork [until:: 2027-05-01]", 0.0),
-        ("- lives in:: Cork (until:: 2024-05-01)", fusion.OVER),
+        ("- lives in:: Cork (until:: 2024-05-01)", weights.OVER),
         ("plain words", 0.0),
     ],
 )
 def test_validity_of_a_line(line, worth):
-    assert fusion.validity(lines.read([line])[0], TODAY) == worth
+    assert weights.validity(lines.read([line])[0], TODAY) == worth
 
 
 def test_an_ended_fact_is_as_good_as_any_for_a_question_about_its_time():
     line = "- lives in:: Cork [until:: 2024-05-01]"
-    asked = [day for day, _ in named_dates.dated("where did I live in 2021", TODAY)]
-    assert fusion.validity(lines.read([line])[0], TODAY, asked) == 0.0
+    asked = [day for day, _ in dates.dated("where did I live in 2021", TODAY)]
+    assert weights.validity(lines.read([line])[0], TODAY, asked) == 0.0
     assert (
-        fusion.validity(
-            lines.read([line])[0], TODAY, [day for day, _ in named_dates.dated("where did I live in 2025", TODAY)]
+        weights.validity(
+            lines.read([line])[0], TODAY, [day for day, _ in dates.dated("where did I live in 2025", TODAY)]
         )
-        == fusion.OVER
+        == weights.OVER
     )
 
 
@@ -86,7 +86,7 @@ def test_of_equal_lines_the_newer_comes_first(recalled):
     assert paths(vault, "oolong kettle shelf", "lexical") == [f"{day}.md" for day in sorted(days, reverse=True)]
     worth = [hit.explain["note: recency"] for hit in vault.search("oolong kettle", explain=True).hits]
     assert len(set(worth)) == 4
-    assert max(worth) < fusion.RECENCY_WORTH
+    assert max(worth) < weights.RECENCY_WORTH
 
 
 LONG = [f"- talked about matter {i} of the garden and the fence\n" for i in range(14)]
@@ -155,7 +155,7 @@ def test_what_never_fades_does_not_sink_below_a_newer_line_of_the_same_words(rec
     vault = recalled({"Memory.md": "".join(LONG) + line, "House.md": "".join(LONG) + line, f"{TODAY}.md": line})
     assert list(dict.fromkeys(paths(vault, "oolong kettle", mode)))[-1] == f"{TODAY}.md"
     for hit in vault.search("oolong kettle", mode, explain=True).hits:
-        assert hit.explain["note: recency"] == pytest.approx(fusion.RECENCY_WORTH)
+        assert hit.explain["note: recency"] == pytest.approx(weights.RECENCY_WORTH)
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
@@ -165,8 +165,8 @@ def test_of_equal_lines_memory_comes_before_the_day_it_was_said(recalled, mode):
     hits = vault.search("oolong kettle shelf", mode, explain=True).hits
     order = [hit.path for hit in hits]
     assert order.index("Memory.md") < order.index(f"{TODAY}.md")
-    assert hits[order.index("Memory.md")].explain["note: tier"] == fusion.TIER_WORTH["semantic"]
-    assert hits[order.index(f"{TODAY}.md")].explain["note: recency"] == pytest.approx(fusion.RECENCY_WORTH)
+    assert hits[order.index("Memory.md")].explain["note: tier"] == weights.TIER_WORTH["semantic"]
+    assert hits[order.index(f"{TODAY}.md")].explain["note: recency"] == pytest.approx(weights.RECENCY_WORTH)
     for hit in hits:
         assert sum(hit.explain.values()) == pytest.approx(hit.score)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tars_memory.memory import Memory
-from tars_memory.recall.packing import context as packing
-from tars_memory.recall.packing.packing import Context
+from tars_memory.recall.context import ContextRequest, context
+from tars_memory.recall.packing import Context
 from tars_memory.settings import PROJECTS
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault
@@ -92,8 +92,8 @@ def test_no_two_short_statements_are_told_to_conflict(tmp_path: Path) -> None:
         tmp_path,
         **{"Memory.md": f"## Notes\n\n{half}\n## Decisions\n\n{decided}", f"{PROJECTS}/boat/Memory.md": other},
     )
-    asked = packing.ContextRequest(project="boat", budget=200_000)
-    packed = packing.context(Vault(root), asked, now=NOW, typed=lambda _: frozenset(), answers=lambda _: [])
+    asked = ContextRequest(project="boat", budget=200_000)
+    packed = context(Vault(root), asked, now=NOW, typed=lambda _: frozenset(), answers=lambda _: [])
     assert "allergic to cats" in packed.text and not sentences(packed)
     assert not re.search("conflict|holds here|later one|contradict", packed.text)
 

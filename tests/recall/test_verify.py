@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.recall.results import Hit, located, obsidian_url, verified
+from tars_memory.recall.query import Hit, located, obsidian_url, verified
 from tars_memory.vault.vault import note_lines
 
 

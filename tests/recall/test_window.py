@@ -11,9 +11,9 @@ import pytest
 
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
-from tars_memory.recall.packing import context as packing
-from tars_memory.recall.packing.packing import KINDS, LOADED, NO_ROOM
-from tars_memory.recall.ranking.relevance import Answer
+from tars_memory.recall.context import ContextRequest, context
+from tars_memory.recall.packing import KINDS, LOADED, NO_ROOM
+from tars_memory.recall.search import Answer
 from tars_memory.testing import make_vault
 from tars_memory.vault.vault import Vault
 
@@ -72,13 +72,13 @@ def cases(folder: Path, count: int, seed: int) -> None:
         found = [
             Answer("Long.md", number, line, False) for number, line in chance.sample(lines, len(lines)) if line.strip()
         ]
-        asked = packing.ContextRequest(
+        asked = ContextRequest(
             "what do I like",
             budget=memory + recall,
             recall=recall,
             project=chance.choice(["", "boat"]) or None,
         )
-        packed = packing.context(
+        packed = context(
             Vault(root),
             asked,
             now=NOW,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tars_memory.language.words import STOP_WORDS, fold, plainer, stem, symbols, tokens, unspaced_runs
 from tars_memory.recall.query import parse
-from tars_memory.recall.ranking.words import Exclusion, Terms, bm25, idf
+from tars_memory.recall.weights import Exclusion, Terms, bm25, idf
 
 TODAY = date(2026, 11, 21)
 SUFFIXES = (

@@ -7,21 +7,21 @@ import io
 import json
 import os
 import struct
-import subprocess
 import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import conversations as logs
+import forked
 import pytest
 from cli.terminal import environment, program
 from conversations import talk
 from index.unprivileged import _obedient
 
-from tars_memory.capture.transcripts import opening
-from tars_memory.capture.transcripts.opening import read
-from tars_memory.capture.transcripts.turns import Transcript, Unknown
+from tars_memory.capture import transcripts
+from tars_memory.capture.transcripts import read
+from tars_memory.capture.turns import Transcript, Unknown
 
 GOOD = logs.chat_list(talk(12))
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
@@ -78,7 +78,7 @@ def test_a_damaged_file_of_an_archive_is_told_and_costs_no_other(method: int, sh
     count, told = answers(io.BytesIO(data))
     assert count in (2, 3), "what came before the damage may be read"
     assert [one.name for one in told] == ["log/b.json"]
-    assert told[0].why.startswith(opening.BROKEN)
+    assert told[0].why.startswith(transcripts.BROKEN)
 
 
 @cache
@@ -128,7 +128,7 @@ def test_files_of_an_export_that_are_no_conversations_are_not_told_beside_some()
 
 
 def test_an_archive_is_refused_by_what_it_unpacks_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "MAX_UNPACKED", 3 * len(GOOD) - 1)
+    monkeypatch.setattr(transcripts, "MAX_UNPACKED", 3 * len(GOOD) - 1)
     count, told = answers(io.BytesIO(archive(*((f"{name}.json", GOOD) for name in "abc"))))
     assert count == 2
     assert told == [Unknown("log/c.json", "it can't be read: the archive unpacks to more than 0 MB")]
@@ -179,8 +179,8 @@ def test_of_a_number_without_end_only_so_much_is_read() -> None:
 
 
 def test_a_longer_line_is_passed_over_and_an_endless_one_ends_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "MAX_LINE", 6_400)
-    monkeypatch.setattr(opening, "MAX_PASSED", 12_800)
+    monkeypatch.setattr(transcripts, "MAX_LINE", 6_400)
+    monkeypatch.setattr(transcripts, "MAX_PASSED", 12_800)
     long, endless = (logs.dumps({"role": "user", "content": "a" * size}) + b"\n" for size in (9_000, 90_000))
     (found,) = read(io.BytesIO(logs.chat_jsonl(talk(2)) + long + logs.chat_jsonl(talk(2))), "log")
     assert isinstance(found, Transcript) and (len(found.turns), found.damaged) == (4, 1)
@@ -287,13 +287,11 @@ def test_extract_names_what_it_can_t_read_and_does_the_rest(tmp_path: Path) -> N
     vault.mkdir()
     chats.mkdir()
     env = environment(tmp_path / "home", TERM="xterm", TARS_NOW="2026-11-25T10:00")
-    subprocess.run(program("init", "--quiet"), env=env, cwd=vault, check=True, timeout=60)
+    forked.run(program("init", "--quiet"), env=env, cwd=vault, check=True, timeout=60)
     names = bad_files(chats)
     for name in ("a.json", "zz.json"):
         (chats / name).write_bytes(logs.chat_list(talk(12, topic=name)))
-    done = subprocess.run(
-        program("--json", "extract", chats), env=env, cwd=vault, capture_output=True, timeout=60, check=False
-    )
+    done = forked.run(program("--json", "extract", chats), env=env, cwd=vault, timeout=60)
     assert done.returncode == 3, done.stderr
     told = json.loads(done.stdout)
     assert {os.path.basename(one["source"]) for one in told["sessions"]} >= {"a.json", "zz.json"}
@@ -304,6 +302,6 @@ def test_extract_names_what_it_can_t_read_and_does_the_rest(tmp_path: Path) -> N
 
 def test_the_limits_are_those_of_the_docs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "transcripts.md").read_text("utf-8")
-    for limit in (opening.MAX_TEXT, opening.MAX_LINE, opening.MAX_PASSED, opening.NO_TRAP):
+    for limit in (transcripts.MAX_TEXT, transcripts.MAX_LINE, transcripts.MAX_PASSED, transcripts.NO_TRAP):
         assert f"{limit // 1_000_000} MB" in page
-    assert f"{opening.MAX_UNPACKED // 1_000_000_000} GB" in page and f"{opening.TRAP} times" in page
+    assert f"{transcripts.MAX_UNPACKED // 1_000_000_000} GB" in page and f"{transcripts.TRAP} times" in page

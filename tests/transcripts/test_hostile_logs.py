@@ -15,10 +15,10 @@ import pytest
 from conversations import FORMATS, Said, talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_documents import examples, scale, seeded, within
+from random_documents import examples, scale, seeded, sized, within
 
-from tars_memory.capture.transcripts.opening import read
-from tars_memory.capture.transcripts.turns import Transcript, Unknown
+from tars_memory.capture.transcripts import read
+from tars_memory.capture.turns import Transcript, Unknown
 
 
 def all_of(data: bytes) -> list[Transcript | Unknown]:
@@ -148,7 +148,7 @@ def test_halves_of_characters_controls_and_nul_do_no_harm() -> None:
         b"[10:10] " * 100_000,
         b"[" + b"1," * 300_000 + b"1]",
         b'{"role":"user","content":' + b"9" * 100_000 + b"}\n",
-        logs.zipped({"conversations.json": b"[" * 50_000_000}),
+        logs.zipped({"conversations.json": b"[" * 20_000_000}),
         logs.zipped({"a.json": logs.zipped({"b.json": b"[]"})}),
         logs.zipped({"../../etc/x.json": logs.chat_list(talk(0)), "a.png": b"x"}),
         b"PK\x03\x04" + b"\0" * 1000,
@@ -182,8 +182,11 @@ def test_brackets_within_texts_are_no_nesting() -> None:
 @pytest.mark.timed
 @pytest.mark.parametrize(
     "words",
-    ["<system-reminder>" * 20_000, "<bash-stdout></bash-stdout>" * 10_000 + "hi", "<command-args>" * 20_000 + "hi",
-     "[Request interrupted by user" * 20_000, "\ue200" * 100_000 + "hi", "\ue200a" * 50_000, "**a:" * 50_000],
+    [
+        "<system-reminder>" * sized(20_000), "<bash-stdout></bash-stdout>" * sized(10_000) + "hi",
+        "<command-args>" * sized(20_000) + "hi", "[Request interrupted by user" * sized(20_000),
+        "\ue200" * sized(100_000) + "hi", "\ue200a" * sized(50_000), "**a:" * sized(50_000),
+    ],
     ids=lambda words: words[:16],
 )  # fmt: skip
 def test_no_words_take_time_out_of_proportion(words: str) -> None:
@@ -194,11 +197,11 @@ def test_no_words_take_time_out_of_proportion(words: str) -> None:
 
 
 def test_an_escape_that_a_chunk_cuts_stays_whole() -> None:
-    from tars_memory.capture.transcripts import opening
+    from tars_memory.capture import transcripts
 
     text = "".join(f"{'x' * number}\U0001f600\\\\ \ud83d" for number in range(60))
     data = json.dumps([{"role": "user", "content": text}, {"role": "assistant", "content": "ok"}], indent=1).encode()
-    stream = opening.Clean(io.BytesIO(data))
+    stream = transcripts.Clean(io.BytesIO(data))
     made = b""
     while piece := stream.read(7):
         made += piece
@@ -220,8 +223,8 @@ def test_special_files_and_what_changes_meanwhile_are_named(tmp_path: Path) -> N
 
 MEASURED = """
 import resource, sys
-from tars_memory.capture.transcripts.opening import read
-from tars_memory.capture.transcripts.turns import Unknown
+from tars_memory.capture.transcripts import read
+from tars_memory.capture.turns import Unknown
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 turns = conversations = 0
 for one in read(sys.argv[1]):

@@ -11,8 +11,8 @@ import conversations as logs
 import pytest
 from conversations import FORMATS, Said, talk
 
-from tars_memory.capture.transcripts.opening import read
-from tars_memory.capture.transcripts.turns import Transcript, Unknown
+from tars_memory.capture.transcripts import read
+from tars_memory.capture.turns import Transcript, Unknown
 
 
 def all_of(data: bytes, name: str = "log") -> list[Transcript | Unknown]:
@@ -438,7 +438,7 @@ def test_names_of_files_tell_nothing(tmp_path: Path) -> None:
 
 
 def test_times_of_many_kinds_and_none() -> None:
-    from tars_memory.capture.transcripts.turns import instant
+    from tars_memory.capture.turns import instant
 
     same = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
     seconds = same.timestamp()

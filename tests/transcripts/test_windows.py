@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples
 
-from tars_memory.capture.transcripts.turns import Turn
+from tars_memory.capture.turns import Turn
 from tars_memory.curation.models.grounding import LABEL, LEAST, TurnWindow, windows
-from tars_memory.recall.packing.packing import characters
+from tars_memory.recall.packing import characters
 from tars_memory.vault.model import Role
 
 ROLES: list[Role] = ["user", "assistant", "tool", "system"]

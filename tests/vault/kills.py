@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
+import forked
 from forked import Held, script
 
 CALLS = (
@@ -126,7 +127,7 @@ class Case:
         """Run an undisturbed command in what a run left behind."""
         sandbox = self.base / slot
         words = script(*self._filled(command, sandbox))
-        return subprocess.run(words, check=False, capture_output=True, text=True, env=_environment(sandbox))
+        return forked.run(words, text=True, env=_environment(sandbox))
 
     def every(self, run: Callable[[str, int, str], None], calls: Sequence[tuple[str, int]] | None = None) -> int:
         """Call ``run(call, number, slot)`` for each of the writer's calls, two at a time; answers how many."""

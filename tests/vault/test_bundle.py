@@ -11,6 +11,7 @@ from random_documents import document, scale, seeded
 
 from tars_memory.vault import change as bundling
 from tars_memory.vault.change import Change, Outcome, apply
+from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.note import Note
@@ -129,6 +130,59 @@ def test_new_sections_are_made_together(parses: Counter[str]) -> None:
     patched = apply(Note(PATH, data), ops)
     assert (parses["parses"], parses["together"]) == (1, 5)
     assert (patched.note.data, list(patched.outcomes)) == one_by_one(data, ops)
+
+
+ADDED = [
+    "- words",
+    "- Anna's ([[a|b]])",
+    "- é `x",
+    "- a | b",
+    "- z:",
+    "## New",
+    "## Two words",
+    "",
+    "- 1. one",
+    "- <b>",
+    "text",
+]
+
+
+def check_ends(count: int, seed: int) -> int:
+    """What is put at an end without a parse is what the parser says of it, and all else stays; how often that was."""
+    chance = seeded(seed)
+    taken = 0
+    for number in range(count):
+        data = note_at_random(chance)
+        more = "".join(f"{line}\n" for line in chance.choices(ADDED[: chance.choice([8, 11])], k=chance.randint(1, 4)))
+        note = Note(PATH, data)
+        if not edits.stand_at_end(note.document, more.encode()):
+            continue
+        taken += 1
+        after, section = note.saying(data + more.encode()), note.document.sections[-1].title
+        wanted = [(entry.text, entry.depth, entry.section, entry.raw) for entry in note.entries]
+        titles = [(each.title, each.level) for each in note.document.sections]
+        for line in more.split("\n"):
+            if line.startswith("## "):
+                section = line[3:]
+                titles.append((section, 2))
+            elif line:
+                wanted.append((grammar.parse(line[2:]).text, 0, section, line))
+        case = (seed, number, data, more)
+        assert [(entry.text, entry.depth, entry.section, entry.raw) for entry in after.entries] == wanted, case
+        assert [(each.title, each.level) for each in after.document.sections] == titles, case
+        kinds = [block.kind for block in note.document.blocks]
+        assert [block.kind for block in after.document.blocks][: len(kinds)] == kinds, case
+    return taken
+
+
+def test_lines_that_need_no_parse_are_what_the_parser_says() -> None:
+    assert check_ends(600, 20261123) > 60
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("seed", range(4))
+def test_very_many_lines_that_need_no_parse(seed: int) -> None:
+    assert check_ends(scale(10_000), seed) > scale(1_000)
 
 
 STATES = ["promoted", "rejected", "expired"]

@@ -14,7 +14,7 @@ from tars_memory.vault.change import OPS, Change, locate, named
 from tars_memory.vault.change import apply as applied
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply
-from tars_memory.vault.markdown.edits import splices_between
+from tars_memory.vault.markdown.edits import insert_bullet, splices_between
 from tars_memory.vault.note import Note
 
 NOTE = (
@@ -271,6 +271,13 @@ def test_a_numbered_item_after_a_list_that_goes_does_not_become_part_of_a_paragr
     ops = [Change("remove", replaces="- s"), Change("append", section="A", text="new")]
     one = applied(Note("a.md", note), ops[:1]).note.data
     assert applied(Note("a.md", note), ops).note.data == applied(Note("a.md", one), ops[1:]).note.data
+
+
+def test_a_place_above_the_first_block_of_a_note_is_looked_at_with_it() -> None:
+    note = b"  \rtags: [a]\r\xff\xfe\r  ```\r<script>\r- \xc3( bad\rTwo\r===\r- x\xe2\x80\xa8y\r\tcode\r2. two\ra %% b"
+    for section, made in (("", [b"- a"]), ("Two", [b"## Two", b"   - a"])):
+        data = apply(note, insert_bullet(note, "- a", section=section))
+        assert sorted(line for line in data.split(b"\r") if line) == sorted([*note.split(b"\r"), *made])
 
 
 def test_documents_at_random() -> None:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from random_documents import examples
 
 from tars_memory.vault.markdown import document as structure
-from tars_memory.vault.markdown import frontmatter
-from tars_memory.vault.markdown.document import Document, apply, plain_heading
+from tars_memory.vault.markdown.document import Document, apply, front_aliases, front_tags, plain_heading, read_front
 from tars_memory.vault.model import Splice
 
 
@@ -183,7 +182,7 @@ def test_front_matter_stands_at_the_very_start_only() -> None:
 
 
 def test_front_matter_values_stay_text() -> None:
-    values = frontmatter.read("date: 2026-11-21\nno: no\nnull: ~\nn: 010\nnested:\n  a: {b: [1]}\n")
+    values = read_front("date: 2026-11-21\nno: no\nnull: ~\nn: 010\nnested:\n  a: {b: [1]}\n")
     assert values == {"date": "2026-11-21", "no": "no", "null": "~", "n": "010", "nested": {"a": {"b": ["1"]}}}
 
 
@@ -203,13 +202,13 @@ def test_front_matter_values_stay_text() -> None:
     ],
 )
 def test_front_matter_that_is_no_plain_mapping_is_empty(text: str) -> None:
-    assert frontmatter.read(text) == {}
+    assert read_front(text) == {}
 
 
 def test_tags_and_aliases_are_read_in_every_form() -> None:
-    assert frontmatter.tags({"tags": ["#a", "b/c", "a"], "tag": "d, e f"}) == ("a", "b/c", "d", "e", "f")
-    assert frontmatter.tags({"tags": {"no": "list"}}) == ()
-    assert frontmatter.aliases({"aliases": "One, Two", "alias": ["Three, still"]}) == ("One", "Two", "Three, still")
+    assert front_tags({"tags": ["#a", "b/c", "a"], "tag": "d, e f"}) == ("a", "b/c", "d", "e", "f")
+    assert front_tags({"tags": {"no": "list"}}) == ()
+    assert front_aliases({"aliases": "One, Two", "alias": ["Three, still"]}) == ("One", "Two", "Three, still")
 
 
 def test_splices_must_not_overlap() -> None:

@@ -6,13 +6,13 @@ from datetime import date
 
 import pytest
 
-from tars_memory.vault.markdown import frontmatter
+from tars_memory.vault.markdown.document import front_day, read_front
 
 DAY = date(2026, 3, 1)
 
 
 def day(text: str) -> date | None:
-    return frontmatter.day(frontmatter.read(text))
+    return front_day(read_front(text))
 
 
 @pytest.mark.parametrize(

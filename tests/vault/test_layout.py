@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import UsageError
+from tars_memory.language import calendar
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import moment
@@ -173,7 +174,7 @@ def test_every_day_is_read_back_from_its_name(form: str) -> None:
         assert moment.day(form, matcher, moment.render(form, day)) == day
 
 
-@pytest.mark.parametrize("language", moment.LANGUAGES)
+@pytest.mark.parametrize("language", calendar.NAMES)
 def test_names_in_the_language_of_the_vault(tmp_path: Path, language: str) -> None:
     form = "YYYY/dddd D MMMM YYYY"
     obsidian(tmp_path, ".obsidian/daily-notes.json", {"folder": "Journal", "format": form})
@@ -187,7 +188,7 @@ def test_names_in_the_language_of_the_vault(tmp_path: Path, language: str) -> No
     assert layout.daily_path(DAY) == f"Journal/{moment.render(form, DAY, language)}.md"
     assert {layout.tier_of(path.relative_to(tmp_path).as_posix()) for path in tmp_path.rglob("*.md")} == {Tier.DAILY}
     filled = fill(b"{{date:dddd}} {{date:MMM}}", "", datetime(2026, 11, 23, tzinfo=UTC), layout)
-    assert filled.decode() == f"{moment.LANGUAGES[language][1][0]} Nov"
+    assert filled.decode() == f"{calendar.NAMES[language][1][0]} Nov"
 
 
 def test_names_of_no_known_day_leave_the_language_english(tmp_path: Path) -> None:
@@ -340,3 +341,13 @@ def test_an_archived_session_is_a_session(tmp_path: Path, options: dict[str, str
         assert layout.scope_of(place) == layout.scope_of(path)
     assert (layout.is_archived(path), layout.is_archived(archived)) == (False, True)
     assert not layout.is_session("archive/notes/x.md") and not layout.is_archived("archive/notes/x.md")
+
+
+def test_the_day_of_a_name_is_read_from_it_once(monkeypatch):
+    held = []
+    monkeypatch.setattr(moment, "render", lambda form, when, each: held.append(each) or "1987/novembre/20")
+    matcher = moment.pattern("YYYY/MMMM/DD")
+    for _ in range(3):
+        assert moment.day("YYYY/MMMM/DD", matcher, "1987/novembre/20") == date(1987, 11, 20)
+        assert moment.day("YYYY/MMMM/DD", matcher, "recipes/rye") is None
+    assert held == ["en"]

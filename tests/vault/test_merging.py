@@ -204,6 +204,22 @@ def test_a_question_that_each_side_answers_in_its_own_way_is_asked_again() -> No
     base = weak + "  - also removed:: tea\n"
     assert merged(base, weak, "") == base
     assert merged(base, base, "") == ""
+    # A line edited with the question left below it answers nothing: the line stays away, the question stays.
+    base = weak + below + strong + below
+    assert merged(base, weak + below + "- green coffee\n" + below, strong + below) == "- green coffee\n" + below
+
+
+def test_a_question_left_behind_by_a_line_that_was_taken_away_is_answered() -> None:
+    below = "  - also changed:: drink\n"
+    base = "- bread\n- coffee\n" + below + "- tea\n" + below
+    # The first machine took the coffee away and left its question, which came below the bread; the second took the tea.
+    again = merged(base, "- bread\n" + below + "- tea\n" + below, "- bread\n- coffee\n")
+    assert "- coffee\n" + below in again and "- tea\n" + below in again
+    again = merged("- tea\n" + below + "- coffee\n" + below, "- tea\n" + below + below, "- coffee\n")
+    assert "- coffee\n" + below in again and "- tea\n" in again
+    removed = "  - also removed:: tea\n"
+    base = "- bread\n- tea\n" + removed + "- jam\n"
+    assert "- tea\n" + removed in merged(base, base.replace("- tea\n", ""), base.replace(removed, ""))
 
 
 def test_a_new_line_under_a_heading_and_above_it_is_one_line() -> None:

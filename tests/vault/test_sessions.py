@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_documents import document, examples, scale
 
-from tars_memory.capture.transcripts.opening import read as read_log
-from tars_memory.capture.transcripts.turns import Transcript
+from tars_memory.capture.transcripts import read as read_log
+from tars_memory.capture.turns import Transcript
 from tars_memory.errors import ConflictError
 from tars_memory.testing import make_vault
 from tars_memory.vault import sessions

@@ -1,12 +1,12 @@
-"""From a conversation to candidates: what was said, by whom, with the words that it stands on."""
+"""From a conversation to candidates: what was said, by whom, with the words that it rests on."""
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tars_memory.curation.extraction import extract, keeping, rules
 
 __all__ = ["extract", "keeping", "rules"]
-__getattr__ = opener(__name__, __all__)
+__getattr__, *_ = attach(__name__, __all__)

@@ -27,9 +27,9 @@ from tars_memory.vault.suspicion import MARK
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.capture.transcripts.turns import Transcript
-    from tars_memory.curation.model import DrawnFact, Extraction
+    from tars_memory.capture.turns import Transcript
     from tars_memory.curation.models.llm import LanguageModel
+    from tars_memory.curation.proposals import DrawnFact, Extraction
     from tars_memory.vault.vault import Vault
 
 
@@ -149,7 +149,7 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     examined = {turn.number for turn in spoken if turn.number > after}
     days = {number: moment.date() for number, moment in when.items()}
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
-    # A turn is masked as a whole, because one line of a list of codes is none by itself; what holds one is not a fact.
+    # A turn is masked as a whole, for a line of a list of codes is not one by itself; what holds one is not a fact.
     shown = [turn._replace(text=mask(turn.text)) if turn.number > after else turn for turn in spoken]
     read = rules.read(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
     found = read.extraction
@@ -164,7 +164,7 @@ MOST_TOLD = 40
 """Facts that a model is shown, so that what changes one of them comes as a change."""
 
 TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY, Tier.EPISODIC)
-"""Where memory stands; other notes are the person's own texts."""
+"""Where memory is kept; other notes are the person's own texts."""
 
 Key = tuple[tuple[str, ...], frozenset[str]]
 
@@ -173,7 +173,7 @@ _FIELD = re.compile(r"(?<![ \t])[ \t]*\[\w+::[^\[\]]*\]")
 
 
 class _Line(NamedTuple):
-    """A bullet: where it stands, its words, what became of it, what links it; a fact, and the day of a daily note."""
+    """A bullet: its place, its words, what became of it, what links it; a fact, and the day of a daily note."""
 
     tier: Tier
     text: str
@@ -186,13 +186,13 @@ class _Line(NamedTuple):
 class Known:
     """The statements of a vault in our scope.
 
-    The same statement is known in whatever tier it stands, decided or not. What a later line replaced is not: it may
+    The same statement is known in whatever tier it is, decided or not. What a later line replaced is not: it may
     have become true again. Of what was rejected its rewordings are known too.
 
     Args:
         vault: read once, at the start.
         notices: takes a sentence for each note that can't be read.
-        options: how predicates of facts stand in time, and who the person is.
+        options: which predicates of facts change over time, and who the person is.
     """
 
     def __init__(self, vault: Vault, notices: list[str], options: FactsOptions | None = None) -> None:

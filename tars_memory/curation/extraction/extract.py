@@ -1,7 +1,7 @@
 """``extract``: what is worth keeping of conversations, as candidates in the daily notes and a note for each session.
 
 Only ``[extracted]`` lines of daily notes and session notes are ever written, one transaction a conversation. What was
-examined before is told by what was said, not by a file's name, so that a second run adds nothing and a grown
+examined before is known by what was said, not by a file's name, so that a second run adds nothing and a grown
 conversation gives only what is new.
 
 ``import`` takes the memories of other programs the same way: each statement waits as an ``[extracted]`` line in the
@@ -17,16 +17,16 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tars_memory import capture
-from tars_memory.capture.transcripts.opening import read
-from tars_memory.capture.transcripts.turns import Unknown
+from tars_memory.capture.transcripts import read
+from tars_memory.capture.turns import Transcript, Unknown
 from tars_memory.curation import models
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import MOST_FACTS, Drawn, Known, Moments
-from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Place, keep, keep_said, words_of
-from tars_memory.curation.model import RULE, DrawnFact, Extraction
+from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Place, Task, keep, keep_said, words_of
+from tars_memory.curation.proposals import RULE, DrawnFact, Extraction
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
-from tars_memory.language.tables import LANGUAGES
-from tars_memory.settings import AUTO, ExtractOptions, Settings, may_run_by_itself
+from tars_memory.language.words import LANGUAGES
+from tars_memory.settings import AUTO, Settings, may_run_by_itself
 from tars_memory.vault import sessions
 from tars_memory.vault.markdown.facts import owned
 from tars_memory.vault.model import Tier
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.memories import Collection, Imported
     from tars_memory.capture.remember import Caller
-    from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.vault.sessions import SessionNote
 
@@ -48,45 +47,13 @@ BY_RULES = "no language model is set: the built-in rules find plain statements"
 
 
 def conversations(sources: Iterable[str | os.PathLike[str] | BinaryIO]) -> Iterator[Transcript | Unknown]:
-    """The conversations of files, folders and streams, one after the other; a single path may stand for a list."""
+    """The conversations of files, folders and streams, one after the other; a single path counts as a list of one."""
     for source in [sources] if isinstance(sources, (str, os.PathLike)) else sources:
         yield from read(source)
 
 
-def extract(
-    ctx: Caller,
-    transcripts: Iterable[Transcript | Unknown],
-    *,
-    options: ExtractOptions,
-    model: LanguageModel | None = None,
-    keeps: str | None = None,
-    force: bool = False,
-    progress: Callable[[str], None] | None = None,
-    writer: Callable[[], Caller] | None = None,
-) -> Extracted:
-    """Draw candidates out of conversations, and write them.
-
-    Args:
-        ctx: the command's view of the vault.
-        transcripts: see :func:`conversations`; read one at a time.
-        options: how many turns of the person a conversation must have, and what a note keeps of them.
-        model: whom to ask; None uses the rules.
-        keeps: instead of what the options say.
-        force: short conversations too.
-        progress: is told the source of each conversation before it is looked at.
-        writer: gives what to write with, if ``ctx`` is only for looking: a failure then leaves nothing behind.
-
-    Raises:
-        ModelUnavailableError: the model can't be used, and nothing was written.
-        UnwritableError: the vault can't be written; conversations before are.
-    """
-    run = Examiner(ctx, options, model, keeps or options.keep, force=force, writer=writer or (lambda: ctx))
-    return run.over(transcripts, progress)
-
-
 def from_sources(
     capture: Callable[..., Caller],
-    settings: Settings,
     sources: Iterable[str | os.PathLike[str] | BinaryIO],
     model: LanguageModel | str | None,
     *,
@@ -98,48 +65,27 @@ def from_sources(
     """:meth:`tars_memory.memory.Memory.extract`: open what is set, and extract."""
     if keep is not None and keep not in KEEPS:
         raise UsageError(f"nothing called {keep!r} can be kept", f"it is one of {', '.join(KEEPS)}")
-    if auto and not may_run_by_itself(settings.env):
-        return Extracted([], [], RULES, [f"{AUTO} is set to {settings.env[AUTO]}: nothing was extracted"])
-    asked = opened(settings, model)
-    run = examiner(capture, settings, asked, keep=keep, force=force)
+    ctx = capture(writes=False)
+    env = ctx.settings.env
+    if auto and not may_run_by_itself(env):
+        return Extracted([], [], RULES, [f"{AUTO} is set to {env[AUTO]}: nothing was extracted"])
+    asked = opened(ctx.settings, model)
+    run = Examiner(ctx, asked, keep, force=force, writer=capture)
     if model is None and asked is None:
         run.ctx.notices.append(BY_RULES)
     return run.over(conversations(sources), progress)
 
 
-def examiner(
-    capture: Callable[..., Caller],
-    settings: Settings,
-    model: LanguageModel | None,
-    *,
-    keep: str | None = None,
-    force: bool = False,
-) -> Examiner:
-    """What examines one source after the other without reading the vault anew for each."""
-    options = settings.extract
-    ctx = capture(writes=False)
-    run = Examiner(ctx, options, model, keep or options.keep, force=force, writer=capture)
-    checked = models.check.remembered(settings, model) if model is not None else None
-    if checked is not None and not checked.passed:
-        run.looks = False
-        ctx.notices.append(
-            f"{checked.model} judged {checked.right} of {counted(checked.of, 'test sentence')} rightly: it is not "
-            "asked for a second look, so candidates are unchecked"
-        )
-    return run
-
-
 def asked(
     ctx: Caller,
-    settings: Settings,
     sources: Iterable[str | os.PathLike[str] | BinaryIO],
     model: LanguageModel | str | None,
     *,
     force: bool,
 ) -> Prompts:
     """:meth:`tars_memory.memory.Memory.extract_prompts`."""
-    run = Examiner(ctx, settings.extract, None, "facts", force=force)
-    named = opened(settings, model)
+    run = Examiner(ctx, None, "facts", force=force)
+    named = opened(ctx.settings, model)
     found: list[Priced] = []
     for transcript in conversations(sources):
         task = run.task(transcript)
@@ -149,8 +95,8 @@ def asked(
             found += run.looked_at(task, named)
             continue
         for one in models.grounding.prompts_of(task.shown, task.place.turns, task.when, run.known.told()):
-            counted = models.llm.tokens(one.dialogue.prompt.system + one.dialogue.prompt.user), None
-            tokens, cost = counted if named is None else models.llm.estimate(one.dialogue.prompt, named)
+            ours = models.llm.tokens(one.dialogue.prompt.system + one.dialogue.prompt.user), None
+            tokens, cost = ours if named is None else models.llm.estimate(one.dialogue.prompt, named)
             found.append(Priced(task.transcript.source, one.dialogue.prompt, one.examined, tokens, cost))
     endpoint = str(getattr(named, "endpoint", ""))
     return Prompts(found, run.skipped, "" if named is None else named.name, endpoint, ctx.notices)
@@ -164,22 +110,19 @@ def opened(settings: Settings, model: LanguageModel | str | None) -> LanguageMod
     return models.llm.open_llm(settings, "extract", model=asked) if asked else None
 
 
-class Task(NamedTuple):
-    """A conversation that is to be looked at."""
-
-    transcript: Transcript
-    place: Place
-    when: Moments
-    shown: Transcript
-    """It without what is withheld: all that is read, told or kept of it."""
-
-
 class Examiner:
     """Examines conversations; knows what the vault holds, also of what it wrote itself.
 
     Attributes:
         command: as history shows what it writes.
         looks: whether the model is asked for a second look.
+
+    Args:
+        ctx: the command's view of the vault.
+        model: whom to ask; None uses the rules. One that can't judge is not asked for a second look.
+        keeps: what a note keeps of the turns; None for what is set.
+        force: short conversations too.
+        writer: gives what to write with; None if nothing is to be written.
     """
 
     command = "extract"
@@ -187,19 +130,24 @@ class Examiner:
     def __init__(
         self,
         ctx: Caller,
-        options: ExtractOptions,
         model: LanguageModel | None,
-        keeps: str,
+        keeps: str | None = None,
         *,
-        force: bool,
+        force: bool = False,
         writer: Callable[[], Caller] | None = None,
     ) -> None:
         self.ctx = ctx
         self.skipped: list[Skipped] = []
-        self._least = 0 if force else options.min_user_turns
+        self._least = 0 if force else ctx.settings.extract.min_user_turns
         self._model = model
-        self.looks = True
-        self._keeps = keeps
+        checked = models.grounding.checked_before(ctx.settings, model) if model is not None else None
+        self.looks = checked is None or checked.passed
+        if checked is not None and not self.looks:
+            ctx.notices.append(
+                f"{checked.model} judged {checked.right} of {counted(checked.of, 'test sentence')} rightly: it is not "
+                "asked for a second look, so candidates are unchecked"
+            )
+        self._keeps = keeps or ctx.settings.extract.keep
         self._seen: str | None = None
         self._withheld = Withheld(ctx.store.state)
         self._writer = writer
@@ -210,7 +158,7 @@ class Examiner:
     def _look(self) -> None:
         """Read what the vault holds."""
         self._seen = self._latest()
-        self.known = Known(self.ctx.vault, self.ctx.notices, self.ctx.facts_options)
+        self.known = Known(self.ctx.vault, self.ctx.notices, self.ctx.settings.facts)
         self.catalogue = sessions.catalogue(self.ctx.vault)
 
     def _cut_off(self) -> bool:
@@ -287,8 +235,8 @@ class Examiner:
             return None
         mine = transcript.user_turns
         if not mine or mine < self._least:
-            few = counted(mine, "turn of a person is", "turns of a person are")
-            why = f"{few} too few (at least {self._least}; --force takes all)"
+            few = counted(mine, "turn")
+            why = f"you say something in only {few} (at least {self._least}; --force takes all)"
             self.skipped.append(Skipped(transcript.source, why if mine else "no person says anything in it"))
             return None
         place = self._place(transcript)
@@ -304,7 +252,7 @@ class Examiner:
         if transcript.doubt:
             self.ctx.notices.append(f"{transcript.source}: {transcript.doubt}")
         if transcript.start is None and not any(turn.time for turn in transcript.turns):
-            self.ctx.notices.append(f"{transcript.source} does not say when it was: it counts as said now")
+            self.ctx.notices.append(f"{transcript.source} has no dates: it counts as said now")
         return Task(transcript, place, drawing.moments(transcript, self.ctx.now), shown)
 
     def _shown(self, transcript: Transcript) -> Transcript:
@@ -350,7 +298,7 @@ class Examiner:
         return not path.startswith("../") and vault.layout.tier_of(path) is not Tier.NOTE
 
     def _place(self, transcript: Transcript) -> Place:
-        """Where a conversation stands already: known by its turns, else by the log's own name of it.
+        """Where a conversation is kept already: known by its turns, else by the log's own name of it.
 
         Under the same name, but with other turns (one was edited, or was still being written), all of it is examined
         again; what is known of it adds nothing.
@@ -414,12 +362,12 @@ class Examiner:
                 if not self._is_news(task, chosen):
                     self.skipped.append(Skipped(transcript.source, "nothing new in it"))
                     continue
-                path, kept = keep(ctx, session, transcript, chosen, task.when, task.place, self._keeps, task.shown)
+                path, kept = keep(ctx, session, task, chosen, self._keeps)
                 self._remember(task, path, kept)
                 told = ExtractedSession(
                     source=transcript.source,
                     path=path,
-                    date=task.when[transcript.turns[0].number].date().isoformat(),
+                    date=task.start.date().isoformat(),
                     turns=len(transcript.turns),
                     examined=sum(turn.role in ("user", "assistant") for turn in transcript.turns[task.place.turns :]),
                     facts=tuple(kept),
@@ -460,7 +408,7 @@ class Examiner:
         """Take our own writing for seen."""
         for fact in kept:
             self.known.add(fact.text)
-        digest, day = task.transcript.digests()[-1], task.when[task.transcript.turns[0].number].date()
+        digest, day = task.transcript.digests()[-1], task.start.date()
         self.catalogue[digest] = self.catalogue[sessions.day_key(digest, day.isoformat())] = path
         if key := sessions.session_key(task.transcript.format, mask(task.transcript.id)):
             self.catalogue[key] = path
@@ -495,10 +443,6 @@ class ExtractedSession(NamedTuple):
     left_out: dict[str, int]
     txn: str | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {**self._asdict(), "facts": [fact._asdict() for fact in self.facts]}
-
 
 class Skipped(NamedTuple):
     """A source, or a conversation in it, that gave nothing.
@@ -522,7 +466,7 @@ class Extracted(NamedTuple):
         skipped: those that were not, and what is not a conversation.
         model: that was asked; ``rules`` for none.
         notices: what the person should know.
-        failure: why the model could not be used any more; None if it could. What stands in ``sessions`` was written.
+        failure: why the model could not be used any more; None if it could. What ``sessions`` lists was written.
     """
 
     sessions: list[ExtractedSession]
@@ -543,6 +487,11 @@ class Priced(NamedTuple):
     examined: tuple[int, ...]
     tokens: int
     cost: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        asked = {"source": self.source, "system": self.prompt.system, "user": self.prompt.user}
+        return {**asked, "examined": self.examined, "tokens": self.tokens, "cost": self.cost}
 
 
 class Prompts(NamedTuple):
@@ -590,7 +539,7 @@ class Importer(Examiner):
     command = "import"
 
     def __init__(self, capture: Callable[..., Caller]) -> None:
-        super().__init__(capture(writes=False), ExtractOptions(), None, "facts", force=True, writer=capture)
+        super().__init__(capture(writes=False), None, "facts", force=True, writer=capture)
         self._collections: dict[str, Collection] = {}
         self._waiting: list[tuple[Task, Drawn]] = []
 
@@ -612,7 +561,7 @@ class Importer(Examiner):
                 yield found.transcript
 
     def _shown(self, transcript: Transcript) -> Transcript:
-        """Without what was forgotten; a file that is only newer does not say it anew."""
+        """Without what was forgotten; a file that is only newer does not say it again."""
         found = self._collections[transcript.source].statements
         log = transcript.source, transcript.id
         said = ((turn, turn.time if found[turn.number - 1].dated else None) for turn in transcript.turns)
@@ -620,10 +569,10 @@ class Importer(Examiner):
         return transcript._replace(turns=kept)
 
     def _drawn(self, task: Task) -> Drawn:
-        """Each statement as it stands; the words of a long one are for the session note alone."""
+        """Each statement as it is; the words of a long one are for the session note alone."""
         found = self._collections[task.transcript.source]
         masked = mask("\n".join(each.quote for each in found.statements)).split("\n")
-        plain = {quote for quote in masked if quote}  # a line of a list of codes is none by itself
+        plain = {quote for quote in masked if quote}  # a line of a list of codes is not one by itself
         facts: list[DrawnFact] = []
         long: list[DrawnFact] = []
         secret = new = until = 0

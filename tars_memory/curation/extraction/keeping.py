@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.errors import ConflictError, UsageError
-from tars_memory.language.sentences import sentences
-from tars_memory.language.tables import common_words
+from tars_memory.language.statements import sentences
+from tars_memory.language.words import common_words
 from tars_memory.vault import sessions
 from tars_memory.vault.change import Change
 from tars_memory.vault.links import links_of
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.capture.remember import Caller
-    from tars_memory.capture.transcripts.turns import Transcript, Turn
+    from tars_memory.capture.turns import Transcript, Turn
     from tars_memory.curation.extraction.drawing import Drawn, Moments
-    from tars_memory.curation.model import DrawnFact
+    from tars_memory.curation.proposals import DrawnFact
     from tars_memory.vault.writing.store import Landed, WriteSession
 
 
@@ -59,11 +59,11 @@ class KeptFact(NamedTuple):
 
     Attributes:
         ref: the name of its line.
-        text: its words as they stand in the note.
+        text: its words as they are in the note.
         quote: verbatim from the transcript.
         speaker: who said it.
         turn: number of the turn.
-        path, line: where it stands.
+        path, line: where it is.
         kind: ``fact``, ``preference``, ``decision`` or ``correction``.
         claim: what it states over time (``me › lives in:: Cork [since:: 2026-11-14]``); empty for nothing.
         sentence: what kind of sentence a second look found it to be; empty if nobody has looked.
@@ -84,7 +84,7 @@ class KeptFact(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a conversation's note stands.
+    """Where a conversation's note is.
 
     Attributes:
         path: of the session note; empty for one that is to be made.
@@ -95,8 +95,29 @@ class Place(NamedTuple):
     turns: int = 0
 
 
+class Task(NamedTuple):
+    """A conversation that is to be looked at.
+
+    Attributes:
+        transcript: the conversation.
+        place: of its note.
+        when: each turn was said.
+        shown: it without what is withheld: all that is read, shown or kept of it.
+    """
+
+    transcript: Transcript
+    place: Place
+    when: Moments
+    shown: Transcript
+
+    @property
+    def start(self) -> datetime:
+        """When its first turn was said."""
+        return self.when[self.transcript.turns[0].number]
+
+
 def words_of(fact: DrawnFact) -> str:
-    """A fact's words as they would stand in a note; empty if nothing is left, or they hold a credential."""
+    """A fact's words as they would be written into a note; empty if nothing is left, or they hold a credential."""
     if find(fact.text):
         return ""
     try:
@@ -105,40 +126,28 @@ def words_of(fact: DrawnFact) -> str:
         return ""
 
 
-def keep(
-    ctx: Caller,
-    session: WriteSession,
-    transcript: Transcript,
-    drawn: Drawn,
-    when: Moments,
-    place: Place,
-    keeps: str,
-    shown: Transcript,
-) -> tuple[str, list[KeptFact]]:
+def keep(ctx: Caller, session: WriteSession, task: Task, drawn: Drawn, keeps: str) -> tuple[str, list[KeptFact]]:
     """Write the facts under the log headings of their days, then the session note, in this order.
 
     Args:
         ctx: the command's view of the vault.
-        session: one that stands whole.
-        transcript: the conversation.
+        session: a transaction that is done as a whole or not at all.
+        task: the conversation.
         drawn: what it gave; the words of its facts are neutralised.
-        when: when each turn was said.
-        place: where its note stands.
         keeps: one of :data:`KEEPS`.
-        shown: the conversation without what is withheld; its turns may be kept, its title names the note.
 
     Returns:
         the session note's path, and the facts with their lines.
     """
     daily = Dailies(ctx, session)
-    speakers = {turn.number: turn.speaker for turn in transcript.turns}
-    kept = [daily.add(fact, when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
+    speakers = {turn.number: turn.speaker for turn in task.transcript.turns}
+    kept = [daily.add(fact, task.when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
     kept = daily.write(kept)
-    note = _note(transcript, drawn, when, place, keeps, [daily.linked(one) for one in kept], shown)
+    note = _note(task, drawn, keeps, [daily.linked(one) for one in kept])
     # Names of transactions only go forward: a clock that is wrong for a night lets nothing expire.
     days = [ctx.now.date(), *([time_of(session.txn).date()] if session.txn else [])]
     note = note._replace(extracted=max(days).isoformat() if kept else "")
-    return _write_session(ctx, session, note, when[transcript.turns[0].number], place), kept
+    return _write_session(ctx, session, note, task), kept
 
 
 def keep_said(ctx: Caller, transcript: Transcript, when: Moments, path: str, withheld: Callable[..., bool]) -> int:
@@ -200,7 +209,7 @@ class Dailies:
         return KeptFact(*stands, fact.kind, claim, fact.seen, fact.warnings)
 
     def write(self, kept: list[KeptFact]) -> list[KeptFact]:
-        """Write the lines; one whose block id stands in its note already is not written again."""
+        """Write the lines; one whose block id its note holds already is not written again."""
         landed: dict[tuple[str, str], Landed] = {}
         for path, lines in self._lines.items():
             told = self._session.change([*lines.values()], create=self._ctx.new_day(path, self._first[path]))
@@ -221,8 +230,9 @@ class Dailies:
         return SessionFact(one.text, source, self._days[one.path], *said, one.sentence, one.warnings)
 
 
-def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, start: datetime, place: Place) -> str:
+def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, task: Task) -> str:
     """The session note, new or grown; it is written last, for it says which turns were examined."""
+    place = task.place
     if place.path:
 
         def grown(data: bytes | None) -> Sequence[Splice]:
@@ -237,7 +247,7 @@ def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, start:
     def taken(path: str) -> bool:
         return any(ctx.vault.look(place) is not None for place in (path, archived(path)))
 
-    path = sessions.path_for(ctx.layout.sessions, start, note.title, taken)
+    path = sessions.path_for(ctx.layout.sessions, task.start, note.title, taken)
     rendered = sessions.render(note)
 
     def plan(data: bytes | None) -> Sequence[Splice]:
@@ -249,21 +259,13 @@ def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, start:
     return path
 
 
-def _note(
-    transcript: Transcript,
-    drawn: Drawn,
-    when: Moments,
-    place: Place,
-    keeps: str,
-    facts: list[SessionFact],
-    shown: Transcript,
-) -> SessionNote:
-    start = when[transcript.turns[0].number]
+def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> SessionNote:
+    transcript, shown, after = task.transcript, task.shown, task.place.turns
     found = drawn.extraction
-    new = [turn for turn in shown.turns if turn.number > place.turns]
+    new = [turn for turn in shown.turns if turn.number > after]
     speakers = {turn.number: turn.speaker for turn in new}
     return SessionNote(
-        date=start.date().isoformat(),
+        date=task.start.date().isoformat(),
         source=mask(posixpath.basename(transcript.source.replace("\\", "/")) or transcript.source),
         source_hash=transcript.digests()[-1],
         turns=len(transcript.turns),
@@ -271,14 +273,14 @@ def _note(
         format=transcript.format,
         # Never a sentence: what the person rejects later would stand in the file's name for ever.
         title=mask(shown.title or ", ".join(found.topics[:NAMING])),
-        summary="" if keeps == "facts" else _summary(shown.turns, place.turns, found.decisions),
+        summary="" if keeps == "facts" else _summary(shown.turns, after, found.decisions),
         topics=tuple(map(mask, found.topics)),
         decisions=tuple(map(mask, found.decisions)),
         open_ends=tuple(map(mask, found.open_ends)),
         tools=tuple(dict.fromkeys(mask(tool) for turn in new for tool in turn.tools)),
         facts=tuple(facts),
         left_out=tuple(_left_out(fact, speakers.get(fact.turn, "")) for fact in drawn.left_out if words_of(fact)),
-        kept=tuple(_turns(new, when, keeps, {fact.turn for fact in facts}, start)),
+        kept=tuple(_turns(new, task.when, keeps, {fact.turn for fact in facts}, task.start)),
     )
 
 
@@ -299,7 +301,7 @@ def _summary(turns: Sequence[Turn], after: int, decisions: Collection[str]) -> s
     Args:
         turns: in order, without what is withheld.
         after: the number of turns that were summed up before.
-        decisions: that stand under a heading of their own.
+        decisions: those under a heading of their own.
     """
     spoken = [turn._replace(text=mask(turn.text)) for turn in turns if turn.role in ("user", "assistant")]
     if not any(turn.role == "assistant" for turn in spoken):
@@ -362,7 +364,7 @@ def _names_one_of(answer: str, question: str) -> bool:
 
 def _named(text: str) -> set[str]:
     """The words of four letters or more, those with a figure or a capital, and pairs of signs of other scripts; not
-    those that stand in every text.
+    those that are in every text.
     """
     found: set[str] = set()
     for word in re.findall(r"[^\W_]+", text):

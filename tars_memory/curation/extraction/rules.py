@@ -19,16 +19,16 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.model import RULE, DrawnFact, Extraction
+from tars_memory.curation.proposals import RULE, DrawnFact, Extraction
 from tars_memory.language.dates import absolute, names_day, names_relative
-from tars_memory.language.sentences import Sentence, sentences
-from tars_memory.language.tables import LANGUAGES, Language, common_words, filled, joined, language, shared, spoken
+from tars_memory.language.statements import Sentence, sentences
+from tars_memory.language.words import LANGUAGES, Language, common_words, filled, joined, language, shared, spoken
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from tars_memory.capture.transcripts.turns import Turn
+    from tars_memory.capture.turns import Turn
 
 
 FEW_WORDS = 8
@@ -50,7 +50,7 @@ ANNOUNCED = 200
 """Characters of a request to work on a text after which that text may come in the next turn."""
 
 LABEL_WORDS = 3
-"""``Conjugate: I live in Rome``: what stands behind fewer words and a colon is a text, no statement."""
+"""``My song: I live in Rome``: what follows fewer words and a colon is a text, not a statement."""
 
 MOST_BREAKS = 6
 """Places in a sentence where a statement may end."""
@@ -102,19 +102,12 @@ def read(
     """
     facts: dict[str, DrawnFact] = {}  # each text once, where it was said first
     mine = [turn for turn in turns if turn.role == "user"]
-    codes = [spoken(turn.text) for turn in mine]
-    spans: Counter[str] = Counter()
-    for code, turn in zip(codes, mine, strict=True):
-        spans[code] += len(turn.text)
-    del spans[""]
-    usual = max(spans, key=lambda code: spans[code], default="")
     said: list[list[Sentence]] = []
     readable = 0
     playing = announced = False
-    for at, turn in enumerate(mine):
+    for at, (turn, code) in enumerate(zip(mine, _languages(mine), strict=True)):
         if most is not None and len(facts) >= most:
             break
-        code = codes[at] if codes[at] == usual else spoken(turn.text, usual) or _short(turn.text, usual)
         lang = language(code) if code else None
         talk = _Talk(turn, lang, first=not at) if lang else None
         playing = playing or (talk is not None and talk.plays and not named)
@@ -134,10 +127,34 @@ def read(
     return LanguageReading(extraction, len(said), readable)
 
 
+def _languages(turns: Sequence[Turn]) -> list[str]:
+    """The language of each turn, empty for one that we don't know.
+
+    One word may tell the language of a short turn, and Czech, Turkish or Swedish share some with ours: a conversation
+    that is as a whole in no language which we know has none in its short turns.
+    """
+    codes = [spoken(turn.text) for turn in turns]
+    if not spoken(" ".join(turn.text for turn in turns if len(turn.text) <= MOST_TALK)):
+        return [code if not _few(turn.text) else "" for code, turn in zip(codes, turns, strict=True)]
+    spans: Counter[str] = Counter()
+    for code, turn in zip(codes, turns, strict=True):
+        spans[code] += len(turn.text)
+    del spans[""]
+    usual = max(spans, key=lambda code: spans[code], default="")
+    return [
+        code if code == usual else spoken(turn.text, usual) or _short(turn.text, usual)
+        for code, turn in zip(codes, turns, strict=True)
+    ]
+
+
+def _few(text: str) -> bool:
+    return len(_WORD.findall(text)) <= FEW_WORDS
+
+
 def _short(text: str, usual: str) -> str:
     """The language of the conversation for what is too short to have one; none for what is of another script."""
     latin = all(char < "\u0250" for char in text if char.isalpha())
-    return usual if latin and len(_WORD.findall(text)) <= FEW_WORDS else ""
+    return usual if latin and _few(text) else ""
 
 
 class _Talk:
@@ -222,8 +239,7 @@ class _Talk:
         moved = names_relative(plain, self.lang.code)  # "this week" points nowhere once it is a date
         at = 0
         for start in starts:
-            label = plain[:start].rstrip().endswith(":") and len(_WORD.findall(plain[:start])) < LABEL_WORDS
-            if start < at or label:
+            if start < at or (plain[:start].rstrip().endswith(":") and not self._introduces(plain[:start])):
                 continue
             found = None if moved else points.search(plain, start)
             limit = found.start() if found else len(plain)
@@ -235,6 +251,11 @@ class _Talk:
                     yield self._kept(text[start:end], sentence, day, kind)
                     at = end
                     break
+
+    def _introduces(self, before: str) -> bool:
+        """Whether words before a colon speak of the person; else a text follows, not a statement."""
+        words = [word.casefold() for word in _WORD.findall(before)]
+        return len(words) >= LABEL_WORDS and not self.lang.words("me").isdisjoint(words)
 
     def _rules(self, plain: str) -> bool:
         """Whether it says how to work, rather than how the text at hand is to be."""
@@ -342,7 +363,7 @@ def claimed(facts: Sequence[DrawnFact], turns: Sequence[Turn], days: Mapping[int
 
 
 def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | None:
-    """The fact that a statement is; None if it is none, or says since when in a way that can't be understood.
+    """The fact that a statement is; None if it isn't one, or says since when in a way that can't be understood.
 
     Args:
         text: a statement, in the first person or about a name, relative dates made absolute.
@@ -373,7 +394,7 @@ def _plural(who: str | None, first: str) -> bool:
 
 
 def _day(text: str, code: str, said: date) -> date | None:
-    """The first day of what a text names: a day, a month, a year; None if it is none or still to come.
+    """The first day of what a text names: a day, a month, a year; None if it names none, or one that is still to come.
 
     A month without a year is the last one of that name.
     """

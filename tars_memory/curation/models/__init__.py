@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation.models import check, grounding, llm
+    from tars_memory.curation.models import grounding, llm
 
-__all__ = ["check", "grounding", "llm"]
-__getattr__ = opener(__name__, __all__)
+__all__ = ["grounding", "llm"]
+__getattr__, *_ = attach(__name__, __all__)

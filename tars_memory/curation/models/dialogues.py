@@ -20,18 +20,19 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from tars_memory.curation.model import DrawnFact, Extraction, Refer, Verdict
 from tars_memory.curation.models.llm import LanguageModel, Prompt, Reply, ReplyError, unusable
+from tars_memory.curation.proposals import DrawnFact, Extraction, Refer, Verdict
 from tars_memory.disk import sha256
-from tars_memory.recall.packing import packing
+from tars_memory.errors import counted
+from tars_memory.recall import packing
 from tars_memory.vault.markdown.facts import Claim, claim_of
 from tars_memory.vault.markdown.lines import SENTENCES
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from tars_memory.capture.transcripts.turns import Turn
+    from tars_memory.capture.turns import Turn
 
 T = TypeVar("T")
 
@@ -49,9 +50,29 @@ MAX_REFERS = 8
 """Words of a quote whose meaning a model may point at."""
 
 KINDS = ("fact", "preference", "decision", "correction")
-REVIEW_OPS = ("append", "replace", "same", "rule", "skip")
-TIDY_OPS = ("repeat", "conflict", "stale")
-CURATE_OPS = ("add", "replace", "remove", "end")
+
+NONE, ONE, SOME, MORE, ANY = (0, 0), (1, 1), (1, MAX_OPS), (2, MAX_OPS), (0, MAX_OPS)
+"""How many numbers of a list an op names, at least and at most."""
+OPS = {
+    "review": {
+        "append": {"candidates": SOME},
+        "replace": {"candidates": SOME, "lines": ONE},
+        "same": {"candidates": SOME, "lines": ONE},
+        "rule": {"candidates": SOME},
+        "skip": {"candidates": SOME},
+    },
+    "tidy": {"repeat": {"lines": MORE}, "conflict": {"lines": MORE}, "stale": {"lines": ONE}},
+    "curate": {
+        "add": {"notes": SOME},
+        "replace": {"notes": SOME, "lines": ONE},
+        "remove": {"notes": ANY, "lines": ONE},
+        "end": {"notes": SOME, "facts": ONE},
+    },
+}
+"""By job the ops of an answer, each with the numbers that it names; of a list that is not named here, none."""
+
+LETTERS = {"candidates": "C", "notes": "N", "lines": "L", "facts": "F", "sections": "S"}
+"""The lists that a model is shown, by the letter before their numbers."""
 
 EXTRACT_TOKENS, LOOK_TOKENS, OPS_TOKENS = 4_096, 1_024, 4_096
 """Room for an answer: some thirty facts with their quotes, twenty verdicts, or forty ops."""
@@ -93,28 +114,18 @@ class Ops(NamedTuple):
     rejected: tuple[str, ...]
 
 
-class Offered(NamedTuple):
-    """What came of a model's answer.
-
-    Attributes:
-        kept: ids of the proposals that it became.
-        notices: what was left out, and why.
-    """
-
-    kept: list[str]
-    notices: list[str]
-
-
 class Dialogue(NamedTuple, Generic[T]):
     """A question to a model, and what makes sense of its answer.
 
     Attributes:
         prompt: what it is asked.
         read: what an answer says; raises :class:`ReplyError` for one that says nothing.
+        code: of the lists that it is about: the same again has the same; empty where there are none.
     """
 
     prompt: Prompt
     read: Callable[[str], T]
+    code: str = ""
 
     def ask(self, model: LanguageModel) -> T:
         """What the answer says; an unusable or cut one is asked for once more, with the reader's words.
@@ -184,90 +195,34 @@ def extract(
     return Dialogue(_prompt("extract", words, _EXTRACTION, EXTRACT_TOKENS), partial(extraction, turns=shown_numbers))
 
 
-def look(
-    quotes: Sequence[dict[str, Any]], *, draw: Callable[[int], bytes] = secrets.token_bytes
-) -> Dialogue[tuple[Verdict | None, ...]]:
+def look(quotes: Sequence[dict[str, Any]]) -> Dialogue[tuple[Verdict | None, ...]]:
     """Ask what kind of sentences some quotes are.
 
     Args:
         quotes: an object each, with ``said``, ``around`` and ``fact``; numbered from 1.
-        draw: makes the mark.
     """
     shown = [json.dumps({name: _plain(value) for name, value in each.items()}, ensure_ascii=False) for each in quotes]
     words = {
         "quotes": "\n".join(f"{number} {each}" for number, each in enumerate(shown, 1)),
-        "mark": packing.mark(shown, draw),
+        "mark": packing.mark(shown),
     }
     return Dialogue(_prompt("look", words, _LOOK, LOOK_TOKENS), partial(verdicts, count=len(quotes)))
 
 
-def review(
-    candidates: Sequence[str],
-    lines: Sequence[str],
-    sections: Sequence[str],
-    *,
-    day: date,
-    draw: Callable[[int], bytes] = secrets.token_bytes,
-) -> Dialogue[Ops]:
-    """Ask what should become of candidates.
+def over(job: str, lists: Mapping[str, Sequence[str]], *, day: date) -> Dialogue[Ops]:
+    """Ask for ops over numbered lists: what should become of candidates, which lines contradict each other or say one
+    thing, what the last days change in a memory.
 
     Args:
-        candidates: their words, with date and kind as the person would see them; numbered from 1.
-        lines: what the tiers hold already, likewise.
-        sections: headings, likewise.
+        job: one of :data:`OPS`.
+        lists: by name the words of each item, as the person would see them, with dates; numbered from 1.
         day: today.
-        draw: makes the mark.
     """
-    lists = {
-        "candidates": _numbered("C", candidates),
-        "lines": _numbered("L", lines),
-        "sections": _numbered("S", sections),
-    }
-    prompt = _over(("review", REVIEW_OPS), lists, made_for := code(candidates, lines, sections), day, draw)
-    counts = (len(candidates), len(lines), len(sections))
-    return Dialogue(prompt, lambda text: ops(text, *counts, code=made_for))
-
-
-def tidy(lines: Sequence[str], *, day: date, draw: Callable[[int], bytes] = secrets.token_bytes) -> Dialogue[Ops]:
-    """Ask which lines contradict each other or say one thing.
-
-    Args:
-        lines: their words, with dates; numbered from 1.
-        day: today.
-        draw: makes the mark.
-    """
-    prompt = _over(("tidy", TIDY_OPS), {"lines": _numbered("L", lines)}, made_for := code(lines), day, draw)
-    return Dialogue(prompt, lambda text: ops(text, 0, len(lines), code=made_for))
-
-
-def curate(
-    notes: Sequence[str],
-    lines: Sequence[str],
-    facts: Sequence[str],
-    sections: Sequence[str],
-    *,
-    day: date,
-    draw: Callable[[int], bytes] = secrets.token_bytes,
-) -> Dialogue[Ops]:
-    """Ask what the last days change in a memory.
-
-    Args:
-        notes: what was noted in the last days, with its day; numbered from 1.
-        lines: what the memory holds, likewise.
-        facts: what is true now, likewise.
-        sections: headings, likewise.
-        day: today.
-        draw: makes the mark.
-    """
-    lists = {
-        "notes": _numbered("N", notes),
-        "lines": _numbered("L", lines),
-        "facts": _numbered("F", facts),
-        "sections": _numbered("S", sections),
-    }
-    prompt = _over(("curate", CURATE_OPS), lists, made_for := code(notes, lines, facts, sections), day, draw)
-    counts = {"notes": len(notes), "lines": len(lines), "facts": len(facts)}
-    return Dialogue(prompt, lambda text: _ops(text, CURATE_OPS, counts, len(sections), made_for))
+    made_for, counts = code(*lists.values()), {name: len(items) for name, items in lists.items()}
+    words = {name: _numbered(LETTERS[name], items) for name, items in lists.items()}
+    words |= {"code": made_for, "day": f"{day:%Y-%m-%d}", "mark": packing.mark(words.values())}
+    prompt = _prompt(job, words, _ops_schema(job, counts, made_for), OPS_TOKENS)
+    return Dialogue(prompt, partial(ops, job=job, counts=counts, code=made_for), made_for)
 
 
 def code(*lists: Sequence[str]) -> str:
@@ -281,23 +236,6 @@ def code(*lists: Sequence[str]) -> str:
     return digest.hexdigest()[:6]
 
 
-def _over(
-    job: tuple[str, Sequence[str]],
-    lists: dict[str, str],
-    made_for: str,
-    day: date,
-    draw: Callable[[int], bytes],
-) -> Prompt:
-    """A prompt over numbered lists."""
-    words = {**lists, "code": made_for, "day": f"{day:%Y-%m-%d}", "mark": packing.mark(lists.values(), draw)}
-    return _prompt(job[0], words, _ops_schema(job[1], made_for), OPS_TOKENS)
-
-
-def _numbers_of(kinds: Sequence[str]) -> tuple[str, ...]:
-    """The lists that ops of these kinds name by number."""
-    return ("notes", "lines", "facts") if kinds is CURATE_OPS else ("candidates", "lines")
-
-
 def _prompt(job: str, words: dict[str, str], schema: dict[str, Any], max_tokens: int) -> Prompt:
     """The prompt, credentials masked: it may also be printed for another program."""
     system, user = _wording(job)
@@ -307,7 +245,7 @@ def _prompt(job: str, words: dict[str, str], schema: dict[str, Any], max_tokens:
 
 @cache
 def _wording(job: str) -> tuple[str, str]:
-    """The two halves of a job's wording: the rules, and what the material stands in."""
+    """The two halves of a job's wording: the rules, and what is around the material."""
     text = files(__package__).joinpath("wording", f"{job}.md").read_text("utf-8")
     system, _, user = text.replace("\r\n", "\n").partition("<!-- user -->\n")
     return system.rstrip(), user.rstrip()
@@ -338,7 +276,7 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(text: str) -> str:
-    """A line without what is invisible, and without the signs by which models tell roles apart."""
+    """A line without what is invisible, and without the signs by which models know roles."""
     return _SIGN.sub(r"<\\", packing.visible(text))
 
 
@@ -383,9 +321,9 @@ _VERDICT = _object(n=_NUMBER, kind={"type": "string", "enum": list(SENTENCES)}, 
 _LOOK = _object(verdicts={"type": "array", "items": _VERDICT})
 
 
-def _ops_schema(kinds: Sequence[str], made_for: str) -> dict[str, Any]:
-    numbers = dict.fromkeys(_numbers_of(kinds), _NUMBERS)
-    kind = {"type": "string", "enum": list(kinds)}
+def _ops_schema(job: str, lists: Iterable[str], made_for: str) -> dict[str, Any]:
+    numbers = dict.fromkeys((name for name in lists if name != "sections"), _NUMBERS)
+    kind = {"type": "string", "enum": list(OPS[job])}
     op = _object(op=kind, **numbers, section=_NUMBER, text=_TEXT, why=_TEXT)
     fields: dict[str, dict[str, Any]] = {"for": {"type": "string", "enum": [made_for]}}
     return _object(**fields, ops={"type": "array", "items": op})
@@ -443,25 +381,18 @@ def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
     )
 
 
-def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str = "") -> Ops:
-    """What an answer to :func:`review` (with candidates) or :func:`tidy` (without) says.
+def ops(text: str, job: str, counts: Mapping[str, int], code: str = "") -> Ops:
+    """What an answer over numbered lists says.
 
     Args:
         text: the answer.
-        candidates: how many were shown, numbered from 1.
-        lines: likewise.
-        sections: likewise.
-        code: of the prompt; an answer to another one is none to this.
+        job: as for :func:`over`.
+        counts: how long each list is that was shown.
+        code: of the prompt; an answer to another one doesn't count.
 
     Raises:
         ReplyError: there is no answer in it, or it answers another prompt.
     """
-    counts = {"candidates": candidates, "lines": lines}
-    return _ops(text, REVIEW_OPS if candidates else TIDY_OPS, counts, sections, code)
-
-
-def _ops(text: str, kinds: Sequence[str], counts: Mapping[str, int], sections: int, code: str) -> Ops:
-    """What an answer over numbered lists says; ``counts`` says how long each list is."""
     found = _found(text)
     if found is None:
         raise ReplyError(_why_not(text))
@@ -473,7 +404,7 @@ def _ops(text: str, kinds: Sequence[str], counts: Mapping[str, int], sections: i
     rejected: list[str] = []
     items = _items(found["ops"])
     for item in items[:MAX_OPS]:
-        op = _op(item, kinds, counts, sections)
+        op = _op(item, job, counts)
         if isinstance(op, str):
             rejected.append(op)
         else:
@@ -482,61 +413,38 @@ def _ops(text: str, kinds: Sequence[str], counts: Mapping[str, int], sections: i
     return Ops(tuple(read), tuple(rejected))
 
 
-def _op(item: object, kinds: Collection[str], counts: Mapping[str, int], sections: int) -> ModelOp | str:
-    """One op, or why it is none."""
+def _op(item: object, job: str, counts: Mapping[str, int]) -> ModelOp | str:
+    """One op, or why it can't be one."""
     if not isinstance(item, dict):
         return "an op is an object"
     kind = item.get("op")
-    if not isinstance(kind, str) or kind not in kinds:
+    if not isinstance(kind, str) or kind not in OPS[job]:
         return "an op of another kind"
-    numbers = {}
-    for name, count in counts.items():
-        given = _numbers(item.get(name, item.get(name[:-1], [])))
-        if given is None or any(not 1 <= number <= count for number in given):
+    numbers: dict[str, tuple[int, ...]] = {}
+    for name in LETTERS:
+        one = item.get(name[:-1], []) if name in counts else []
+        given = _numbers(one or [] if name == "sections" else item.get(name, one))
+        if given is None or any(not 1 <= number <= counts.get(name, 0) for number in given):
             return f"{kind}: {name} that were not shown"
+        least, most = (0, 1) if name == "sections" else OPS[job][kind].get(name, NONE)
+        if not least <= len(given) <= most:
+            return f"{kind}: {_unfit(name, least, most)}"
         numbers[name] = given
-    section = item.get("section") or 0
-    if type(section) is not int or not 0 <= section <= sections:
-        return f"{kind}: a section that was not shown"
     text, why = item.get("text") or "", item.get("why") or ""
     if not isinstance(text, str) or not isinstance(why, str) or len(text) > MAX_TEXT:
         return f"{kind}: words that are none, or too many"
-    facts = numbers.get("facts", ())
-    given = numbers.get("candidates", numbers.get("notes", ()))
-    if kinds is CURATE_OPS:
-        problem = _curate_problem(kind, given, numbers["lines"], facts)
-    else:
-        problem = _shape_problem(kind, given, numbers["lines"], text)
-    if problem:
-        return f"{kind}: {problem}"
-    words = " ".join(_printable(text).split())
-    return ModelOp(kind, given, numbers["lines"], section, words, " ".join(_printable(why).split())[:300], facts)
-
-
-def _curate_problem(kind: str, notes: tuple[int, ...], lines: tuple[int, ...], facts: tuple[int, ...]) -> str:
-    """What an op of curating lacks; empty if nothing."""
-    if not notes and kind != "remove":
-        return "no note"
-    if len(lines) != (kind in ("replace", "remove")) or len(facts) != (kind == "end"):
-        return "not the one line or fact that belongs to it"
-    return ""
-
-
-def _shape_problem(kind: str, candidates: tuple[int, ...], lines: tuple[int, ...], text: str) -> str:
-    """What an op of this kind lacks; empty if nothing."""
-    if kind in REVIEW_OPS and not candidates:
-        return "no candidate"
-    if kind in ("replace", "same") and len(lines) != 1:
-        return "not exactly one line"
-    if kind in ("append", "rule", "skip") and lines:
-        return "lines do not belong to it"
-    if kind in ("repeat", "conflict") and len(lines) < 2:
-        return "less than two lines"
-    if kind == "stale" and len(lines) != 1:
-        return "not exactly one line"
     if kind == "rule" and not text.strip():
-        return "no text"
-    return ""
+        return f"{kind}: no text"
+    words, reason = (" ".join(_printable(each).split()) for each in (text, why))
+    given, section = numbers["candidates"] or numbers["notes"], sum(numbers["sections"])
+    return ModelOp(kind, given, numbers["lines"], section, words, reason[:300], numbers["facts"])
+
+
+def _unfit(name: str, least: int, most: int) -> str:
+    """What is wrong with how many numbers of a list an op names."""
+    if most == 0:
+        return f"{name} do not belong to it"
+    return f"not exactly one {name[:-1]}" if most == 1 else f"fewer than {counted(least, name[:-1])}"
 
 
 def _numbers(value: object) -> tuple[int, ...] | None:
@@ -673,7 +581,7 @@ def _check_depth(text: str) -> None:
 
 
 def _int(digits: str) -> int:
-    """A number, however many digits: a thousand of them are none that was shown."""
+    """A number; one with a thousand digits was not shown, and is -1."""
     return int(digits) if len(digits) < 19 else -1
 
 

@@ -2,7 +2,7 @@
 
 Each turn of the person and of the model is examined in exactly one window; a turn too large for one is cut at its lines
 and sentences, and each of its characters is examined once. A window begins with the last turns before it, marked as
-context: what "it" and "there" mean stands there. Instructions and tool output are in no window.
+context: they hold what "it" and "there" mean. Instructions and tool output are in no window.
 
 A model points, and its words are never taken. A quote must stand verbatim (white space aside) in a turn of the person
 that is examined, outside of what he pasted or quoted. A quote that ends within a word is widened to the whole word.
@@ -19,30 +19,36 @@ remembered can't be left out. No answer, or one that can't be read, leaves all a
 
 from __future__ import annotations
 
+import json
+import os
 import re
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory import disk
 from tars_memory.curation.models import dialogues
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.language.dates import absolute
-from tars_memory.language.sentences import own_words
-from tars_memory.language.statements import MONTHS
-from tars_memory.language.tables import spoken
-from tars_memory.recall.packing.packing import characters, visible
+from tars_memory.language.statements import MONTHS, own_words
+from tars_memory.language.words import spoken
+from tars_memory.recall.packing import characters, visible
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
 from tars_memory.vault.markdown.facts import folded as plainly
 from tars_memory.vault.secrets import mask
+from tars_memory.vault.writing.journal import replace_file
+from tars_memory.vault.writing.transaction import writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime
 
-    from tars_memory.capture.transcripts.turns import Transcript, Turn
-    from tars_memory.curation.model import DrawnFact, Extraction, Verdict
-    from tars_memory.curation.models.dialogues import Dialogue
+    from tars_memory.capture.turns import Transcript, Turn
     from tars_memory.curation.models.llm import LanguageModel
+    from tars_memory.curation.proposals import DrawnFact, Extraction, Verdict
+    from tars_memory.settings import Settings
 
-    Look = Dialogue[tuple[Verdict | None, ...]]
+    Look = dialogues.Dialogue[tuple[Verdict | None, ...]]
 
 WINDOW = 6_000
 """Tokens of a conversation that a model sees at once: more, and facts of the middle are passed over."""
@@ -57,7 +63,7 @@ class AskedPrompt(NamedTuple):
         examined: numbers of those that facts may come from.
     """
 
-    dialogue: Dialogue[Extraction]
+    dialogue: dialogues.Dialogue[Extraction]
     turns: tuple[Turn, ...]
     examined: tuple[int, ...]
 
@@ -75,7 +81,7 @@ def prompts_of(
     """
     facts, predicates = known
     for window in windows(transcript.turns, WINDOW, after=after):
-        if not _has_user(window):
+        if not any(not piece.context and piece.turn.role == "user" for piece in window.pieces):
             continue
         turns = tuple(piece.turn._replace(text=piece.text) for piece in window.pieces)
         examined = window.examines
@@ -84,10 +90,6 @@ def prompts_of(
             turns, day=day, examine=examined, title=transcript.title, facts=facts, predicates=predicates
         )
         yield AskedPrompt(dialogue, turns, examined)
-
-
-def _has_user(window: TurnWindow) -> bool:
-    return any(not piece.context and piece.turn.role == "user" for piece in window.pieces)
 
 
 EXAMINED = frozenset({"user", "assistant"})
@@ -225,7 +227,7 @@ TOO_LONG = "too long"
 """Why a fact is dropped."""
 
 LEAST_QUOTE = 2
-"""Words that a quote must have, unless it is all that was said: a lone word stands in any turn."""
+"""Words that a quote must have, unless it is all that was said: a lone word is found in any turn."""
 
 LONGEST, LONGEST_NAME = 600, 80
 """Characters of a quote, more is not a single statement; and of what its words refer to."""
@@ -330,7 +332,7 @@ class _Said:
         return next((talk for talk in self.own(number) if quote in talk.translate(_TYPED)), "")
 
     def checked(self, fact: DrawnFact) -> DrawnFact | str:
-        """The fact with its quote as it stands, or why it may not be kept."""
+        """The fact with its quote as it was said, or why it may not be kept."""
         quote = folded(fact.quote).translate(_TYPED).strip("\"' …")
         if not quote:
             return NO_QUOTE
@@ -455,6 +457,8 @@ def _names(text: str, since: date, day: date) -> bool:
     return since.day in numbers or since.day == 1
 
 
+# --- the second look
+
 OFFERED = ("stated", "planned", "rule")
 """Kinds of sentences that the person is asked about."""
 
@@ -542,3 +546,94 @@ def _judged(fact: DrawnFact, verdict: Verdict, day: date, holds: Callable[[Claim
     if fact.asked and kind not in (*OFFERED, "past"):
         warnings.append(ASKED_FOR.format(kind=kind))
     return fact._replace(seen=kind, claim=claim, warnings=tuple(warnings))
+
+
+# --- whether a model can judge: fixed lines with known answers, asked once for each model and remembered
+#
+# A model that fails them is not asked for a second look any more. One that was never checked is: its verdicts can only
+# leave out what ``review --left-out`` shows again, so a person need not run a command before the first conversation.
+
+CHECKS = "models.json"
+"""In the state folder: by the model's name and endpoint, how many lines it judged rightly."""
+
+ENOUGH_RIGHT = 0.8
+"""Share of the lines that a model must judge rightly for its verdicts to count."""
+
+LINES_A_CALL = 12
+
+
+class Checked(NamedTuple):
+    """How a model did.
+
+    Attributes:
+        model: its name.
+        right, of: lines judged rightly, of all.
+        wrong: for each of the others what was said, what it is, and what the model took it for.
+    """
+
+    model: str
+    right: int
+    of: int
+    wrong: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether its verdicts count."""
+        return self.right >= ENOUGH_RIGHT * self.of
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        wrong = [dict(zip(("said", "kind", "answer"), each, strict=True)) for each in self.wrong]
+        return {"model": self.model, "right": self.right, "of": self.of, "passed": self.passed, "wrong": wrong}
+
+
+def check_judge(settings: Settings, model: LanguageModel) -> Checked:
+    """Ask a model the fixed lines, and remember how it did.
+
+    Raises:
+        ModelUnavailableError: it does not answer, or unusably twice.
+        UnwritableError: the state folder can't be written.
+    """
+    wrong: list[tuple[str, str, str]] = []
+    for start in range(0, len(known_lines()), LINES_A_CALL):
+        some = known_lines()[start : start + LINES_A_CALL]
+        found = dialogues.look([{name: one[name] for name in ("said", "around", "fact")} for one in some]).ask(model)
+        for one, verdict in zip(some, found, strict=True):
+            wanted, answer = _answer(one["kind"], one["holds"]), "nothing that is known"
+            if verdict is not None:
+                answer = _answer(verdict.kind, verdict.fact or one["fact"] is None)
+            if answer != wanted:
+                wrong.append((one["said"], wanted, answer))
+    done = Checked(model.name, len(known_lines()) - len(wrong), len(known_lines()), tuple(wrong))
+    path = settings.places.state / CHECKS
+    known = {**disk.own_object(path), _named(model): {"right": done.right, "of": done.of}}
+    with writing(os.fspath(path)):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(path, json.dumps(known, indent=1).encode("ascii"))
+    return done
+
+
+def checked_before(settings: Settings, model: LanguageModel) -> Checked | None:
+    """How a model did when it was checked; None if it never was, or with other lines."""
+    found = disk.own_object(settings.places.state / CHECKS).get(_named(model))
+    right, of = (found.get("right"), found.get("of")) if isinstance(found, dict) else (None, None)
+    return Checked(model.name, right, of) if isinstance(right, int) and of == len(known_lines()) else None
+
+
+@cache
+def known_lines() -> tuple[dict[str, Any], ...]:
+    """The lines: ``said``, ``around``, ``fact``, and what is right: ``kind``, and whether the fact ``holds``."""
+    text = files(__package__).joinpath("wording", "check.jsonl").read_text("utf-8")
+    return tuple(json.loads(line) for line in text.replace("\r\n", "\n").split("\n") if line)
+
+
+_WITH_FACT = ("stated", "planned")
+"""Kinds whose fact counts; that of any other sentence is left out whatever a model says of it."""
+
+
+def _answer(kind: str, holds: bool) -> str:
+    return kind if holds or kind not in _WITH_FACT else f"{kind}, but not that fact"
+
+
+def _named(model: LanguageModel) -> str:
+    return f"{model.name} {getattr(model, 'endpoint', '')}".strip()

@@ -21,8 +21,8 @@ from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tars_memory.curation.models import provider
-from tars_memory.errors import ModelUnavailableError, UsageError, counted
-from tars_memory.recall.packing.packing import visible
+from tars_memory.errors import ModelUnavailableError, UsageError, counted, installing
+from tars_memory.recall.packing import visible
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 LOOK = "look"
 """The job of a prompt that asks the model of ``extract`` for a second look."""
-
-INSTALL = "pip install 'tars-memory[llm]'"
 
 
 class ReplyError(ValueError):
@@ -165,7 +163,7 @@ _VERDICTS = re.compile(r"[{\s](?P<mark>[\"']?)verdicts(?P=mark)\s*:")
 
 
 def unusable(name: str, error: ReplyError) -> ModelUnavailableError:
-    """What the person is told of an answer that nothing can be read from."""
+    """The failure that names an answer from which nothing can be read."""
     again = "print the prompt anew (--print-prompt) and answer that" if name == "--reply" else "try another model"
     return ModelUnavailableError(f"{name} gave no usable answer: {error}; nothing was written", again)
 
@@ -201,7 +199,7 @@ def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel 
     if options.endpoint and not options.endpoint.lower().startswith(("http://", "https://")):
         raise UsageError(f"llm.endpoint {options.endpoint!r} is not an address", "it begins with http:// or https://")
     if find_spec("litellm") is None:
-        raise ModelUnavailableError(f"asking {name} needs litellm, which is not installed", INSTALL)
+        raise ModelUnavailableError(f"asking {name} needs litellm, which is not installed", installing("llm"))
 
     return ProviderModel(name, options, settings.env)
 
@@ -283,7 +281,8 @@ class ProviderModel:
             ModelUnavailableError: no key is set for it, it does not answer in time, or not at all, or a cap is reached;
                 nothing is retried beyond :data:`provider.RETRIES`.
         """
-        self._check_calls()
+        if self.spent.calls >= self._options.max_calls:
+            raise _capped(f"{self.spent.calls} calls", "llm.max_calls")
         process = self._started()
         if self._missing:  # some libraries would send the conversation first, and only then be refused
             names = " or ".join(sorted(self._missing))
@@ -337,10 +336,6 @@ class ProviderModel:
         cost = None if self._prices is None else read * self._prices[0] + said * self._prices[1]
         return Completion(answer["text"], answer["model"], read, said, cost, answer["cut"])
 
-    def _check_calls(self) -> None:
-        if self.spent.calls >= self._options.max_calls:
-            raise _capped(f"{self.spent.calls} calls", "llm.max_calls")
-
     def _check_caps(self, asked: int, answered: int) -> None:
         if self.spent.tokens + asked + answered > self._options.max_tokens:
             raise _capped(
@@ -360,7 +355,7 @@ class ProviderModel:
                 "try again, or set llm.timeout higher",
             )
         if kind == "ModuleNotFoundError":
-            return ModelUnavailableError(f"litellm can't be used: {answer['message']}", INSTALL)
+            return ModelUnavailableError(f"litellm can't be used: {answer['message']}", installing("llm"))
         said = self._clean(str(answer.get("message", ""))) or kind
         hint = HINTS.get(answer.get("status"), HINTS.get(kind, "see docs/models.md"))
         return ModelUnavailableError(f"{self.name} can't be asked{status}: {said}", hint)

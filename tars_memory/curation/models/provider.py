@@ -57,7 +57,7 @@ ENVIRONMENT = {
 """Without these litellm fetches a price list and reads the ``.env`` of the current folder."""
 
 OPENAIS_OWN = ("OPENAI_API_KEY", "OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
-"""Variables that say who somebody is at OpenAI; another endpoint must not be told."""
+"""Variables that say who somebody is at OpenAI; another endpoint must not learn it."""
 
 
 ENOUGH_OF_A_NAME = 5
@@ -207,7 +207,7 @@ class Provider:
         self.missing = [] if setup["key"] or setup["endpoint"] else self._missing()
 
     def _provider(self) -> str:
-        """The provider's name; a model that litellm does not know stands at an endpoint that speaks as OpenAI's."""
+        """The provider's name; a model that litellm does not know is at an endpoint that speaks as OpenAI's."""
         try:
             return str(self.litellm.get_llm_provider(**{**self.options, "api_base": None})[1])
         except Exception:

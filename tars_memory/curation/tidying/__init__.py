@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation.tidying import archive, compression, curate, tidy
+    from tars_memory.curation.tidying import archive, compression, tidy
 
-__all__ = ["archive", "compression", "curate", "tidy"]
-__getattr__ = opener(__name__, __all__)
+__all__ = ["archive", "compression", "tidy"]
+__getattr__, *_ = attach(__name__, __all__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory.curation.reviewing.gather import offered
+from tars_memory.curation.gather import offered
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError, counted
 from tars_memory.vault.links import Links, Outlink, files_of, links_by_source
 from tars_memory.vault.model import Tier
@@ -45,23 +45,16 @@ class Archived(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
-        return {
-            "txn": self.txn,
-            "plan": [step.as_dict() for step in self.plan],
-            "moved": self.moved,
-            "notices": self.notices,
-        }
+        return {"txn": self.txn, "plan": self.plan, "moved": self.moved, "notices": self.notices}
 
 
-def archive(ctx: Caller, *, days: int, window_days: int, apply: bool = False) -> Archived:
+def archive(ctx: Caller, *, apply: bool = False) -> Archived:
     """Plan which daily notes go to the archive; with ``apply`` move them, in one transaction.
 
-    Nothing is deleted, no byte of any note changes. The plan is made anew under the lock, from what is there then.
+    Nothing is deleted, no byte of any note changes. The plan is made again under the lock, from what is there then.
 
     Args:
         ctx: the command's view of the vault.
-        days: how long a daily note stays in its place.
-        window_days: how long an undecided line is offered, and so keeps its note.
         apply: move them.
 
     Raises:
@@ -70,29 +63,27 @@ def archive(ctx: Caller, *, days: int, window_days: int, apply: bool = False) ->
     """
     if ctx.layout.problem:
         raise ctx.layout.problem
-    steps = survey(ctx, days=days, window_days=window_days)
+    steps = survey(ctx)
     idle = all(step.action == "keep" for step in steps) and not ctx.store.pending()
     if not apply or idle:
         return Archived(steps, None, [], False, ctx.notices)
     with ctx.writing("tidy", None) as session:
-        steps = survey(ctx, days=days, window_days=window_days)
+        steps = survey(ctx)
         done = [_carried_out(session, step) if step.action == "move" else step for step in steps]
         txn = session.txn
     moved = [step.path for step in done if step.action == "move"]
     return Archived(done, txn, moved if txn else [], len(moved) < sum(s.action == "move" for s in steps), ctx.notices)
 
 
-def survey(ctx: Caller, *, days: int, window_days: int) -> list[DailyMove]:
+def survey(ctx: Caller) -> list[DailyMove]:
     """Look at the whole vault, and plan: see :func:`tars_memory.curation.tidying.archive.plan`.
 
     Planned for are the daily notes of our scope alone.
     """
-    today = ctx.now.date()
-    layout = ctx.layout
-    paths = [path for path in ctx.vault.paths() if layout.is_ours(path)]
-    dailies = [daily for path in paths if (daily := _daily(ctx, path, days)) is not None]
+    today, days = ctx.now.date(), ctx.settings.tidy.daily_days
+    dailies = [daily for path in ctx.vault.ours(Tier.DAILY) if (daily := _daily(ctx, path, days)) is not None]
     if dailies:
-        waiting = {path for path, _ in offered(ctx, window_days)}
+        waiting = {path for path, _ in offered(ctx)}
         dailies = [daily._replace(waiting=daily.path in waiting) for daily in dailies]
     files = files_of(ctx.vault)
     outgoing = links_by_source(ctx.vault, files) if dailies else {}
@@ -103,27 +94,28 @@ def _daily(ctx: Caller, path: str, days: int) -> Daily | None:
     """What the policy must know of a daily note past the window; None for any other note."""
     layout = ctx.layout
     day = layout.day_of(path)
-    if day is None or layout.is_archived(path) or layout.is_template(path) or layout.tier_of(path) is not Tier.DAILY:
+    if day is None or layout.is_archived(path) or layout.is_template(path) or not past(day, ctx.now.date(), days):
         return None
     to = layout.archived(path)
-    if not past(day, ctx.now.date(), days):
-        return None
     try:
         data = ctx.vault.read(path)
     except TarsError as error:
         return Daily(path, to, day, obstacle=error.message)
-    copied, obstacle = False, ""
     if layout.day_of(to) != day or layout.tier_of(to) is not Tier.DAILY or layout.is_template(to):
-        obstacle = f"{to} would be no daily note in this vault"
-    else:
-        try:
-            copied = ctx.vault.read(to) == data
-            obstacle = "" if copied else f"{to} is there already and says something else"
-        except NotFoundError:
-            obstacle = f"{to} is a link or no file" if os.path.lexists(ctx.vault.root / to) else ""
-        except TarsError as error:
-            obstacle = error.message
-    return Daily(path, to, day, copied=copied, obstacle=obstacle)
+        return Daily(path, to, day, obstacle=f"{to} would be no daily note in this vault")
+    obstacle = taken(ctx, to, data)
+    return Daily(path, to, day, copied=not obstacle and ctx.vault.look(to) is not None, obstacle=obstacle)
+
+
+def taken(ctx: Caller, to: str, data: bytes) -> str:
+    """Why a note with these bytes can't have a place; empty if it can, or the same is there already."""
+    try:
+        same = ctx.vault.read(to) == data
+    except NotFoundError:
+        return f"{to} is a link or no file" if os.path.lexists(ctx.vault.root / to) else ""
+    except TarsError as error:
+        return error.message
+    return "" if same else f"{to} is there already and says something else"
 
 
 def _carried_out(session: WriteSession, step: DailyMove) -> DailyMove:
@@ -150,7 +142,7 @@ class Daily(NamedTuple):
         to: where it would go.
         day: that it is of.
         waiting: whether a line in it is still offered for review.
-        copied: whether the very same text stands at ``to`` already.
+        copied: whether the very same text is at ``to`` already.
         obstacle: why it can't go there, or empty.
     """
 
@@ -176,10 +168,6 @@ class DailyMove(NamedTuple):
     to: str
     action: Action
     reason: str
-
-    def as_dict(self) -> dict[str, str]:
-        """The documented JSON object."""
-        return self._asdict()
 
 
 def past(day: date, today: date, days: int) -> bool:

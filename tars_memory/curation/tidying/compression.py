@@ -1,10 +1,10 @@
-"""``tidy --compress``: old sessions go to ``archive/``, and a summary of each month or year stands in their place.
+"""``tidy --compress``: old sessions go to ``archive/``, and a summary of each month or year takes their place.
 
 First a proposal: which sessions, which of them may go, which grew in the archive since, and every word of each summary.
 What the sessions say is read statement by statement, repeats are merged, and the weightiest are the summary: each
-verbatim, decisions and what the person promoted first, as many as it may hold. What found no room is counted; it stands
-in the originals. What a person then applies is one transaction that stands whole: the sessions moved, not a byte of
-them changed, and the summaries written.
+verbatim, decisions and what the person promoted first, as many as it may hold. What found no room is counted; the
+originals keep it. What a person then applies is one transaction, all of it or nothing: the sessions moved, not a byte
+of them changed, and the summaries written.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from tars_memory.curation.reviewing.gather import offered
-from tars_memory.curation.tidying.archive import WAITING, held_by_links
-from tars_memory.errors import ConflictError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.curation.gather import offered
+from tars_memory.curation.tidying.archive import WAITING, held_by_links, taken
+from tars_memory.errors import ConflictError, TarsError, UsageError, counted
 from tars_memory.language import statements as grammar
-from tars_memory.settings import ReviewOptions, Settings, TidyOptions
 from tars_memory.vault import summaries as notes
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import apply
-from tars_memory.vault.markdown.entries import visible
 from tars_memory.vault.markdown.lines import SAID_BY, speaker_in
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
@@ -44,8 +42,11 @@ NOT_ALLOWED = "moving sessions takes a person at a terminal"
 ALLOW = "run it there, or set unattended_compress = true under [permissions] in your own configuration"
 NO_DATE = "it says no day, neither its name nor its front matter"
 
-_STATE = re.compile(rb"[ \t]*[-*+][ \t]+(?:\d{1,2}:\d\d[ \t]+)?\[(extracted|promoted|rejected|expired)\](?!\S)")
-_BLOCK_ID = re.compile(rb"[A-Za-z0-9-]{1,100}")
+_STATE = re.compile(
+    rb"(?m)(?:^|(?<=\r))[ \t]*[-*+][ \t]+(?:\d{1,2}:\d\d[ \t]+)?\[(extracted|promoted|rejected|expired)\](?!\S)"
+    rb"[^\r\n]*[ \t]\^([A-Za-z0-9-]{1,100})[ \t]*(?=[\r\n]|\Z)"
+)
+"""A candidate's line in a daily note, with its state and its block id."""
 
 BY = ("month", "year")
 """What sessions are grouped by."""
@@ -57,7 +58,7 @@ PASSED_OVER = frozenset({"summary", "tools", "turns", notes.SOURCES.casefold()})
 """Sections of a session note that hold no statements; bullets elsewhere count as facts."""
 
 MOST_ORIGINS = 8
-"""So many links stand under a statement that was made again and again; the first ones."""
+"""Links under a statement that was made again and again; the first ones."""
 
 _DONE = re.compile(r"\[[xX-]\]")
 _NAME_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
@@ -70,62 +71,35 @@ class Compressed(NamedTuple):
     """What ``tidy --compress`` proposes, or did.
 
     Attributes:
+        txn: the transaction that ``undo`` takes; None if nothing was written.
         plan: a step for each session that is old, oldest first; those that grew in the archive among them.
         summaries: one for each period.
-        txn: the transaction that ``undo`` takes; None if nothing was written.
         moved: paths of the sessions that were moved.
         notices: what the person should know.
     """
 
+    txn: str | None
     plan: list[SessionMove]
     summaries: list[Proposed]
-    txn: str | None
     moved: list[str]
     notices: list[str]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {
-            "txn": self.txn,
-            "plan": [step.as_dict() for step in self.plan],
-            "summaries": [each.as_dict() for each in self.summaries],
-            "moved": self.moved,
-            "notices": self.notices,
-        }
 
-
-class CompressionTerms(NamedTuple):
-    """On what terms sessions are compressed.
-
-    Attributes:
-        by: ``month`` or ``year``.
-        before: sessions before this day; None for those whose period ended more than ``days`` ago.
-        days: see ``before``.
-        window_days: how long an undecided candidate is offered, and so keeps its session.
-        lines: statements that a summary holds at most.
-    """
-
-    by: str = TidyOptions.session_period
-    before: date | None = None
-    days: int = TidyOptions.session_days
-    window_days: int = ReviewOptions.window_days
-    lines: int = TidyOptions.summary_lines
-
-    @classmethod
-    def of(cls, settings: Settings, by: str | None, before: date | None) -> CompressionTerms:
-        """What is said, else what is set."""
-        options = settings.tidy
-        window_days = settings.review.window_days
-        return cls(by or options.session_period, before, options.session_days, window_days, options.summary_lines)
-
-
-def compress(ctx: Caller, terms: CompressionTerms, *, apply: bool = False, allowed: bool = False) -> Compressed:
-    """Plan which sessions go to the archive, and what is to stand in their place; with ``apply`` do it.
+def compress(
+    ctx: Caller,
+    *,
+    by: str | None = None,
+    before: date | None = None,
+    apply: bool = False,
+    allowed: bool = False,
+) -> Compressed:
+    """Plan which sessions go to the archive, and what is to take their place; with ``apply`` do it.
 
     Args:
         ctx: the command's view of the vault.
-        terms: which sessions.
-        apply: write, in one transaction that stands whole.
+        by: ``month`` or ``year``; None for what is set.
+        before: sessions before this day; None for those whose period ended long enough ago.
+        apply: write, in one transaction that is done as a whole or not at all.
         allowed: whether whoever asks may apply it.
 
     Raises:
@@ -133,29 +107,30 @@ def compress(ctx: Caller, terms: CompressionTerms, *, apply: bool = False, allow
         ConflictError: a note changed in the meantime; nothing was written.
         UnwritableError: a note can't be written; nothing was.
     """
-    if terms.by not in BY:
-        raise UsageError(f"sessions can't be grouped by {terms.by!r}", f"it is one of {', '.join(BY)}")
+    by = by or ctx.settings.tidy.session_period
+    if by not in BY:
+        raise UsageError(f"sessions can't be grouped by {by!r}", f"it is one of {', '.join(BY)}")
     if apply and not allowed:
         raise UsageError(NOT_ALLOWED, ALLOW)
     if ctx.layout.problem:
         raise ctx.layout.problem
     if apply and not ctx.store.dry_run and ctx.store.pending():
         ctx.store.recover()  # what a killed run left must not be taken for the vault
-    seen = survey(ctx, terms)
-    summaries = propose(ctx, seen, terms.lines)
+    seen = survey(ctx, by, before)
+    summaries = propose(ctx, seen)
     if not apply or not (summaries or ctx.store.pending()):
-        return Compressed(seen.steps, summaries, None, [], ctx.notices)
+        return Compressed(None, seen.steps, summaries, [], ctx.notices)
     with ctx.writing("tidy", None, atomic=True) as session:
-        now = survey(ctx, terms, last=seen)
+        now = survey(ctx, by, before, last=seen)
         if now != seen and all(step.action == "keep" for step in now.steps):
-            return Compressed(now.steps, [], None, [], ctx.notices)  # another process did it meanwhile
+            return Compressed(None, now.steps, [], [], ctx.notices)  # another process did it meanwhile
         if now != seen:
             raise ConflictError("sessions changed while they were summed up", "run it again; nothing was written")
         moved = _moved(session, seen)
         for each in summaries:
             session.write(each.path, _plan(each))
         txn = session.txn
-    return Compressed(seen.steps, summaries, txn, moved if txn else [], ctx.notices)
+    return Compressed(txn, seen.steps, summaries, moved if txn else [], ctx.notices)
 
 
 def _moved(session: WriteSession, seen: Survey) -> list[str]:
@@ -189,7 +164,7 @@ class Proposed(NamedTuple):
         path: of the note.
         sessions: how many go into it.
         statements: how many it is given.
-        left_out: statements that found no room; they stand in the originals.
+        left_out: statements that found no room; the originals keep them.
         passed_over: bullets that were rejected in review, are done, too long, or hold a credential.
         base: the note as it is; empty for a new one.
         splices: what to change in it.
@@ -213,25 +188,12 @@ class Proposed(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
-        return {
-            "period": self.period,
-            "path": self.path,
-            "action": "add" if self.base else "make",
-            "sessions": self.sessions,
-            "statements": self.statements,
-            "left_out": self.left_out,
-            "passed_over": self.passed_over,
-            "text": self.text,
-        }
+        counts = {name: getattr(self, name) for name in ("sessions", "statements", "left_out", "passed_over", "text")}
+        return {"period": self.period, "path": self.path, "action": "add" if self.base else "make", **counts}
 
 
-def propose(ctx: Caller, seen: Survey, lines: int) -> list[Proposed]:
+def propose(ctx: Caller, seen: Survey) -> list[Proposed]:
     """The summaries of what was found, oldest period first.
-
-    Args:
-        ctx: the command's view of the vault.
-        seen: the sessions.
-        lines: statements that a summary holds at most.
 
     Raises:
         ConflictError: a summary that is there takes nothing more.
@@ -241,7 +203,7 @@ def propose(ctx: Caller, seen: Survey, lines: int) -> list[Proposed]:
         if step.action != "keep":
             each = seen.notes[step.path]
             by_path.setdefault(each.summary, []).append(each)
-    link = _linker(seen) if by_path else str
+    link, lines = _linker(seen) if by_path else str, ctx.settings.tidy.summary_lines
     order = sorted(by_path, key=lambda path: (by_path[path][0].period, path))
     return [
         _proposed(path, by_path[path], ctx.vault.read(path) if path in seen.files else b"", lines, link)
@@ -286,7 +248,7 @@ def _linker(seen: Survey) -> Callable[[str], str]:
         place = to[path]
         name = links.name_of(place)
         if any(sign in name for sign in "#^[]|") or name.strip() != name or not name.isprintable():
-            label = visible(name.rpartition("/")[2].translate(_NO_BRACKETS))
+            label = entries.visible(name.rpartition("/")[2].translate(_NO_BRACKETS))
             return f"[{label}]({quote(place, errors='surrogateescape')})"
         return f"[[{name}]]"
 
@@ -315,10 +277,6 @@ class SessionMove(NamedTuple):
     period: str
     action: Action
     reason: str
-
-    def as_dict(self) -> dict[str, str]:
-        """The documented JSON object."""
-        return self._asdict()
 
 
 class Aged(NamedTuple):
@@ -359,12 +317,13 @@ class Survey(NamedTuple):
     states: dict[str, str]
 
 
-def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) -> Survey:
+def survey(ctx: Caller, by: str, before: date | None, *, last: Survey | None = None) -> Survey:
     """Look at the sessions of our scope, and plan.
 
     Args:
         ctx: the command's view of the vault; nothing is written.
-        terms: which sessions are old, and what they are grouped by.
+        by: what they are grouped by.
+        before: as for :func:`compress`.
         last: what a look a moment ago found: what has not changed since need not be parsed again.
     """
     today = ctx.now.date()
@@ -376,13 +335,13 @@ def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) 
         day = day_of(path, data)
         if day is None:
             undated.append(SessionMove(path, ctx.layout.archived(path), "", "keep", NO_DATE))
-        elif is_old(day, today, terms):
+        elif _is_old(ctx, day, by, before):
             old[path] = day
     grown = dict(_grown(ctx, summaries))
     if not old and not grown:
         return Survey(undated, {}, frozenset(), {})
     files = files_of(ctx.vault)
-    states = _states(ctx, terms.window_days)
+    states = _States(ctx)
     aged: dict[str, Aged] = {}
     known = last.notes if last is not None and last.states == states.words else {}
 
@@ -393,7 +352,7 @@ def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) 
         return read_session(path, data, day, states.words)
 
     for path, day in old.items():
-        period = period_of(day, terms.by)
+        period = period_of(day, by)
         summary = summaries.get(period) or _free(ctx, period)
         said = told(path, sessions[path], day)
         aged[path] = Aged(path, sessions[path], day, period, summary, 0, said)
@@ -412,11 +371,12 @@ def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) 
     return Survey([*(_step(ctx, each, reasons, today) for each in order), *undated], aged, files, states.words)
 
 
-def is_old(day: date, today: date, terms: CompressionTerms) -> bool:
+def _is_old(ctx: Caller, day: date, by: str, before: date | None) -> bool:
     """Whether a session of that day is to be summed up: before a given day (today's never), or its period is past."""
-    if terms.before is not None:
-        return day < min(terms.before, today)
-    return (today - last_day(day, terms.by)).days > terms.days
+    today = ctx.now.date()
+    if before is not None:
+        return day < min(before, today)
+    return (today - last_day(day, by)).days > ctx.settings.tidy.session_days
 
 
 def _step(ctx: Caller, each: Aged, reasons: dict[str, str], today: date) -> SessionMove:
@@ -435,20 +395,14 @@ def _step(ctx: Caller, each: Aged, reasons: dict[str, str], today: date) -> Sess
 
 
 def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The session notes of our scope that are in their place, and the summaries among them by their periods; those that
-    can't be read are told.
+    """The session notes of our scope that are in their place, and the summaries among them by their periods; a notice
+    names those that can't be read.
     """
     layout = ctx.layout
     sessions: dict[str, bytes] = {}
     summaries: dict[str, str] = {}
-    ours = (
-        path
-        for path in sorted(ctx.vault.paths())
-        if layout.is_session(path)
-        and layout.is_ours(path)
-        and not layout.is_archived(path)
-        and not layout.is_template(path)
-    )
+    sessions_of_ours = sorted(ctx.vault.ours(Tier.EPISODIC))
+    ours = (path for path in sessions_of_ours if not layout.is_archived(path) and not layout.is_template(path))
     for note in ctx.notes(ours):
         period = notes.period_of(note.data)
         if period:
@@ -497,13 +451,7 @@ def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
         return "it holds unresolved conflict markers (<<<<<<<)"
     if not all(os.access(place, os.W_OK) for place in (ctx.vault.root / path, (ctx.vault.root / path).parent)):
         return "it may not be moved: it is write-protected"
-    try:
-        same = ctx.vault.read(to) == data
-    except NotFoundError:
-        return f"{to} is a link or no file" if os.path.lexists(ctx.vault.root / to) else ""
-    except TarsError as error:
-        return error.message
-    return "" if same else f"{to} is there already and says something else"
+    return taken(ctx, to, data)
 
 
 class _States:
@@ -513,42 +461,17 @@ class _States:
         words: the state by the block id, in lower case.
     """
 
-    def __init__(self, ctx: Caller, window_days: int) -> None:
+    def __init__(self, ctx: Caller) -> None:
         self._ctx = ctx
-        self._window_days = window_days
         self._offered: frozenset[str] | None = None
-        self.words: dict[str, str] = {}
-
-    def add(self, data: bytes) -> None:
-        """Take in a daily note."""
-        for row in re.split(rb"[\r\n]+", data):
-            head, mark, name = row.rstrip(b" \t").rpartition(b"^")
-            state = _STATE.match(head) if mark else None
-            if state is not None and head[-1:] in b" \t" and _BLOCK_ID.fullmatch(name):
-                key = name.decode("ascii").lower()
-                self.words[key] = state[1].decode("ascii")
+        said = (row for _, data in ctx.vault.readable(ctx.vault.ours(Tier.DAILY)) for row in _STATE.finditer(data))
+        self.words = {row[2].decode("ascii").lower(): row[1].decode("ascii") for row in said}
 
     def open(self, told: SessionDigest) -> bool:
         """Whether a candidate of a session is still offered."""
         if told.waiting and self._offered is None:
-            self._offered = frozenset(name for _, name in offered(self._ctx, self._window_days))
+            self._offered = frozenset(name for _, name in offered(self._ctx))
         return any(name in (self._offered or ()) for name in told.waiting)
-
-
-def _states(ctx: Caller, window_days: int) -> _States:
-    layout = ctx.layout
-    states = _States(ctx, window_days)
-    for path in ctx.vault.paths():
-        day = layout.day_of(path) if layout.is_ours(path) and layout.tier_of(path) is Tier.DAILY else None
-        if day is None:
-            continue
-        try:
-            data = ctx.vault.read(path)
-        except TarsError:
-            continue
-        if b"^" in data:
-            states.add(data)
-    return states
 
 
 class SessionStatement(NamedTuple):
@@ -679,7 +602,7 @@ def summary_line(said: Sequence[SessionStatement], link: Callable[[str], str]) -
 
     Args:
         said: as often as it was made, at least once.
-        link: from a session's path to the link that is to stand there.
+        link: makes the link to a session, of its path.
     """
     first = next((each for each in said if each.source), said[0])
     origins = dict.fromkeys(link(each.path) for each in said)
@@ -690,7 +613,7 @@ def summary_line(said: Sequence[SessionStatement], link: Callable[[str], str]) -
 
 
 def _words(text: str, kind: str) -> str:
-    """A bullet's words as they may stand in a summary; empty if they may not, or what they ask for is done."""
+    """A bullet's words as a summary may have them; empty if it may not have them, or what they ask for is done."""
     box = entries.task(text)
     if box and kind == "open end" and _DONE.match(box):
         return ""

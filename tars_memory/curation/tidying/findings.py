@@ -4,7 +4,7 @@ A finder is a pure function of a note and what is known of the vault around it; 
 two lines, in :mod:`tars_memory.curation.tidying.repeats`), its name among :data:`Kind`, and its place in a table of
 :mod:`tars_memory.curation.tidying.tidy`.
 
-``until`` also tells of the past (*lived in Cork until 2019*), and that is worth keeping. So it counts only where the
+``until`` also speaks of the past (*lived in Cork until 2019*), and that is worth keeping. So it counts only where the
 sentence does not look back, and only if the date was still to come on the day that the line is of. Obsidian lets a
 person link to a note before it is written, so a bare name counts as dead only where that is not meant: in the tier
 notes, and if no other notes name it as well.
@@ -22,11 +22,11 @@ from difflib import get_close_matches
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory.curation.model import Related, day_of
+from tars_memory.curation.proposals import Related, day_of
 from tars_memory.disk import sha256
 from tars_memory.errors import counted
-from tars_memory.language.named_dates import dated
-from tars_memory.language.tables import every
+from tars_memory.language.dates import dated
+from tars_memory.language.words import every
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
 from tars_memory.vault.markdown import facts as truth
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.note import Note
 
 
@@ -78,6 +77,7 @@ class Finding(NamedTuple):
         op: the change to offer for review, ``remove``, ``replace`` or ``choose``; empty for none.
         words: the new words, for ``replace``; for ``choose`` the question.
         conflicts: other lines that it is about, as the reviewer should see them; for ``choose`` all of them.
+        key: the words that its id is made of.
     """
 
     id: str
@@ -91,12 +91,13 @@ class Finding(NamedTuple):
     op: str = ""
     words: str = ""
     conflicts: tuple[Related, ...] = ()
+    key: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
         names = ("id", "kind", "path", "line", "text", "suggestion", "fixable")
         told = {name: getattr(self, name) for name in names}
-        return {**told, "lines": [each.as_dict() for each in self.conflicts]}
+        return {**told, "lines": self.conflicts}
 
 
 class TidyNote:
@@ -128,8 +129,16 @@ class TidyNote:
             self.parents[bullet.line] = above[-1][0] if above else 0
             above.append((bullet.line, bullet.end_line))
 
+    def at(self, kind: Kind, line: int, text: str, suggestion: str, key: str, **more: Any) -> Finding:
+        """A finding about a line, named by a key; ``more`` as :class:`Finding` has it. Its id comes later."""
+        return Finding("", kind, self.path, line, text, suggestion, key=key, **more)
+
+    def about(self, kind: Kind, entry: Entry, suggestion: str, key: str = "", **more: Any) -> Finding:
+        """A finding about a bullet with words, named by its own lines, or by another key."""
+        return self.at(kind, entry.line, entry.text, suggestion, key or entry.raw, entry=entry, **more)
+
     def place(self, line: int) -> tuple[int, int]:
-        """Where a bullet stands: the first line of its section, and of the bullet around it (0: none)."""
+        """Where a bullet is: the first line of its section, and of the bullet around it (0: none)."""
         return self._headings[max(0, bisect_right(self._headings, line) - 1)], self.parents.get(line, 0)
 
 
@@ -147,7 +156,7 @@ class World:
         section_entries: more bullets than this are too many for one section.
         read: the bytes of a note; None if it can't be read.
         dated: the day of a line that names none; empty if it is not known.
-        facts: how predicates of facts stand in time, and who the person is.
+        facts: which predicates of facts change over time, and who the person is.
     """
 
     today: date
@@ -162,7 +171,7 @@ class World:
     facts: FactsOptions = field(default_factory=FactsOptions)
 
     @cached_property
-    def stated(self) -> list[tuple[Entry, Fact]]:
+    def stated(self) -> list[tuple[Entry, truth.Fact]]:
         """What the note of facts states; read once for all notes."""
         path = self.layout.facts
         return list(truth.read(path, Document(self.read(path) or b"")))
@@ -207,12 +216,12 @@ def named(kind: str, path: str, key: str, occurrence: int = 0) -> str:
     return base64.b32encode(digest[:5]).decode("ascii").lower()
 
 
-def numbered(found: Iterable[tuple[Finding, str]]) -> list[Finding]:
-    """Findings, each with the key it is named by, in order of their lines and with their ids."""
+def numbered(found: Iterable[Finding]) -> list[Finding]:
+    """Findings in order of their lines, with their ids."""
     seen: Counter[tuple[str, str, str]] = Counter()
     told: list[Finding] = []
-    for finding, key in sorted(found, key=lambda each: (each[0].line, each[0].kind)):
-        place = (finding.kind, finding.path, key)
+    for finding in sorted(found, key=lambda each: (each.line, each.kind)):
+        place = (finding.kind, finding.path, finding.key)
         told.append(finding._replace(id=named(*place, seen[place])))
         seen[place] += 1
     return told
@@ -232,7 +241,7 @@ PLACEHOLDERS = (
     r"\{\{[^{}]{0,80}\}\}|<%[^%]{0,200}%>",  # a template's own, never filled
     r"[^:]{1,40}::",  # an inline field without a value
 )
-"""What stands for words that were never written. ``none`` and ``nothing`` are answers, and not among them."""
+"""What takes the place of words that were never written. ``none`` and ``nothing`` are answers, and not among them."""
 
 SIMILAR = 0.85
 """How like a state a word in brackets must be to be taken for one: ``extraced``, not ``expected``."""
@@ -248,7 +257,7 @@ CLOCKS = (
 """Shapes of a time at the start of a daily line that the grammar does not take for one, and why."""
 
 
-def empty_bullets(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
     """Bullets without a word. Those of the template are a form to fill, and today's may be filled yet."""
     if note.role == "session" or not _over(note, world):
         return
@@ -261,10 +270,10 @@ def empty_bullets(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]
             continue
         where = f"under {title!r}" if title else "at the start of the note"
         sentence = f"an empty bullet {where}: remove it"
-        yield Finding("", "empty", note.path, bullet.line, words.strip(), sentence, fixable=True), title
+        yield note.at("empty", bullet.line, words.strip(), sentence, title, fixable=True)
 
 
-def placeholders(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def placeholders(note: TidyNote, world: World) -> Iterator[Finding]:
     """Bullets that only say that something is to be written."""
     if note.role == "session" or not _over(note, world):
         return
@@ -276,11 +285,11 @@ def placeholders(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
         if any(re.fullmatch(shape, plain, re.IGNORECASE) for shape in PLACEHOLDERS):
             sentence = "it only says that something is to be written: write it, or remove it"
             op = "" if note.role in ("daily", "facts") else "remove"
-            yield Finding("", "placeholder", note.path, entry.line, entry.text, sentence, entry=entry, op=op), entry.raw
+            yield note.about("placeholder", entry, sentence, op=op)
 
 
-def oversized(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
-    """Sections with more bullets than anybody reads; named anew whenever they have grown by half again."""
+def oversized(note: TidyNote, world: World) -> Iterator[Finding]:
+    """Sections with more bullets than anybody reads; named again whenever they have grown by half."""
     if note.role not in ("memory", "rules", "facts"):
         return
     starts = (note.document.section_at(entry.line).start_line for entry in note.entries if not entry.depth)
@@ -292,13 +301,10 @@ def oversized(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
             limit = f"[tidy] section_entries is {world.section_entries}"
             sentence = f"{counted(count, 'line')} under one heading: part them into several ({limit})"
             size = 2 * count // world.section_entries
-            yield (
-                Finding("", "oversized", note.path, section.start_line, title, sentence),
-                f"{' › '.join(section.path)}\0{size}",
-            )
+            yield note.at("oversized", section.start_line, title, sentence, f"{' › '.join(section.path)}\0{size}")
 
 
-def malformed(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def malformed(note: TidyNote, world: World) -> Iterator[Finding]:
     """Lines of a daily log whose time or state was meant, and is not read as one."""
     if note.role != "daily":
         return
@@ -310,15 +316,15 @@ def malformed(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
         if not why and entry.section.casefold() == heading:
             why = _time_problem(entry.text, timed=entry.time is not None)
         if why:
-            yield Finding("", "malformed", note.path, entry.line, entry.text, why, entry=entry), entry.raw
+            yield note.about("malformed", entry, why)
     for bullet in note.document.bullets:
         words = note.document.text(bullet.line)
         if bullet.end_line == bullet.line and is_time_alone(words):
             sentence = "a time without words: write what was then, or remove it"
-            yield Finding("", "malformed", note.path, bullet.line, words.strip(), sentence), words.strip()
+            yield note.at("malformed", bullet.line, words.strip(), sentence, words.strip())
 
 
-def without_mark(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
     """Lines of a daily log that begin with a time, and are not bullets, or a part of the one above."""
     if note.role != "daily":
         return
@@ -334,7 +340,7 @@ def without_mark(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
             if mark is not None:
                 missing = f"a blank: put one behind its “{mark}”" if mark else "a mark: put “- ” before it"
                 sentence = f"it is not a line of the log without {missing}"
-                yield Finding("", "malformed", note.path, line, words, sentence), words
+                yield note.at("malformed", line, words, sentence, words)
 
 
 def _over(note: TidyNote, world: World) -> bool:
@@ -343,7 +349,7 @@ def _over(note: TidyNote, world: World) -> bool:
 
 
 def _state_problem(text: str) -> str:
-    """Why a tag in square brackets is not a state; empty if it is none, or meant as none."""
+    """Why a tag in square brackets is not a state; empty if it is one, or isn't meant as one."""
     glued = re.match(r"\[(" + "|".join(STATES) + r")\](?=\w)", text)
     if glued:
         return f"{glued[0]} is read as text: put a blank behind it"
@@ -360,7 +366,7 @@ def _state_problem(text: str) -> str:
 
 
 def _time_problem(text: str, *, timed: bool) -> str:
-    """Why the start of a line is not a time; empty if there is none to it."""
+    """Why the start of a line is not a time; empty if there is no reason."""
     if timed:
         half = re.match(r"[ap]\.?m\b", text, re.IGNORECASE)
         return f"{half[0]!r} is read as text, and the time as one before noon: write 14:30" if half else ""
@@ -378,7 +384,7 @@ def _ends(name: str, form: str) -> re.Pattern[str]:
 
 
 ANNOUNCED = "announced", r"(?<!\w){}"
-"""What announces an end wherever it stands."""
+"""What announces an end wherever it is written."""
 
 UNLESS_PAST = "ahead", r"(?<!\w){}(?=\s)"
 """What announces an end unless the sentence looks back."""
@@ -398,7 +404,7 @@ YEAR = re.compile(r"\d{4}")
 """What each date that is an end here has."""
 
 
-def expired(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def expired(note: TidyNote, world: World) -> Iterator[Finding]:
     """Lines of the always-loaded notes whose own date is past."""
     if note.role not in ("memory", "rules"):
         return
@@ -413,8 +419,7 @@ def expired(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
         if of is not None and end <= of:
             continue  # it was over already when it was said
         sentence = f"its date, {end}, is past: bring it up to date, or remove it"
-        finding = Finding("", "expired", note.path, entry.line, entry.text, sentence, entry=entry, op="remove")
-        yield finding, entry.raw
+        yield note.about("expired", entry, sentence, op="remove")
 
 
 def ending(text: str, today: date) -> date | None:
@@ -474,7 +479,7 @@ ENDINGS = (
 """The endings of files that a vault holds; ``example.org`` is an address."""
 
 
-def dead_links(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def dead_links(note: TidyNote, world: World) -> Iterator[Finding]:
     """Links whose note, heading or block is not there."""
     known: dict[str, frozenset[str] | None] = {}
     for line, said, links in links_by_line(note.document):
@@ -483,7 +488,7 @@ def dead_links(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
             if why:
                 words = unbulleted(said).strip()
                 sentence = f"{shown(str(link))} {why}"
-                yield Finding("", "dead-link", note.path, line, words, sentence), f"{link}\0{words}"
+                yield note.at("dead-link", line, words, sentence, f"{link}\0{words}")
 
 
 def _why_dead(link: Outlink, note: TidyNote, world: World, known: dict[str, frozenset[str] | None]) -> str:

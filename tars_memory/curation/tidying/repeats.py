@@ -12,15 +12,14 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from tars_memory.curation.extraction.rules import stated
-from tars_memory.curation.model import Related, question
-from tars_memory.curation.tidying.findings import Finding, TidyNote, World
+from tars_memory.curation.proposals import Related, question
 from tars_memory.language import statements
 from tars_memory.vault.markdown import facts as truth
-from tars_memory.vault.markdown.facts import heading_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tars_memory.curation.tidying.findings import Finding, TidyNote, World
     from tars_memory.vault.model import Entry
 
 
@@ -38,13 +37,13 @@ TELLING = 2
 """Fewer words of content than this are an exclamation."""
 
 LISTS = frozenset({"topics", "decisions", "open ends", "tools", "facts"})
-"""The headings of a session note under which a line stands once."""
+"""The headings of a session note under which a line is written once."""
 
 SESSION_HEADINGS = frozenset({"summary", "topics", "decisions", "open ends", "tools", "facts", "turns"})
 """The headings that a session note has once; any other one may be a speaker's name."""
 
 
-def duplicates(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
     """Bullets with exactly the same words in the same place; with a time only those of the same time."""
     groups: dict[tuple[object, ...], list[Entry]] = defaultdict(list)
     for entry in note.entries:
@@ -61,7 +60,7 @@ def duplicates(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
                     yield _duplicate(note, entry, stays, world)
 
 
-def duplicates_elsewhere(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def duplicates_elsewhere(note: TidyNote, world: World) -> Iterator[Finding]:
     """Bullets with the same words under another heading of the note; for a person to decide."""
     if note.role not in ("memory", "rules"):
         return
@@ -79,11 +78,11 @@ def duplicates_elsewhere(note: TidyNote, world: World) -> Iterator[tuple[Finding
         gone, stays = sorted((other, entry), key=lambda each: _worth(each, world), reverse=True)
         where = f"line {stays.line}, under {stays.section!r}," if stays.section else f"line {stays.line}"
         op = "remove" if not _tied(gone, world) else ""
-        found = _about(note, "duplicate", gone, stays, f"{where} says the same: keep one", op, world=world)
-        yield found, f"elsewhere\0{_key(gone)}"
+        sentence, key = f"{where} says the same: keep one", f"elsewhere\0{gone.raw.strip()}"
+        yield note.about("duplicate", gone, sentence, key, op=op, conflicts=(world.related(stays),))
 
 
-def near_duplicates(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def near_duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
     """Bullets that say the same in other words or another order."""
     if note.role not in ("memory", "rules"):
         return
@@ -104,12 +103,12 @@ def near_duplicates(note: TidyNote, world: World) -> Iterator[tuple[Finding, str
             taken.add(two if gone is new else one)
             sentence = f"line {stays.line} says the same in other words: keep the better one"
             op = "" if _tied(gone, world) else "remove"
-            found = _about(note, "near-duplicate", gone, stays, sentence, op, world=world)
-            yield found, f"{_key(gone)}\0{stays.text}"
+            key, conflicts = f"{gone.raw.strip()}\0{stays.text}", (world.related(stays),)
+            yield note.about("near-duplicate", gone, sentence, key, op=op, conflicts=conflicts)
 
 
-def repeated_headings(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
-    """Headings that stand there twice under the same headings: what is added goes to the first one only."""
+def repeated_headings(note: TidyNote, world: World) -> Iterator[Finding]:
+    """Headings that are there twice under the same headings: what is added goes to the first one only."""
     first: dict[tuple[object, ...], int] = {}
     for section in note.document.sections:
         title = section.title.casefold()
@@ -123,13 +122,10 @@ def repeated_headings(note: TidyNote, world: World) -> Iterator[tuple[Finding, s
         line = first.setdefault(key, section.start_line)
         if line != section.start_line:
             sentence = f"the heading is in line {line} already: move its lines there and remove this one"
-            yield (
-                Finding("", "repeated-heading", note.path, section.start_line, section.title, sentence),
-                " › ".join(section.path),
-            )
+            yield note.at("repeated-heading", section.start_line, section.title, sentence, " › ".join(section.path))
 
 
-def repeated_ids(note: TidyNote, _world: World) -> Iterator[tuple[Finding, str]]:
+def repeated_ids(note: TidyNote, _world: World) -> Iterator[Finding]:
     """Block ids that two bullets with different words bear: a link to them leads to the first only."""
     first: dict[str, Entry] = {}
     for entry in note.entries:
@@ -137,40 +133,16 @@ def repeated_ids(note: TidyNote, _world: World) -> Iterator[tuple[Finding, str]]
             other = first.setdefault(entry.block_id.casefold(), entry)
             if other is not entry and (other.text, other.time) != (entry.text, entry.time):
                 sentence = f"^{entry.block_id} is the id of line {other.line} too: give this line another one"
-                yield Finding("", "repeated-id", note.path, entry.line, entry.text, sentence, entry=entry), _key(entry)
+                yield note.about("repeated-id", entry, sentence, entry.raw.strip())
 
 
-def _duplicate(note: TidyNote, entry: Entry, stays: Entry, world: World) -> tuple[Finding, str]:
+def _duplicate(note: TidyNote, entry: Entry, stays: Entry, world: World) -> Finding:
     tied = _tied(entry, world)
     sentence = f"line {stays.line} says the same: remove this one"
     if tied:
         sentence = f"line {stays.line} says the same, but {tied}: keep one by hand"
-    return _about(note, "duplicate", entry, stays, sentence, "", world=world, fixable=not tied), _key(entry)
-
-
-def _about(
-    note: TidyNote,
-    kind: str,
-    entry: Entry,
-    other: Entry,
-    sentence: str,
-    op: str,
-    *,
-    world: World,
-    fixable: bool = False,
-) -> Finding:
-    return Finding(
-        "",
-        kind,  # type: ignore[arg-type]
-        note.path,
-        entry.line,
-        entry.text,
-        sentence,
-        fixable,
-        entry,
-        op,
-        conflicts=(world.related(other),),
-    )
+    conflicts = (world.related(stays),)
+    return note.about("duplicate", entry, sentence, entry.raw.strip(), fixable=not tied, conflicts=conflicts)
 
 
 def _worth(entry: Entry, world: World) -> tuple[object, ...]:
@@ -214,11 +186,6 @@ def pairs(contents: list[tuple[str, ...]], common: int) -> list[tuple[int, int]]
     )
 
 
-def _key(entry: Entry) -> str:
-    """The words that a finding about a line is named by: its own lines, wherever they stand."""
-    return entry.raw.strip()
-
-
 MOST = 3
 """Lines with the same words and other numbers; more of them are a list of records."""
 
@@ -229,7 +196,7 @@ by chance: among 26,000 lines of talk and prose any overlap finds 8,100 such pai
 Asked = list[tuple["Entry", Related]]
 
 
-def opposites(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+def opposites(note: TidyNote, world: World) -> Iterator[Finding]:
     """Lines of a note of which perhaps not all hold, each group once."""
     once: set[frozenset[tuple[str, int]]] = set()
     for group in (*_values(note, world), *_moved(note, world), *_denied(note, world)):
@@ -241,21 +208,8 @@ def opposites(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
         entry = next(entry for entry, line in reversed(group) if line.path == note.path)
         told = " or ".join(f"“{line.text}” ({line.date or 'undated'}, {line.path}:{line.line})" for line in lines)
         words = question(lines)
-        yield (
-            Finding(
-                "",
-                "contradiction",
-                note.path,
-                entry.line,
-                entry.text,
-                f"which of these? {told}",
-                entry=entry,
-                op="choose",
-                words=words,
-                conflicts=tuple(lines),
-            ),
-            words,
-        )
+        asked = f"which of these? {told}"
+        yield note.about("contradiction", entry, asked, words, op="choose", words=words, conflicts=tuple(lines))
 
 
 def _values(note: TidyNote, world: World) -> Iterator[Asked]:
@@ -277,7 +231,7 @@ def _values(note: TidyNote, world: World) -> Iterator[Asked]:
         for entry in _short(note):
             claim = stated(entry.text, world.today)
             if claim and world.predicates.replaces(claim.predicate):
-                heading = heading_for(claim.subject, headings, truth.names(world.facts.me))
+                heading = truth.heading_for(claim.subject, headings, truth.names(world.facts.me))
                 key = truth.folded(heading), truth.predicate_key(claim.predicate)
                 known[key].append((entry, world.related(entry)))
                 values[key].add(truth.object_key(claim.object))

@@ -7,40 +7,19 @@ of it touches a rule unless a person asks for it at a terminal.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.tidying.findings import (
-    Finding,
-    TidyNote,
-    World,
-    dead_links,
-    empty_bullets,
-    expired,
-    malformed,
-    numbered,
-    oversized,
-    placeholders,
-    role_of,
-    without_mark,
-)
-from tars_memory.curation.tidying.repeats import (
-    duplicates,
-    duplicates_elsewhere,
-    near_duplicates,
-    opposites,
-    repeated_headings,
-    repeated_ids,
-)
+from tars_memory.curation.proposals import Proposal, change_of_line, question_about
+from tars_memory.curation.tidying import findings, repeats
+from tars_memory.curation.tidying.findings import Finding, TidyNote, World
 from tars_memory.errors import ConflictError, NotFoundError, TarsError
 from tars_memory.vault import inbox
+from tars_memory.vault.change import named
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply
-from tars_memory.vault.markdown.edits import splices_between
-from tars_memory.vault.markdown.entries import heading
-from tars_memory.vault.model import Splice, Tier
+from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.writing.history import written_days
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -48,22 +27,24 @@ if TYPE_CHECKING:
     from tars_memory.capture.remember import Caller
     from tars_memory.vault.writing.store import WriteSession
 
+    Finder = Callable[[TidyNote, World], Iterable[Finding]]
 
-FIXABLE: tuple[Callable[[TidyNote, World], Iterable[tuple[Finding, str]]], ...] = (duplicates, empty_bullets)
+
+FIXABLE: tuple[Finder, ...] = (repeats.duplicates, findings.empty_bullets)
 """Those whose findings ``--apply`` may mend by itself."""
 
-OTHERS: tuple[Callable[[TidyNote, World], Iterable[tuple[Finding, str]]], ...] = (
-    duplicates_elsewhere,
-    near_duplicates,
-    opposites,
-    repeated_headings,
-    repeated_ids,
-    placeholders,
-    oversized,
-    malformed,
-    without_mark,
-    dead_links,
-    expired,
+OTHERS: tuple[Finder, ...] = (
+    repeats.duplicates_elsewhere,
+    repeats.near_duplicates,
+    repeats.opposites,
+    repeats.repeated_headings,
+    repeats.repeated_ids,
+    findings.placeholders,
+    findings.oversized,
+    findings.malformed,
+    findings.without_mark,
+    findings.dead_links,
+    findings.expired,
 )
 
 MOST = 50
@@ -100,78 +81,70 @@ class Tidied(NamedTuple):
     """What ``tidy`` found and did.
 
     Attributes:
+        txn: the transaction that ``undo`` takes; None if nothing was written.
         findings: those that are left, by note and line.
         applied: what became of those that were to be mended.
         ignored: ids of those that are kept quiet about from now on.
-        txn: the transaction that ``undo`` takes; None if nothing was written.
-        notices: what the person should know.
         waiting: how many of its proposals wait for review.
+        notices: what the person should know.
     """
 
+    txn: str | None
     findings: list[Finding]
     applied: list[Applied]
     ignored: list[str]
-    txn: str | None
+    waiting: int
     notices: list[str]
-    waiting: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {
-            "txn": self.txn,
-            "findings": [found.as_dict() for found in self.findings],
-            "applied": [done.as_dict() for done in self.applied],
-            "ignored": self.ignored,
-            "waiting": self.waiting,
-            "notices": self.notices,
-        }
 
 
-def look(ctx: Caller, *, section_entries: int) -> list[Finding]:
+def look(ctx: Caller) -> list[Finding]:
     """What is to be tidied, by note and line; without what is ignored or waits for review. Nothing is written."""
-    world, paths = survey(ctx, section_entries=section_entries)
-    return _open(ctx, _all(ctx, world, paths))
+    world, paths = survey(ctx)
+    found = [each for note in ctx.notes(paths) for each in found_in(note_of(ctx, note), world)]
+    quiet = quiet_ids(ctx)
+    return [each for each in found if quiet.isdisjoint(_names(each))]
+
+
+def _names(finding: Finding) -> list[str]:
+    """The ids of a finding, and of what it comes to in the inbox."""
+    return [finding.id, *([_proposal(finding, finding.entry, "").id] if finding.entry else [])]
 
 
 def tidy(
     ctx: Caller,
     *,
-    section_entries: int,
     apply: bool = False,
     ignore: bool = False,
     ids: Collection[str] = (),
-    more: Sequence[Finding] = (),
 ) -> Tidied:
     """Look, and with ``apply`` mend or propose, with ``ignore`` keep quiet.
 
     Args:
         ctx: the command's view of the vault.
-        section_entries: more bullets than this are too many for one section.
         apply: mend what loses nothing; offer what has a change to offer for review.
         ignore: never tell of these findings again, as long as their words stay.
         ids: only these findings; empty: all of them, for ``apply``.
-        more: what a model found.
 
     Raises:
         NotFoundError: there is no finding with one of these ids.
         UnwritableError: the vault can't be written.
     """
-    found = [*look(ctx, section_entries=section_entries), *_open(ctx, more)]
+    found = look(ctx)
     chosen = _chosen(found, ids)
     if not (apply or ignore) or not (chosen or ctx.store.pending()):
-        return Tidied(chosen, [], [], None, ctx.notices, _waiting(ctx))
+        return Tidied(None, chosen, [], [], _waiting(ctx), ctx.notices)
     with ctx.writing("tidy", None) as session:
         if ignore:
             what, project = [(each.id, each.text) for each in chosen], ctx.layout.scope
             inbox.decide(session, what, "ignored", ctx.now.date(), project=project)
             done: list[Applied] = []
         else:
-            done = _apply(ctx, session, chosen, section_entries)
+            done = _apply(ctx, session, chosen)
         txn = session.txn
     gone = {each.finding.id for each in done if each.outcome != "left"}
     gone |= {each.id for each in chosen} if ignore else set()
     left = [each for each in found if each.id not in gone]
-    return Tidied(left, done, [each.id for each in chosen] if ignore else [], txn, ctx.notices, _waiting(ctx))
+    return Tidied(txn, left, done, [each.id for each in chosen] if ignore else [], _waiting(ctx), ctx.notices)
 
 
 def _waiting(ctx: Caller) -> int:
@@ -179,7 +152,7 @@ def _waiting(ctx: Caller) -> int:
     return sum(proposal["source"] == SOURCE for proposal in inbox.pending(ctx.vault))
 
 
-def survey(ctx: Caller, *, section_entries: int) -> tuple[World, list[str]]:
+def survey(ctx: Caller) -> tuple[World, list[str]]:
     """What is known of the vault, and the paths of the notes to look at."""
     layout = ctx.layout
     files = files_of(ctx.vault)
@@ -205,37 +178,23 @@ def survey(ctx: Caller, *, section_entries: int) -> tuple[World, list[str]]:
         linked=linked,
         named=named,
         form=_form(template),
-        section_entries=section_entries,
+        section_entries=ctx.settings.tidy.section_entries,
         read=read,
-        dated=written_days(ctx.store.journal),
-        facts=ctx.facts_options,
+        dated=ctx.dated,
+        facts=ctx.settings.facts,
     )
-    return world, sorted(path for path in ctx.vault.paths() if layout.is_ours(path) and role_of(layout, path))
+    return world, sorted(path for path in ctx.vault.paths() if layout.is_ours(path) and findings.role_of(layout, path))
 
 
 def note_of(ctx: Caller, note: Note) -> TidyNote:
     """A note of ours, with what tidying asks of it."""
-    role = role_of(ctx.layout, note.path)
+    role = findings.role_of(ctx.layout, note.path)
     assert role is not None
     return TidyNote(note, role, day=ctx.layout.day_of(note.path) if role == "daily" else None)
 
 
-def _all(ctx: Caller, world: World, paths: Iterable[str]) -> list[Finding]:
-    """The findings of every note; one that can't be read has none, and a notice says so."""
-    found: list[Finding] = []
-    for note in ctx.notes(paths):
-        found += findings(note_of(ctx, note), world)
-    return found
-
-
-def _open(ctx: Caller, found: Iterable[Finding]) -> list[Finding]:
-    """Without those that are ignored, and those whose change waits for review or was rejected there."""
-    quiet = quiet_ids(ctx)
-    return [each for each in found if each.id not in quiet and _proposal_id(each) not in quiet]
-
-
 def quiet_ids(ctx: Caller) -> set[str]:
-    """What is not told of again: ids of findings that are ignored, of proposals that wait or were rejected."""
+    """What is not shown again: ids of findings that are ignored, of proposals that wait or were rejected."""
     turned_down = (name for name, decision in inbox.decided(ctx.vault).items() if decision != "accepted")
     return {*turned_down, *(str(proposal["id"]) for proposal in inbox.pending(ctx.vault))}
 
@@ -254,10 +213,10 @@ def _chosen(found: list[Finding], ids: Collection[str]) -> list[Finding]:
     return [each for each in found if each.id in wanted]
 
 
-def _apply(ctx: Caller, session: WriteSession, chosen: list[Finding], section_entries: int) -> list[Applied]:
+def _apply(ctx: Caller, session: WriteSession, chosen: list[Finding]) -> list[Applied]:
     """Mend what may be mended, note by note; the rest is offered, or left."""
     done: list[Applied] = []
-    world, _ = survey(ctx, section_entries=section_entries)  # anew, under the lock
+    world, _ = survey(ctx)  # again, under the lock
     room = MOST
     for path in dict.fromkeys(each.path for each in chosen):
         own = [each for each in chosen if each.path == path]
@@ -275,13 +234,37 @@ def _apply(ctx: Caller, session: WriteSession, chosen: list[Finding], section_en
 
 
 def _mended(ctx: Caller, session: WriteSession, path: str, safe: Sequence[Finding], world: World) -> list[str]:
-    """Take the lines of these findings out of a note, into the archive; the ids of those that went."""
+    """Take the lines of these findings out of a note; the ids of those that went.
+
+    They are put into the archive first, so that no kill loses them. A line that can't be removed without changing what
+    is around it stays.
+    """
     wanted = {each.id for each in safe}
 
     def still(note: Note) -> list[Finding]:
+        """Which of them a note still has; it is asked again if the note changes meanwhile."""
         return [each for each in fixable(note_of(ctx, note), world) if each.id in wanted]
 
-    return mend(ctx, session, path, still)
+    data = session.read(path)
+    gone = without(here := Note.of(ctx.layout, path, data), still(here))[1] if data is not None else []
+    if not gone:
+        return []
+    _keep(ctx, session, path, [each for each in gone if each.entry is not None])
+    wanted = {each.id for each in gone}
+    removed: list[str] = []
+
+    def plan(found: bytes | None) -> Sequence[Splice]:
+        nonlocal removed
+        note = Note.of(ctx.layout, path, found)
+        new, went = without(note, still(note))
+        removed = [each.id for each in went]
+        return edits.splices_between(found or b"", new)
+
+    try:
+        session.write(path, plan)
+    except ConflictError:
+        return []
+    return removed
 
 
 def _offered(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
@@ -290,44 +273,22 @@ def _offered(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
     if finding.entry is None or not (finding.op or is_rule):
         why = "it takes a person at a terminal" if is_rule else "it takes your own hand"
         return Applied(finding, "left", why)
-    proposal = _proposal(ctx, finding)
-    name = inbox.keep(session, proposal)
-    return Applied(finding, "proposed", f"it waits for review as {name}")
+    proposal = _proposal(finding, finding.entry, ctx.now.date().isoformat())
+    if proposal.replaces:
+        _, occurrence = named(ctx.vault.note(finding.path), finding.entry)
+        proposal = proposal._replace(occurrence=occurrence)
+    return Applied(finding, "proposed", f"it waits for review as {inbox.keep(session, proposal.stored())}")
 
 
-def _proposal(ctx: Caller, finding: Finding) -> dict[str, Any]:
-    entry = finding.entry
-    assert entry is not None
-    asks = finding.op == "choose"
-    return {
-        "id": "",
-        "op": finding.op or "remove",
-        "target": finding.path,
-        "section": entry.section,
-        "text": finding.words,
-        "quote": "" if asks else entry.raw,
-        "source": SOURCE,
-        "date": max((each.date for each in finding.conflicts if asks), default="") or ctx.now.date().isoformat(),
-        "why": "" if asks else f"{finding.kind}: {finding.suggestion}",
-        "conflicts": [each.as_dict() for each in finding.conflicts],
-        "replaces": "" if asks else entry.raw,
-        "occurrence": None if asks else _occurrence(ctx, entry.path, entry.raw, entry.line),
-    }
-
-
-def _proposal_id(finding: Finding) -> str:
-    """The id that the finding's change has in the inbox."""
-    entry = finding.entry
-    if entry is None:
-        return ""
-    raw = "" if finding.op == "choose" else entry.raw
-    return inbox.proposal_id(finding.op or "remove", finding.path, entry.section, finding.words, raw)
-
-
-def _occurrence(ctx: Caller, path: str, raw: str, line: int) -> int | None:
-    """Which of several entries with the very same lines it is, from 0; None if it is the only one."""
-    lines = [entry.line for entry in note_of(ctx, ctx.vault.note(path)).entries if entry.raw == raw]
-    return lines.index(line) if len(lines) > 1 and line in lines else None
+def _proposal(finding: Finding, entry: Entry, today: str) -> Proposal:
+    """What a finding about an entry comes to."""
+    asked = finding.conflicts
+    if finding.op == "choose":
+        day = max(each.date for each in asked) or today
+        return question_about(entry, asked, day, "", finding.words)._replace(source=SOURCE)
+    why = f"{finding.kind}: {finding.suggestion}"
+    made = change_of_line(finding.op or "remove", entry, finding.words, SOURCE, today, why)
+    return made._replace(conflicts=asked)
 
 
 def _form(template: bytes | None) -> frozenset[str]:
@@ -340,14 +301,15 @@ def _form(template: bytes | None) -> frozenset[str]:
     return frozenset(document.section_at(line).title.casefold() for line in (*empty, *boxes))
 
 
-def findings(note: TidyNote, world: World) -> list[Finding]:
+def found_in(note: TidyNote, world: World) -> list[Finding]:
     """Everything to tidy in a note, in order of its lines."""
-    return numbered(found for find in (*FIXABLE, *OTHERS) for found in find(note, world))
+    return findings.numbered(found for find in (*FIXABLE, *OTHERS) for found in find(note, world))
 
 
 def fixable(note: TidyNote, world: World) -> list[Finding]:
-    """What of it ``--apply`` may mend by itself; with the same ids as :func:`findings` gives."""
-    return [found for found in numbered(found for find in FIXABLE for found in find(note, world)) if found.fixable]
+    """What of it ``--apply`` may mend by itself; with the same ids as :func:`found_in` gives."""
+    every = findings.numbered(found for find in FIXABLE for found in find(note, world))
+    return [found for found in every if found.fixable]
 
 
 TIDIED = "Tidied.md"
@@ -356,44 +318,6 @@ TIDIED = "Tidied.md"
 INTRODUCTION = (
     b"<!-- Lines that tidy took out of the notes named here, by day; each still stands in its note once. -->\n"
 )
-
-
-def mend(ctx: Caller, session: WriteSession, path: str, still: Callable[[Note], list[Finding]]) -> list[str]:
-    """Remove the lines of some findings from a note.
-
-    They are put into the archive first, so that no kill loses them. A line that can't be removed without changing what
-    stands around it stays.
-
-    Args:
-        ctx: the command's view of the vault.
-        session: in which to write.
-        path: of the note.
-        still: which findings the note's bytes still have; it is asked again if the note changes meanwhile.
-
-    Returns:
-        The ids of the findings whose lines went.
-    """
-    timed = ctx.layout.timed(path)
-    data = session.read(path)
-    gone: list[Finding] = without(here := Note.of(ctx.layout, path, data), still(here))[1] if data is not None else []
-    if not gone:
-        return []
-    _keep(ctx, session, path, [each for each in gone if each.entry is not None], timed=timed)
-    removed: list[str] = []
-
-    def plan(found: bytes | None) -> Sequence[Splice]:
-        nonlocal removed
-        kept = {each.id for each in gone}
-        note = Note.of(ctx.layout, path, found)
-        new, went = without(note, [each for each in still(note) if each.id in kept])
-        removed = [each.id for each in went]
-        return splices_between(found or b"", new)
-
-    try:
-        session.write(path, plan)
-    except ConflictError:
-        return []
-    return removed
 
 
 def without(note: Note, found: Iterable[Finding]) -> tuple[bytes, list[Finding]]:
@@ -444,14 +368,14 @@ def _only_less(before: Note, after: Note, gone: Finding) -> bool:
     )
 
 
-def _keep(ctx: Caller, session: WriteSession, path: str, gone: Sequence[Finding], *, timed: bool) -> None:
+def _keep(ctx: Caller, session: WriteSession, path: str, gone: Sequence[Finding]) -> None:
     """Put the lines into the archive's note of removed lines; what an earlier run that was cut off put there counts."""
     if not gone:
         return
     layout = ctx.layout
     folder = path.split("/", 2)[:2] if layout.project_of(path) else []
-    title = heading(f"{ctx.now:%Y-%m-%d} {path}")
-    wanted = [_bullet(each, timed=timed) for each in gone]
+    title = entries.heading(f"{ctx.now:%Y-%m-%d} {path}")
+    wanted = [_bullet(each, timed=layout.timed(path)) for each in gone]
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         start = new = data or b""
@@ -461,7 +385,7 @@ def _keep(ctx: Caller, session: WriteSession, path: str, gone: Sequence[Finding]
                 there[bullet] -= 1
             else:
                 new = _added(new, bullet, title)
-        return splices_between(start, new)
+        return edits.splices_between(start, new)
 
     session.write(layout.archived("/".join([*folder, TIDIED])), plan, create=INTRODUCTION)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.doors.cli import approve, completion, failures, screen, spans
+    from tars_memory.doors.cli import approve, completion, failures, screen
 
-__all__ = ["approve", "completion", "failures", "screen", "spans"]
-__getattr__ = opener(__name__, __all__)
+__all__ = ["approve", "completion", "failures", "screen"]
+__getattr__, *_ = attach(__name__, __all__)

@@ -7,6 +7,7 @@ A command's module is imported only when the command is called; ``--help`` reads
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from difflib import get_close_matches  # typer has imported it
 from importlib import import_module
@@ -20,7 +21,7 @@ from tars_memory import __version__
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import HELP, Call, Command, Ended, call_of, shared
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
-from tars_memory.errors import UsageError
+from tars_memory.errors import UsageError, installing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,40 +103,20 @@ EVERY_DAY = {
 HIDDEN = {"timeline", "verify", "merge"}
 """Old names, which go on working, ``facts --timeline`` and ``doctor --index``; and what git calls."""
 
-HOMES = {
-    "log": "remember",
-    "feedback": "remember",
-    "edit": "remember",
-    "forget": "remember",
-    "headings": "entries",
-    "timeline": "facts",
-    "list": "entries",
-    "show": "entries",
-    "why": "entries",
-    "undo": "history",
-    "links": "open",
-    "daily": "open",
-    "new": "open",
-    "playbooks": "learn",
-    "topic": "learn",
-    "tags": "open",
-    "related": "open",
-    "eval": "models",
-    "export": "sql",
-    "import": "extract",
-    "sources": "extract",
-    "status": "health",
-    "doctor": "health",
-    "reindex": "health",
-    "verify": "health",
-    "sleep": "unattended",
-    "watch": "unattended",
+FILES = {
+    "setup": ("init", "merge", "completion"),
+    "remember": ("remember", "log", "feedback", "edit", "forget", "history", "undo"),
+    "agents": ("learn", "topic", "playbooks", "mcp"),
+    "entries": ("list", "show", "headings", "facts", "timeline", "why"),
+    "open": ("open", "daily", "new", "links", "related", "tags"),
+    "exchange": ("extract", "import", "sources", "sql", "export"),
+    "review": ("review", "tidy"),
+    "health": ("status", "doctor", "reindex", "verify", "models", "eval"),
+    "unattended": ("sleep", "watch"),
 }
-"""The files of those commands that are in one with others."""
+"""Which commands are in one file; any other has its own."""
 
 HELP_TEXT = "Long-term memory in plain markdown: for you, scripts and agents, over the vault you keep editing by hand."
-
-INSTALL_LIVE = "uv tool install 'tars-memory[tui]', or pip install 'tars-memory[tui]'"
 
 COMPLETES = "_TARS_MEMORY_COMPLETE"
 """Set by the scripts of :mod:`tars_memory.doors.cli.completion`, to the shell's name."""
@@ -203,7 +184,8 @@ class Group(TyperGroup):
 
 def load(name: str) -> Command:
     """The command of that name; no other one is made."""
-    made = getattr(import_module(f"tars_memory.doors.commands.{HOMES.get(name, name)}"), name.upper())()
+    home = next((file for file, names in FILES.items() if name in names), name)
+    made = getattr(import_module(f"tars_memory.doors.commands.{home}"), name.upper())()
     assert isinstance(made, Command)
     return made
 
@@ -219,9 +201,9 @@ def _live(ctx: Any) -> int:
     call = call_of(ctx)
     if find_spec("textual") is None:
         typer.echo(ctx.get_help())
-        call.out.say(f"{PROGRAM} alone searches as you type, once it is installed so: {INSTALL_LIVE}")
+        call.out.say(f"{PROGRAM} alone searches as you type, to install that: {installing('tui')}")
         return OK
-    from tars_memory.doors.live.app import show
+    from tars_memory.doors.live import show
 
     return show(call)
 
@@ -242,7 +224,7 @@ def _completion(what: str) -> TyperOption:
 
     def do(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
         if value and not ctx.resilient_parsing:
-            home = import_module("tars_memory.doors.commands.completion")
+            home = import_module("tars_memory.doors.commands.setup")
             getattr(home, what)(call_of(ctx), "")
             raise typer.Exit
 
@@ -282,6 +264,16 @@ def program_name(path: str) -> str:
     name = os.path.basename(path)
     name = name[:-4] if name.lower().endswith(".exe") else name
     return PROGRAM if name in ("__main__.py", "-c", "-m", "") else name
+
+
+def program() -> list[str]:
+    """The words by which a service calls the program: with its whole path, or by way of this Python."""
+    called = sys.argv[0] if sys.argv else ""
+    installed = [called] if os.path.isabs(called) and not called.endswith(".py") else []
+    installed += [shutil.which(os.path.basename(called)) or "", shutil.which("tars-memory") or ""]
+    installed.append(os.path.join(os.path.dirname(sys.executable), "tars-memory"))
+    found = next((path for path in installed if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    return [os.path.abspath(found)] if found else [sys.executable, "-m", "tars_memory"]
 
 
 def run(argv: Sequence[str], call: Call | None = None) -> int:

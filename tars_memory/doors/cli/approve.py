@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.padding import Padding
 from rich.text import Text
 
-from tars_memory.curation.model import BESIDE, Proposal, Related
-from tars_memory.curation.reviewing.note import shown
-from tars_memory.curation.reviewing.review import Review, Reviewed, UnapprovedRule, approve
+from tars_memory.curation.proposals import BESIDE, Proposal, Related
+from tars_memory.curation.review import Review, Reviewed, UnapprovedRule, approve
+from tars_memory.curation.review_note import shown
 from tars_memory.doors.cli.output import ClosedOutput, clean, counted, line
 from tars_memory.doors.cli.screen import console
 from tars_memory.errors import ConflictError, TarsError, UsageError
@@ -187,7 +187,9 @@ class Sitting:
     def summary(self, left: int) -> str:
         """What was decided, and how much is left."""
         said = [f"{self.accepted} accepted", f"{self.rejected} rejected"]
-        said.append(f"{counted(left, 'proposal')} left: tars-memory review goes on" if left else "nothing is left")
+        said.append(
+            f"{counted(left, 'proposal')} left: continue with tars-memory review" if left else "nothing is left"
+        )
         return ", ".join(said)
 
 
@@ -238,7 +240,7 @@ class Walk:
                 most += len(proposal.parts) - 1
                 queue[:0] = proposal.parts
             if answer == AGAIN:
-                # Something was written or taken back: what is left may stand differently to the notes now.
+                # Something was written or taken back: what is left may be in conflict with other lines now.
                 listed = self.review.waiting(limit=0, expired=self.expired)
                 every = [one for each in listed.proposals for one in apart(each, self._apart)]
                 queue = [each for each in every if each.id not in self._seen][: max(0, most - len(self._seen))]
@@ -359,8 +361,7 @@ def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
         if said in ("q", None):
             break
     left = len(found) - len(approved)
-    if call.dry_run:
-        call.out.say("dry run: nothing was written")
+    call.notices(call.dry())
     _print(call, Text(f"\n{len(approved)} approved, {counted(left, 'rule')} left"))
     return 0
 
@@ -398,7 +399,7 @@ _NAMES_OF = {"choose": {"a": "ll stay"}, "together": {"a": "ccept all", "r": "ej
 
 
 def offer(proposal: Proposal) -> str:
-    """The keys that there are for a proposal, with their names."""
+    """The keys of a proposal, with their names."""
     facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
     by_kind = {"append": "aerlq", "create": "aerlq", "replace": "aebrlq", "fact": facts, "together": "aorlq"}
     names = {**_NAMES, **_NAMES_OF.get(proposal.op, {})}
@@ -505,7 +506,7 @@ def _told(proposal: Proposal) -> list[str]:
 def _related(each: Related, proposal: Proposal) -> str:
     """A line about the same, with its note if that is another one, and its day."""
     place = ", waits too" if each.waits else f", {each.path}" if each.path not in ("", proposal.target) else ""
-    return f"{line(each.text)} ({each.date or 'undated'}{line(place)})"
+    return line(f"{each.text} ({each.date or 'undated'}{place})")
 
 
 def in_editor(

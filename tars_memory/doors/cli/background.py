@@ -1,7 +1,7 @@
 """What is left to the background, by ``python -m tars_memory.doors.cli.background``.
 
-A hook leaves a conversation to be examined: it does not wait and does not look, and what happens is told by the log. A
-search leaves the rest of an index to be made (``index VAULT``): how far that is stands in a note that ``status`` reads.
+A hook leaves a conversation to be examined: it does not wait and does not look, and the log says what happens. A
+search leaves the rest of an index to be made (``index VAULT``): a file that ``status`` reads says how far that is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tars_memory.disk import Places
 from tars_memory.doors.cli.app import run
@@ -175,7 +175,10 @@ class _Finishing:
 
     def _read(self) -> None:
         budget = RefreshBudget(None, WRITER_WAIT, strict=True, wanted="")
-        self.memory.workspace.index().refresh(budget, lambda *far: self._tell(self._work._replace(**_far(*far))))
+        self.memory.workspace.index().refresh(budget, self._far)
+
+    def _far(self, phase: str, done: int, total: int) -> None:
+        self._tell(self._work._replace(phase=phase, done=done, total=total))
 
     def _embed(self) -> str:
         """Make the vectors, portion by portion; why not all of them, or nothing."""
@@ -216,7 +219,8 @@ class _Finishing:
         done = before + some
         took = time.monotonic() - self._begun
         speed = done / took if took >= detached.LEAST else self._work.speed
-        self._tell(self._work._replace(phase="vectors", done=done, total=total, speed=round(speed, 2)))
+        self._work = self._work._replace(speed=round(speed, 2))
+        self._far("vectors", done, total)
 
     def _tell(self, work: detached.Work, *, now: bool = False) -> None:
         self._work = work
@@ -225,12 +229,8 @@ class _Finishing:
             detached.tell(self.memory.workspace.state, work._replace(at=time.time()))
 
 
-def _far(phase: str, done: int, total: int) -> dict[str, Any]:
-    return {"phase": phase, "done": done, "total": total}
-
-
 def _go_aside(longest: int) -> None:
-    """Let everybody else go first, and end by force after so many seconds (0: never); then the kernel frees locks."""
+    """Let everybody else go first, and end by force after these seconds (0: never); then the kernel frees locks."""
     if hasattr(signal, "alarm"):
         signal.alarm(longest)
     if hasattr(os, "nice") and os.nice(0) < NICENESS:

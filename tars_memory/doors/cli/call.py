@@ -14,7 +14,8 @@ import re
 import signal
 import sys
 from datetime import date, datetime
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import Parameter, Signature, signature  # typer has imported it
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +24,7 @@ from typer.core import TyperArgument, TyperCommand, TyperOption
 
 import tars_memory
 from tars_memory import curation, language, vault
-from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, told_today, within
+from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, members, told_today, within
 from tars_memory.errors import Passing, UsageError
 from tars_memory.settings import Settings, StrangeVaultError, agent_mark
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.memory import Memory
     from tars_memory.vault.model import Actor
+    from tars_memory.workspace import Workspace
 
 
 PATIENCE = 3.0
@@ -155,13 +157,13 @@ class Call:
         return self._memory
 
     def _unknown(self, settings: Settings) -> list[str]:
-        """What is set and means nothing: variables always, for they are part of this very call; what stands in files to
+        """What is set and means nothing: variables always, for they are part of this very call; what is in files to
         a person at a terminal, not in the mail of each cron job (``status`` and ``doctor`` tell it to everybody).
         """
         return [*settings.unknown_variables(), *(settings.unknown_keys() if self.interactive else ())]
 
     def fresh_memory(self) -> Memory:
-        """The vault's memory, opened anew: with the settings as they are now. The caller closes it.
+        """The vault's memory, opened again with the settings as they are now. The caller closes it.
 
         Raises:
             VaultError: there is no vault, or only one that the person never used and does not say is his.
@@ -172,23 +174,32 @@ class Call:
             if not self.interactive:
                 raise
 
-            if not confirmed(self, f"{error.message}. Is it yours, and to be used from this folder?"):
+            if not confirmed(self, f"{error.message}. Is it yours, and do you want to use it?"):
                 raise
             memory = self._open(error.root)
             if not self.dry_run:
                 memory.workspace.made_state(used=True)
             return memory
 
-    def _open(self, vault: str | Path | None) -> Memory:
-        memory = tars_memory.Memory(
+    @property
+    def workspace(self) -> Workspace:
+        """Of the :meth:`memory`."""
+        return self.memory().workspace
+
+    def memory_at(self, vault: str | Path | None, project: str | None = None) -> Memory:
+        """The memory of another vault or project, for the same caller; whoever asks closes it."""
+        return tars_memory.Memory(
             vault,
             actor=self.actor,
             interactive=self.interactive,
             now=self.now,
             dry_run=self.dry_run,
             env=self.env,
-            project=self.project,
+            project=project,
         )
+
+    def _open(self, vault: str | Path | None) -> Memory:
+        memory = self.memory_at(vault, self.project)
         self.out.root = str(memory.workspace.root)
         memory.workspace.patience, memory.workspace.apart = PATIENCE, True
         memory.workspace.progress = self.out.progress() or self.out.announce
@@ -200,7 +211,7 @@ class Call:
         The path may be absolute, begin with ``./`` or ``../``, or lead from the current folder to a note; a line behind
         it (``path:line``, as it is printed) is left out. With ``folders`` it may be one of a folder.
         """
-        root = str(self.memory().workspace.root)
+        root = str(self.workspace.root)
         is_there = os.path.exists if folders else os.path.isfile
         place = re.search(r"(?s):[0-9]+(?::.*)?$", text)
         if place and not os.path.lexists(text):
@@ -277,8 +288,25 @@ class Call:
             self.out.say(notice)
         return found
 
+    def answered(self, answer: Any, *more: Iterable[str], lines: bool = False) -> bool:
+        """Say the :meth:`notices`, and with ``--json`` print the answer with them: True, and there is no more to print.
+
+        Args:
+            answer: what :func:`members` knows the members of.
+            more: notices beside those of the vault.
+            lines: as :meth:`Output.record` takes it.
+        """
+        notices = self.notices(*more)
+        if self.out.json:
+            self.out.record({**(members(answer) or {}), "notices": notices}, lines=lines)
+        return self.out.json
+
+    def dry(self, *, writes: bool = True) -> list[str]:
+        """The notice of a dry run; empty otherwise, and where nothing would be written anyway."""
+        return ["dry run: nothing was written"] if self.dry_run and writes else []
+
     def _new_today(self, notices: list[str]) -> list[str]:
-        """The notices without those that pass by themselves and were told today already."""
+        """The notices without those that pass by themselves and were shown today already."""
         if self._memory is None or not any(isinstance(each, Passing) for each in notices):
             return notices
         day = (self.now or self._memory.workspace.now()).date()
@@ -311,7 +339,7 @@ class Call:
         text = " ".join(words or ())
         if not text.strip():
             raise UsageError(
-                f"{what} is missing", "write it behind the command" if what != "REF" else "tars-memory list shows them"
+                f"{what} is missing", "write it after the command" if what != "REF" else "tars-memory list shows them"
             )
         if self.typed is not None:
             self.typed.arguments["text"] = text
@@ -330,7 +358,7 @@ def instant(text: str, where: str) -> datetime:
     """An instant in ISO form; without a zone it is local time.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not one.
     """
     try:
         return datetime.fromisoformat(text.strip()).astimezone()
@@ -373,7 +401,7 @@ def confirmed(call: Call, question: str) -> bool:
 
 
 def chosen(call: Call, question: str, count: int) -> list[int]:
-    """Which of so many the person at the terminal names, from 0 on: numbers, ``a`` for all; anything else is none."""
+    """Which ones, counted from 0, the person at the terminal names: numbers, ``a`` for all; anything else is none."""
     call.out.complain(f"{question} [1-{count}, a: all, Enter: none]")
     answer = _answer()
     if answer in ("a", "all"):
@@ -396,7 +424,7 @@ def _answer() -> str:
 
 def beyond(call: Call) -> str:
     """What to add to a sentence that nothing was found: how many projects are not looked at; their names are theirs."""
-    workspace = call.memory().workspace
+    workspace = call.workspace
     layout = workspace.whole.layout
     hidden = [name for name in workspace.project_names() if not workspace.sees(layout.within(name, layout.facts))]
     return f"; {counted(len(hidden), 'project')} not searched: --project NAME" if hidden else ""
@@ -434,7 +462,7 @@ def about_secrets(call: Call, text: str) -> str:
 RECEIPT = "txn path line ref text written spooled"
 UNWRITABLE = 5
 MOST, WHOLE = 20, 5
-"""So many lines of a note's change are said; of a note that is gone as a whole, these or only how many they were."""
+"""Lines of a note's change that are shown; with more than the second number, a note that is gone is only counted."""
 
 
 def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
@@ -453,15 +481,11 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
     if receipt.spooled and not own:
         own.append("the note can't be written now: your text is in the spool, and the next writing command places it")
     elif call.dry_run and not receipt.spooled:
-        own.append("dry run: nothing was written")
+        own += call.dry()
     elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
         own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
-    notices = call.notices(own)
-    if call.out.json:
-        touched = [{"path": each.path, "line": each.line} for each in getattr(receipt, "touched", None) or ()]
-        more = {"touched": touched} if touched else {}
-        call.out.record({**fields(receipt, RECEIPT), **more, "notices": notices})
-    else:
+    touched = [{"path": each.path, "line": each.line} for each in getattr(receipt, "touched", None) or ()]
+    if not call.answered({**fields(receipt, RECEIPT), **({"touched": touched} if touched else {})}, own):
         if receipt.path:
             call.out.data(call.out.place(receipt.path, receipt.line))
         if call.dry_run and receipt.text:
@@ -480,7 +504,7 @@ def say_change(
         number: of the first line that changed.
         before: the lines as they were.
         after: the lines as they are.
-        text: the whole note as it is, if it is known; finds the places of lines that stand apart.
+        text: the whole note as it is, if it is known; finds the places of lines that are not side by side.
     """
     was, now = (
         [row for row in re.split(r"\r\n|\r|\n", side.decode("utf-8", "replace")) if row.strip()]
@@ -522,7 +546,7 @@ def _without(rows: list[str], others: list[str]) -> list[str]:
 
 
 def show_plan(call: Call, steps: Iterable[Any]) -> None:
-    """What is to be moved, and where to, a line each."""
+    """Print what moves, and where to, a line each."""
     for step in steps:
         where = f" -> {call.out.path(step.to)}" if step.action == "move" else ""
         call.out.data(f"{step.action}  {call.out.path(step.path)}{where}  ({line(step.reason)})")
@@ -587,7 +611,7 @@ class Command(TyperCommand):
         exits: its own exit codes beside those of every command; docs/commands.md lists them.
         answers: the members of its JSON object, for docs/commands.md: a line ``names: meaning``, where
             ``hits[].path line`` names two members of each of ``hits``; ``as NAME`` is the object of another command;
-            below ``[OPTION]`` stands the object that an option asks for. ``notices``, which all have, is left out.
+            below ``[OPTION]`` comes the object that an option asks for. ``notices``, which all have, is left out.
     """
 
     words = False
@@ -600,7 +624,12 @@ class Command(TyperCommand):
         """Keep text from being read as options, then parse as usual."""
         if self.words and not ctx.resilient_parsing:
             args = list(HELP[:1]) if args == ["-h"] else self._separated(ctx, args)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # typer's own; of an option without its value it doesn't say which command has it
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Check the shared options, then run."""
@@ -694,7 +723,7 @@ def validity(call: Call, as_of: str | None, *, expired: bool) -> dict[str, Any]:
     """``--as-of`` and ``--expired``, those given, as the use cases take them.
 
     Raises:
-        UsageError: both of them, or a day that is none.
+        UsageError: both of them, or text that is not a day.
     """
     if as_of is not None and expired:
         raise UsageError("both --as-of and --expired", "give one of them")
@@ -712,11 +741,11 @@ def day(call: Call, text: str | None, option: str, *, last: bool = False) -> dat
     """A day as search takes it, of a month or year the first one, or the last; None for none.
 
     Raises:
-        UsageError: it is no day.
+        UsageError: it is not a day.
     """
     if text is None:
         return None
-    dates = language.named_dates
+    dates = language.dates
     named = dates.parse_day(text, today(call))
     if named is None:
         raise UsageError(f"{option}: {text!r} is not a date", f"it takes {dates.ACCEPTED}")
@@ -737,7 +766,7 @@ def command(
     """What makes the command of a function, when it is called; its docstring is the help, its value the exit code.
 
     Args:
-        run: its first parameter is the :class:`typer.Context` whose ``obj`` is the :class:`Call`.
+        run: its first parameter is the :class:`Call`; or the :class:`typer.Context`, for what needs more of it.
         writes: it may change the vault: ``--dry-run`` is added.
         words: it takes all remaining words as text.
         pages: it may print more than a screen holds.
@@ -748,8 +777,16 @@ def command(
     """
 
     def make() -> Command:
+        first, *rest = signature(run).parameters.values()
+
+        @wraps(run)
+        def started(ctx: typer.Context, **options: Any) -> int | None:
+            return run(call_of(ctx) if first.annotation is Call else ctx, **options)
+
+        context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+        started.__signature__ = Signature([context, *rest])  # type: ignore[attr-defined]  # what typer reads
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        app.command(run.__name__.strip("_"), cls=kind)(run)
+        app.command(run.__name__.strip("_"), cls=kind)(started)
         made = typer.main.get_command(app)
         assert isinstance(made, Command)
         made.words, made.pages = words, pages
@@ -769,7 +806,7 @@ ReplyFile = Annotated[
 
 
 def answer_in(source: str) -> str:
-    """The text of a file, or of stdin; bytes that are no UTF-8 are replaced.
+    """The text of a file, or of stdin; bytes that are not UTF-8 are replaced.
 
     Raises:
         UsageError: it can't be read.
@@ -798,7 +835,7 @@ def answering(call: Call, prompt: Prompt, job: str, model: str, reply: str | Non
     """
     if reply is not None:
         return curation.models.llm.Reply([answer_in(reply)])
-    named = curation.models.llm.required(call.memory().workspace.settings, job, model)
+    named = curation.models.llm.required(call.workspace.settings, job, model)
     if not call.dry_run:
         return named
     tokens, cost = curation.models.llm.estimate(prompt, named)

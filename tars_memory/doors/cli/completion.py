@@ -1,4 +1,4 @@
-"""What a shell is told when somebody presses Tab: commands, options and their values, those of the vault too.
+"""What a shell offers when somebody presses Tab: commands, options and their values, those of the vault too.
 
 The scripts hand over the words before the cursor and take a value a line, with a tab and what it means behind it. No
 shell ever evaluates such a line: a note may be called ``$(reboot)``. Nothing is written, no index is brought up to
@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperArgument, TyperOption
 
 from tars_memory import index
-from tars_memory.doors.cli.call import HELP, Command
+from tars_memory.doors.cli.call import HELP, Call, Command
 from tars_memory.doors.cli.output import line
+from tars_memory.settings import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from tars_memory.doors.cli.call import Call
     from tars_memory.vault.model import Entry
 
 FILES, PLAIN, OPEN = 3, 4, 5
@@ -203,12 +203,11 @@ def _values_of(param: Any, command: str, given: Sequence[str], typed: str, call:
 
 
 def _notes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    yield from call.memory().workspace.peek(lambda reader: reader.names(call.memory().workspace.project).all()) or ()
+    yield from call.workspace.peek(lambda reader: reader.names(call.workspace.project).all()) or ()
 
 
 def _people(call: Call, given: Sequence[str]) -> Iterator[Value]:
-    scope = call.memory().workspace.project
-    for fact in call.memory().workspace.peek(lambda reader: reader.facts(scope)) or ():
+    for fact in call.workspace.peek(lambda reader: reader.facts(call.workspace.project)) or ():
         yield fact.subject, ""
     yield from _notes(call, given)
 
@@ -216,8 +215,7 @@ def _people(call: Call, given: Sequence[str]) -> Iterator[Value]:
 def _facts(call: Call, given: Sequence[str]) -> Iterator[Value]:
     """What ``facts`` takes: a verb, or a name; behind ``end`` and ``remove`` the REF of a fact."""
     if given[:1] in (["end"], ["remove"]):
-        scope = call.memory().workspace.project
-        for fact in call.memory().workspace.peek(lambda reader: reader.facts(scope)) or ():
+        for fact in call.workspace.peek(lambda reader: reader.facts(call.workspace.project)) or ():
             yield f"{given[0]} {fact.ref}", f"{fact.subject} {fact.predicate}: {fact.object}"
         return
     if not given:
@@ -226,8 +224,8 @@ def _facts(call: Call, given: Sequence[str]) -> Iterator[Value]:
 
 
 def _tags(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    scope = call.memory().workspace.project
-    yield from ((tag, "") for tag in call.memory().workspace.peek(lambda reader: reader.names(scope).tags()) or ())
+    for tag in call.workspace.peek(lambda reader: reader.names(call.workspace.project).tags()) or ():
+        yield tag, ""
 
 
 def _refs(call: Call, _given: Sequence[str]) -> Iterator[Value]:
@@ -240,7 +238,7 @@ def _sections(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 def _entries(call: Call) -> Iterator[Entry]:
     """Those of the two notes that ``list`` shows; read here, which loads less than the command."""
-    vault = call.memory().workspace.vault
+    vault = call.workspace.vault
     for path in (vault.layout.memory, vault.layout.procedural):
         if vault.look(path) is not None:
             yield from vault.note(path).entries
@@ -253,19 +251,17 @@ def _writes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 def _models(call: Call, _given: Sequence[str]) -> Iterator[Value]:
     """Those that need no download; for the names of the others fastembed would have to be imported."""
-    yield from ((name, cost.languages) for name, cost in index.embedding.models.COSTS.items())
-    yield from (
-        (made.name, "") for made in index.embedding.models.installed(call.memory().workspace.settings.places.cache)
-    )
+    yield from ((name, cost.languages) for name, cost in index.models.COSTS.items())
+    yield from ((made.name, "") for made in index.models.installed(call.workspace.settings.places.cache))
 
 
 def _sources(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    paths = call.memory().workspace.settings.sources.paths
+    paths = call.workspace.settings.sources.paths
     yield from ((f"remove {path.strip()}", "") for path in paths.split(",") if path.strip())
 
 
 def _projects(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    folder = call.memory().workspace.root / "projects"
+    folder = call.workspace.root / "projects"
     yield from ((path.name, "") for path in sorted(folder.iterdir()) if path.is_dir() and path.name[:1] != ".")
     yield "none", "outside projects"
 
@@ -281,7 +277,7 @@ def _tables(_call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 TIERS = ("semantic", "procedural", "daily", "episodic", "note")
 FIXED: dict[str, tuple[str, ...]] = {
-    "MODE": ("hybrid", "lexical", "semantic"),
+    "MODE": MODES,
     "TIER": TIERS,
     "search tier": (*TIERS, "talk"),
     "remember tier": ("semantic", "procedural"),
@@ -319,7 +315,7 @@ SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
     "export table": _tables,
     "--project": _projects,
 }
-"""Where the values come from that stand in the vault, its index or its journal."""
+"""Where values come from: the vault, its index or its journal."""
 
 WORDS = {"open what", "links note", "related note", "timeline about", "facts words", "sources path", "playbooks name"}
 """Arguments of several words that are one name."""

@@ -12,20 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tars_memory import __version__, vault
+from tars_memory import __version__, errors, vault
 from tars_memory.disk import Places
 from tars_memory.doors.cli.call import Call, Typed, read_stdin
 from tars_memory.doors.cli.output import PROGRAM, clean, hidden, masked, to_json
-from tars_memory.errors import (
-    AmbiguousError,
-    ConflictError,
-    NotFoundError,
-    SettingsError,
-    TarsError,
-    UnwritableError,
-    UsageError,
-    VaultError,
-)
 from tars_memory.settings import AUTHOR, PROJECT, Settings, here
 
 if TYPE_CHECKING:
@@ -58,15 +48,17 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
     call.out.json = call.out.json or "--json" in argv[: argv.index("--") if "--" in argv else len(argv)]
     if hasattr(error, "format_message"):  # typer's own; the class has another name in each of its versions
         command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
-        message = error.format_message().rstrip(".").replace("a valid int range", "a whole number")
-        hint = _joined(f"{command} --help shows how", kept)
+        near = list(getattr(error, "possibilities", None) or ())[:1]
+        said = str(getattr(error, "message", "")) if near else error.format_message()
+        message = said.rstrip(".").replace("a valid int range", "a whole number")
+        hint = _joined(f"{errors.did_you_mean(near)} {command} --help" if near else f"{command} --help shows how", kept)
         return _say(call, message[:1].lower() + message[1:], hint, USAGE)
     more: dict[str, Any] = {"spooled": error.spooled} if kept and getattr(error, "spooled", None) else {}  # type: ignore[attr-defined]
-    if isinstance(error, TarsError):
+    if isinstance(error, errors.TarsError):
         hint = _joined(error.hint, *_mistyped(error, call))
-        if isinstance(error, AmbiguousError):
+        if isinstance(error, errors.AmbiguousError):
             more["candidates"] = list(error.candidates)
-        if isinstance(error, UnwritableError) and error.spooled and not kept:
+        if isinstance(error, errors.UnwritableError) and error.spooled and not kept:
             more["spooled"] = error.spooled
             kept = _waits(error.spooled)
         return _say(call, error.message, _joined(hint, kept), error.exit_code, more)
@@ -89,7 +81,7 @@ def say_begun(call: Call) -> None:
     """Say what a command did that was stopped while a vault was read for the first time; of others nothing is said."""
     if call.opened is None:
         return
-    with contextlib.suppress(TarsError):
+    with contextlib.suppress(errors.TarsError):
         if begun := call.opened.workspace.begun():
             call.out.say(f"stopped; {begun}")
 
@@ -120,10 +112,10 @@ def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:
 
 
 def _is_refusal(error: BaseException, command: str) -> bool:
-    if isinstance(error, SettingsError):
+    if isinstance(error, errors.SettingsError):
         return False
-    gone = isinstance(error, ConflictError) and command == "edit"
-    return gone or isinstance(error, UsageError | NotFoundError) or hasattr(error, "format_message")
+    gone = isinstance(error, errors.ConflictError) and command == "edit"
+    return gone or isinstance(error, errors.UsageError | errors.NotFoundError) or hasattr(error, "format_message")
 
 
 def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
@@ -145,7 +137,7 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
             said |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
             said |= {"asked_folder": str(here())}
         item = vault.writing.store.Spool(folder).put(typed.command, said, typed.item)
-    except UnwritableError as failed:
+    except errors.UnwritableError as failed:
         return f"{failed.message}; {failed.hint}"
     except Exception as failed:
         return f"your text could NOT be kept ({failed}), copy it from here: {said['text']}"
@@ -160,7 +152,7 @@ def _aside(call: Call, text: str, command: str) -> str:
         path = vault.writing.store.keep_aside(
             Places.of(call.env).state / "kept", f"{vault.writing.store.new_item()}-{command}", text
         )
-    except UnwritableError as failed:
+    except errors.UnwritableError as failed:
         return f"{failed.message}; {failed.hint}"
     return f"what came on stdin is kept in {path}"
 
@@ -185,18 +177,18 @@ def _masked(said: dict[str, Any]) -> dict[str, Any]:
         return said
 
 
-def _mistyped(error: TarsError, call: Call) -> list[str]:
+def _mistyped(error: errors.TarsError, call: Call) -> list[str]:
     """Variables that set nothing, where no vault was found: one of them may have been to name it."""
-    if not isinstance(error, VaultError):
+    if not isinstance(error, errors.VaultError):
         return []
     try:
         return Settings(call.env, Places.of(call.env)).unknown_variables()
-    except TarsError:
+    except errors.TarsError:
         return []
 
 
 def _waits(item: str) -> str:
-    return f"your text is kept in the spool ({item}) and written by the next command that writes in its vault"
+    return f"your text is kept in the spool ({item}); the next command that writes in that vault writes it too"
 
 
 def _joined(*sentences: str) -> str:

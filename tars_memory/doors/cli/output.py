@@ -8,7 +8,7 @@ Credentials are shown to a person on a terminal only. In JSON, in a pipe and in 
 or another machine reads those.
 
 The hits of the last search are kept, so that ``open 3`` knows what the third one was, and which notices were told
-today. Two lists stand in the vault's state folder, one of searches on a terminal and one of all others: a search that a
+today. Two lists are in the vault's state folder, one of searches on a terminal and one of all others: a search that a
 script or an agent makes in between doesn't change what the person's numbers mean.
 """
 
@@ -94,12 +94,20 @@ def masked(text: str) -> str:
     return vault.secrets.mask(text)
 
 
+def members(value: Any) -> dict[str, Any] | None:
+    """The members of the JSON object that shows a value: as the value itself says, or by the names of its fields; None
+    if JSON has another form for it.
+    """
+    named = getattr(value, "as_dict", None) or getattr(value, "_asdict", None)
+    return value if isinstance(value, dict) else named() if named else None
+
+
 def hidden(value: Any) -> Any:
     """A value for JSON with the credentials of all its texts masked; names of fields stay, and so do paths."""
     if isinstance(value, str):
         return masked(value)
-    if isinstance(value, dict):
-        return {name: each if name in PATHS else hidden(each) for name, each in value.items()}
+    if (named := members(value)) is not None:
+        return {name: each if name in PATHS else hidden(each) for name, each in named.items()}
     if isinstance(value, list | tuple):
         return [hidden(each) for each in value]
     return value
@@ -158,7 +166,7 @@ class Output:
             self._progress.clear()
 
     def close(self) -> None:
-        """Take away what stands on the terminal only for now."""
+        """Remove the line of progress from the terminal."""
         if self._progress is not None:
             self._progress.close()
 
@@ -203,6 +211,10 @@ class Output:
         if not self.quiet:
             self.write((self._shown(text, self.stdout) if of_notes else text) + "\n")
 
+    def fitted(self, text: str) -> str:
+        """A sentence of data as a terminal shows it best: broken between words; in a pipe and a file one line."""
+        return _wrapped(text, self.stdout)
+
     def record(self, value: Any, *, lines: bool = False) -> None:
         """One JSON object; ``lines`` keeps it on one line even on a terminal."""
         if not self.quiet:
@@ -230,7 +242,8 @@ class Output:
         except (OSError, ValueError):
             pass
         try:
-            self.stderr.write(self._shown(text, self.stderr) + "\n")
+            shown = self._shown(text, self.stderr)
+            self.stderr.write((shown if self.json else _wrapped(shown, self.stderr)) + "\n")
             self.stderr.flush()
         except (OSError, ValueError):
             pass  # nobody listens
@@ -270,8 +283,19 @@ def here() -> str:
         return ""
 
 
+def sign(out: Output, wanted: str, plain: str) -> str:
+    """A sign, or its replacement where the terminal's encoding doesn't have it."""
+    return wanted if encoded(out, wanted) == wanted else plain
+
+
+def encoded(out: Output, text: str) -> str:
+    """The text as the terminal will show it: what its encoding doesn't have is written as an escape."""
+    encoding = getattr(out.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
 def within(root: str, path: str) -> str | None:
-    """What of an absolute path lies below a folder, empty for the folder itself; None if it lies elsewhere."""
+    """The part of an absolute path below a folder, empty for the folder itself; None if the path is elsewhere."""
     if not root or not path:
         return None
     if path == root:
@@ -297,6 +321,37 @@ def _gone(error: Exception) -> Exception:
     ):
         return ClosedOutput()
     return LostOutput(getattr(error, "strerror", None) or str(error))
+
+
+def _wrapped(text: str, stream: TextIO) -> str:
+    """The text with its lines broken between words where they are wider than a terminal; as it is elsewhere.
+
+    A word that is wider itself, a path or an address, stays whole: the terminal folds it, and it can be copied.
+    """
+    width = _columns(stream) if stream.isatty() else 0
+    return "\n".join(part for each in text.split("\n") for part in broken(each, width)) if width else text
+
+
+def broken(text: str, width: int) -> list[str]:
+    """A line in as many as it takes: broken between words, the second and later ones indented; no word is broken."""
+    indent = len(text) - len(text.lstrip(" "))
+    lead, rest, made = " " * indent, text[indent:], []
+    while len(lead) + len(rest) > width:
+        room = max(width - len(lead), 1)
+        at = rest.rfind(" ", 1, room + 1)
+        at = at if at > 0 else rest.find(" ", room)
+        if at < 0:
+            break
+        made.append(lead + rest[:at])
+        lead, rest = " " * max(indent, 2), rest[at + 1 :]
+    return [*made, lead + rest]
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def _stream(stream: TextIO | None) -> TextIO:
@@ -327,7 +382,7 @@ def _plain(value: object) -> object:
 
 
 FIRST = 0.3
-"""Seconds before the line is drawn: what is done by then need not be told."""
+"""Seconds before the line is drawn: shorter work shows none."""
 AGAIN = 0.2
 """Seconds between two drawings."""
 BELIEVED = 1.0
@@ -409,10 +464,7 @@ class Progress:
 
     def _write(self, text: str) -> None:
         """Put a text in the place of the one before it: blanks over its rest, the cursor back at the start."""
-        try:
-            columns = os.get_terminal_size(self._stream.fileno()).columns or 80
-        except (OSError, ValueError):
-            columns = 80
+        columns = _columns(self._stream)
         text = text[: columns - 1]
         blanks = " " * max(0, min(self._shown, columns - 1) - len(text))
         try:
@@ -489,10 +541,10 @@ def _words(value: Any) -> str:
 # --- what was shown last
 
 NAMES = {True: "last-search-terminal", False: "last-search"}
-"""Path, line and link of each hit, parted by NUL (no path holds one; importing ``json`` would cost 1 ms)."""
+"""Path, line and link of each hit, parted by NUL, which no path holds."""
 
 TOLD = "told"
-"""The day, and the notices that were told on it."""
+"""A file: the day, and the notices that were shown on it."""
 
 
 def keep(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
@@ -502,9 +554,9 @@ def keep(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
 
 
 def told_today(state: Path, notice: str, day: date) -> bool:
-    """Whether a notice, whatever its numbers, was told on this day already; from now on it was.
+    """Whether a notice, whatever its numbers, was shown on this day already; it is noted as shown.
 
-    Where that can't be kept it is told again.
+    Where that can't be noted it is shown again.
     """
     key = " ".join(re.sub(r"[0-9]+", "#", notice).split())
     first = day.isoformat()
@@ -520,15 +572,9 @@ def told_today(state: Path, notice: str, day: date) -> bool:
 
 def _write(path: Path, told: str) -> None:
     """Put a text in the place of the one before it, if that can be."""
-    temporary = f"{path}.{os.getpid()}"
-    try:
+    with contextlib.suppress(OSError):
         os.makedirs(path.parent, mode=0o700, exist_ok=True)
-        with open(temporary, "wb", opener=_private) as file:
-            file.write(told.encode("utf-8", "surrogateescape"))
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):  # a full disk took the name, but not the text
-            os.unlink(temporary)
+        disk.replace(path, told.encode("utf-8", "surrogateescape"))
 
 
 def recall(state: Path, number: int, *, terminal: bool) -> tuple[str, int, str | None]:
@@ -571,7 +617,3 @@ def hit_of(workspace: Workspace, number: int, *, terminal: bool) -> tuple[str, i
     if not workspace.sees(found[0]):
         raise NotFoundError("the last search was made in another project", "search again here, or name it: --project")
     return found
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

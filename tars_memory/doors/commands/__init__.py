@@ -1,1 +1,1 @@
-"""One file a command."""
+"""The commands, those of one kind in a file."""

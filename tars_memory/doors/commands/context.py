@@ -1,24 +1,21 @@
 """``context``: what a model should know, packed for its prompt."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.call import AsOf, Call, Expired, beyond, call_of, command, read_stdin, validity
+from tars_memory.doors.cli.call import AsOf, Call, Expired, beyond, command, read_stdin, validity
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
-from tars_memory.recall.packing.loaded import ALONE, COMMENT, FRONT_MATTER
-from tars_memory.recall.packing.packing import KINDS, NOTHING
-
-if TYPE_CHECKING:
-    from tars_memory.recall.packing.packing import Context
+from tars_memory.recall.loaded import ALONE, COMMENT, FRONT_MATTER
+from tars_memory.recall.packing import KINDS, NOTHING, Context
 
 FORMATS = ("text", "json")
 MOST_REASONS = 3
 
 
 def context(
-    ctx: typer.Context,
+    call: Call,
     question: Annotated[
         list[str] | None, typer.Argument(metavar="[QUESTION…]", help="In plain words; nothing in it is an operator.")
     ] = None,
@@ -57,7 +54,6 @@ def context(
     It never takes more tokens than the budget (a token is 4 characters), asks no model and writes nothing. stderr
     says what was left out. Exit 0 also if there is nothing to say.
     """
-    call = call_of(ctx)
     if format_ is not None and format_ not in FORMATS:
         raise UsageError(f"--format {format_!r} is unknown", f"it is one of {', '.join(FORMATS)}")
     if stdin and question:
@@ -68,20 +64,20 @@ def context(
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     options |= {"about": tuple(map(call.note, about))} if about else {}
     options |= {"topics": tuple(topic)} if topic else {}
+    if agent and ("/" in agent or not agent.strip(".")):  # else its folder may be one that others made
+        raise UsageError(f"{agent!r} is not a name for an agent's folder", "give a plain one, such as claude")
     options |= ({"agent": agent} if agent else {}) | validity(call, as_of, expired=expired)
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)
     told = [each + beyond(call) if each == NOTHING else each for each in packed.notices]
-    notices = call.notices(told)
-    if call.out.json:
-        call.out.record({**packed.to_json(), "notices": notices})
-    elif packed.text:
+    if call.answered(packed.to_json(), told):
+        return 0
+    if packed.text:
         call.out.data(clean(packed.text))
     else:
         call.out.say("there is nothing to say" + ("" if NOTHING in packed.notices else beyond(call)))
-    if not call.out.json:
-        _say_left_out(call, packed)
+    _say_left_out(call, packed)
     return 0
 
 

@@ -1,7 +1,8 @@
-"""``list``, ``show`` and ``why``: the entries of the tiers, one of them, and where one came from; ``headings``: the
-headings that they stand under.
+"""``list``, ``show``, ``why``: the entries of the tiers, one of them, and where one came from; ``headings``: those
+above them; ``facts`` and ``timeline``: what is true, and since when.
 """
 
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,23 +15,26 @@ from tars_memory.doors.cli.call import (
     Ref,
     Topic,
     about_secrets,
-    call_of,
+    beyond,
     command,
     confirmed,
+    day,
     report,
+    today,
 )
 from tars_memory.doors.cli.output import Output, clean, counted, fields, hit_of, line, show_rows
 from tars_memory.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from tars_memory.curation.why import Trace, Trail
+    from tars_memory.vault.markdown.facts import Fact
 
 
 ENTRY = "ref path line end_line section text tags time state block_id author"
 
 
 def list_(
-    ctx: typer.Context,
+    call: Call,
     tier: Annotated[
         str | None, typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic or note.")
     ] = None,
@@ -42,32 +46,21 @@ def list_(
 
     In a pipe one line an entry, with tabs: REF, path:line, text. Exit 1 if there are none.
     """
-    call = call_of(ctx)
     given = {"about": [call.note(each) for each in about or ()], "topics": topic}
     narrowed: dict[str, Any] = {name: tuple(names) for name, names in given.items() if names}
     entries = list(call.memory().list(tier=tier, section=section, **narrowed))
-    notices = call.notices()
-    if call.out.json:
-        call.out.record({"entries": [entry_json(entry) for entry in entries], "notices": notices})
-    elif not entries:
+    if call.answered({"entries": [fields(entry, ENTRY) for entry in entries]}):
+        return 0 if entries else 1
+    if not entries:
         anything = not (tier or section or narrowed)
         call.out.say("there are no entries yet: tars-memory remember TEXT" if anything else "there are no such entries")
     elif call.out.screen:
         cli.screen.show_entries(call.out, entries)
     else:
         for entry in entries:
-            call.out.data(f"{entry.ref}\t{call.out.place(entry.path, entry.line)}\t{line(entry.text)}{signed(entry)}")
+            told = f"{line(entry.text)}{_signed(entry.author)}"
+            call.out.data(f"{entry.ref}\t{call.out.place(entry.path, entry.line)}\t{told}")
     return 0 if entries else 1
-
-
-def signed(entry: Any) -> str:
-    """Who wrote an entry, to be told behind its words; empty where that is not said."""
-    return f" ({line(entry.author)})" if getattr(entry, "author", None) else ""
-
-
-def entry_json(entry: Any) -> dict[str, Any]:
-    """One entry as the documented JSON object."""
-    return fields(entry, ENTRY)
 
 
 LIST = command(
@@ -89,15 +82,12 @@ entries[].time state block_id author: or null
 
 
 def show(
-    ctx: typer.Context,
+    call: Call,
     target: Ref = None,
 ) -> int:
     """Show one entry: its place, heading, REF and lines."""
-    call = call_of(ctx)
     entry = call.memory().show(call.target(call.words(target, "REF")))
-    notices = call.notices()
-    if call.out.json:
-        call.out.record({**entry_json(entry), "raw": entry.raw, "notices": notices})
+    if call.answered({**fields(entry, ENTRY), "raw": entry.raw}):
         return 0
     under = f"  {line(entry.section)}" if entry.section else ""
     call.out.data(f"{call.out.place(entry.path, entry.line)}{under}  [{entry.ref}]")
@@ -137,7 +127,7 @@ TITLES = {
 
 
 def why(
-    ctx: typer.Context,
+    call: Call,
     target: Ref = None,
 ) -> int:
     """Show where a line came from: who approved it, the day that noted it, who said it, and what it replaced.
@@ -145,11 +135,8 @@ def why(
     Without REF it explains the first hit of the last search, the one that open opens. It is read from the notes and the
     journal. Where the trail ends, it says so.
     """
-    call = call_of(ctx)
     trail = call.memory().why(call.target(call.words(target, "REF"))) if target else _why_hit(call)
-    notices = call.notices()
-    if call.out.json:
-        call.out.record({**trail.as_dict(), "notices": notices})
+    if call.answered(trail):
         return 0
     call.out.data(f"{call.out.place(trail.path, trail.line)}  {line(trail.text)}{_signed(trail.author)}  [{trail.ref}]")
     for step in trail.chain:
@@ -164,7 +151,7 @@ def _why_hit(call: Call) -> "Trail":
     Raises:
         NotFoundError: there was no search, or its first hit is not an entry.
     """
-    path, at, _ = hit_of(call.memory().workspace, 1, terminal=call.out.stdout.isatty())
+    path, at, _ = hit_of(call.workspace, 1, terminal=call.out.stdout.isatty())
     try:
         return call.memory().why(f"{path}:{at}")
     except NotFoundError:
@@ -193,7 +180,8 @@ def rows(out: Output, step: "Trace") -> list[str]:
     return found
 
 
-def _signed(author: str) -> str:
+def _signed(author: str | None) -> str:
+    """Who wrote a line, to print behind its words; empty where it doesn't say."""
     return f" ({line(author)})" if author else ""
 
 
@@ -218,7 +206,7 @@ chain[].actor txn: who wrote it
 
 
 def headings(
-    ctx: typer.Context,
+    call: Call,
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path.")] = None,
     add: Annotated[str | None, typer.Option("--add", metavar="TITLE", help="Add this heading at the end.")] = None,
     remove: Annotated[str | None, typer.Option("--remove", metavar="TITLE", help="Remove this heading.")] = None,
@@ -229,7 +217,6 @@ def headings(
     Only the memory's own notes are changed. A heading with text under it is removed with that: on a terminal after a
     question, elsewhere with --yes. In a pipe one line a heading, with tabs: path:line, title, bullets.
     """
-    call = call_of(ctx)
     name, memory = call.note(call.words(note, "NOTE")), call.memory()
     if add is not None and remove is not None:
         raise UsageError("both --add and --remove", "give one of them")
@@ -245,11 +232,9 @@ def headings(
             yes = True
         return report(call, memory.remove_heading(name, remove, filled=yes), repeated="nothing was removed")
     path, listed = memory.headings(name)
-    notices = call.notices()
-    if call.out.json:
-        told = [fields(each, "line level title entries") for each in listed]
-        call.out.record({"path": path, "headings": told, "notices": notices})
-    elif call.out.screen:
+    if call.answered({"path": path, "headings": [fields(each, "line level title entries") for each in listed]}):
+        return 0 if listed else 1
+    if call.out.screen:
         rows = (("  " * (each.level - 1) + line(each.title), counted(each.entries, "bullet")) for each in listed)
         show_rows(call.out, rows, ("heading", "bullets"), ("magenta", "dim"))
     else:
@@ -276,5 +261,204 @@ headings[].line level title: where, how deep, its words
 headings[].entries: bullets under it
 [with --add or --remove]
 as remember
+""",
+)
+
+
+FACT = 'add Anna "lives in" Cork'
+VERBS = {
+    "add": f"add SUBJECT PREDICATE OBJECT, as: facts {FACT}",
+    "end": "end REF",
+    "remove": "remove REF",
+}
+
+
+MISSING = "no such fact is known"
+
+
+def facts(
+    call: Call,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ABOUT | add S P O | end REF | remove REF]", help="A name; or what to do."),
+    ] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="What held on this day.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag; repeatable.")
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Also facts that have ended or not begun.")] = False,
+    in_time: Annotated[bool, typer.Option("--timeline", help="In order of time, ended ones too.")] = False,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="As --timeline, as a chart for Obsidian.")] = False,
+    since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="add: its first day.")] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="DATE", help="add: the first day that it no longer holds.")
+    ] = None,
+    on: Annotated[str | None, typer.Option("--on", metavar="DATE", help="end: on this day (today).")] = None,
+) -> int:
+    """List what is true, all of it or about one name. Or add, end or remove a fact.
+
+    A predicate that holds one value at a time ends its old value, which stays in Facts.md. A fact holds from its since
+    day until the day before its until day.
+    """
+    said = words or []
+    if said and said[0] in VERBS:
+        return _change(call, said[0], said[1:], day(call, since, "--since"), day(call, until, "--until"), on)
+    if any((since, until, on)):
+        raise UsageError("--since, --until and --on belong to add and end", "--as-of names a day to look at")
+    if as_of is not None and all_:
+        raise UsageError("both --as-of and --all", "give one of them")
+    name = " ".join(said) or None
+    if in_time or mermaid:
+        if as_of is not None or topic:
+            raise UsageError("--timeline beside --as-of or --topic", "a timeline shows every day; leave those out")
+        in_order = call.memory().timeline(name)
+        return _chart(call, in_order) if mermaid else _show_facts(call, in_order, in_time=True)
+    tagged: dict[str, Any] = {"topics": tuple(topic)} if topic else {}
+    found = call.memory().facts(name, **tagged, as_of=day(call, as_of, "--as-of", last=True), everything=all_)
+    missing = MISSING if name or topic or as_of else f"there are no facts yet: tars-memory facts {FACT}"
+    return _show_facts(call, found, day(call, as_of, "--as-of", last=True), missing=missing)
+
+
+def _show_facts(
+    call: Call, found: "list[Fact]", on: date | None = None, *, in_time: bool = False, missing: str = MISSING
+) -> int:
+    """Print facts; exit 1 if there are none.
+
+    Args:
+        call: the call.
+        found: the facts, in their order.
+        on: the day that they are looked at from (today).
+        in_time: they are in order of time: on a terminal their days come first.
+        missing: what to say if there are none.
+    """
+    shown = on or today(call)
+    if call.answered({"facts": [fact.as_dict(shown) for fact in found]}):
+        return 0 if found else 1
+    if not found:
+        call.out.say(missing + beyond(call))
+    elif call.out.screen and in_time:
+        cli.screen.show_timeline(call.out, found, shown)
+    elif call.out.screen:
+        _show_table(call, found)
+    else:
+        for fact in found:
+            call.out.data(
+                f"{fact.ref}\t{line(fact.subject)} {line(fact.predicate)}: {line(fact.object)}"
+                f"{_whose(fact)}{_when(fact, shown)}"
+            )
+    return 0 if found else 1
+
+
+def _show_table(call: Call, found: "list[Fact]") -> None:
+    """The facts as columns, for a terminal."""
+    told = [
+        (
+            *(fact.ref, line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}{_whose(fact)}"),
+            *(str(fact.since or ""), str(fact.until or "")),
+        )
+        for fact in found
+    ]
+    show_rows(call.out, told, ("REF", "about", "fact", "since", "until"), ("dim", "bold"))
+
+
+def _chart(call: Call, found: "list[Fact]") -> int:
+    """Print facts as a chart in Mermaid; exit 1 if there is none with a day."""
+    chart = cli.screen.gantt(found, today(call))
+    undated = sum(not (fact.since or fact.until) for fact in found)
+    if call.answered({"mermaid": chart}, [f"{counted(undated, 'fact')} without a day left out"] if undated else []):
+        return 0 if chart else 1
+    if chart:
+        call.out.data(chart)
+    elif not found:
+        call.out.say(MISSING)
+    return 0 if chart else 1
+
+
+def _whose(fact: "Fact") -> str:
+    """The shared vault that a fact comes from."""
+    return f"  [{line(fact.vault)}]" if fact.vault else ""
+
+
+def _when(fact: "Fact", today: date) -> str:
+    told = [f"since {fact.since}"] if fact.since else []
+    told += [f"until {fact.until}"] if fact.until else []
+    told += ["ended"] if fact.until and fact.until <= today else []
+    return f"\t{', '.join(told)}" if told else ""
+
+
+def _change(call: Call, verb: str, rest: list[str], since: date | None, until: date | None, on: str | None) -> int:
+    if verb == "add" and on:
+        raise UsageError("--on belongs to end", "--since names the first day of a fact")
+    if verb != "add" and (since or until or (on and verb == "remove")):
+        raise UsageError("--since and --until belong to add, --on to end", f"facts {VERBS[verb]}")
+    if verb == "add":
+        if len(rest) != 3:
+            raise UsageError(f"facts add takes three words or quoted parts, not {len(rest)}", VERBS["add"])
+        parts: dict[str, Any] = dict(zip(("subject", "predicate", "object"), rest, strict=True), text=" ".join(rest))
+        days = {name: None if each is None else each.isoformat() for name, each in (("since", since), ("until", until))}
+        call.hold("facts add", **parts, **days)
+    memory: Any = call.memory()
+    if verb == "add":
+        return report(call, memory.add_fact(*rest, since=since, until=until), repeated="already known; nothing written")
+    target = " ".join(rest)
+    if not target:
+        raise UsageError("no fact is named", f"facts {VERBS[verb]}; facts --all lists them")
+    if verb == "end":
+        return report(call, memory.end_fact(target, on=day(call, on, "--on")), repeated="it ended then already")
+    return report(call, memory.remove_fact(target))
+
+
+FACTS = command(
+    facts,
+    writes=True,
+    words=True,
+    pages=True,
+    examples="""
+tm facts add Anna "lives in" Cork      # ends "lives in Dublin" today
+tm facts Anna --as-of 2025             # what was true then
+tm facts Anna --timeline               # in order of time, drawn on a terminal
+tm facts Anna --mermaid | tm new --stdin "Anna in time"
+tm facts end 7f3ak2cq --on 2026-11-01
+""",
+    exits="1 no such fact",
+    answers="""
+facts[].ref: its REF
+facts[].subject predicate object: the fact
+facts[].since until: days, or null
+facts[].current: whether it holds today, or on the `--as-of` day
+facts[].source: the day's line it came from
+facts[].path line: where it is
+[--mermaid]
+mermaid: the chart in its fence
+[add, end, remove]
+as remember
+[as it applies]
+facts[].vault: of a fact in a shared vault: its name; `path` is absolute then
+""",
+)
+
+
+def timeline(
+    call: Call,
+    about: Annotated[list[str] | None, typer.Argument(metavar="ABOUT…", help="A name, as subject or object.")] = None,
+) -> int:
+    """List all facts about a name in order of time, ended ones too. Those without a date come last.
+
+    The same as `facts --timeline`.
+    """
+    name = call.words(about, "ABOUT")
+    return _show_facts(call, call.memory().timeline(name), in_time=True)
+
+
+TIMELINE = command(
+    timeline,
+    words=True,
+    pages=True,
+    examples="""
+tm timeline Anna
+""",
+    exits="1 no such fact",
+    answers="""
+as facts
 """,
 )

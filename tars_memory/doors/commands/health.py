@@ -1,4 +1,6 @@
-"""``status``, ``doctor``, ``reindex`` and ``verify``: how vault, index and models are, and bringing them in order."""
+"""How the memory is, checked, mended and brought up to date: ``status``, ``doctor``, ``reindex``, ``verify``; the
+models that search uses and how well it does: ``models``, ``eval``.
+"""
 
 import os
 import time
@@ -8,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.call import Call, call_of, command, confirmed
-from tars_memory.doors.cli.output import clean, counted, duration, line, show_rows, show_tree, within
+from tars_memory import curation, recall
+from tars_memory.doors.cli.call import Call, command, confirmed
+from tars_memory.doors.cli.output import Output, clean, counted, duration, fields, line, show_rows, show_tree, within
 from tars_memory.errors import UsageError
 from tars_memory.index import detached
+from tars_memory.settings import MODES
 
 if TYPE_CHECKING:
     from tars_memory.memory import Memory
+    from tars_memory.recall.evaluation import ModeRun
 
 
 WAITS = (
@@ -31,11 +36,10 @@ COVERS = "semantic search covers"
 
 
 def status(
-    ctx: typer.Context,
+    call: Call,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show everything, not ten lines.")] = False,
 ) -> int:
     """Show in ten lines the vault, how fresh its index is, what waits for you and what to do next."""
-    call = call_of(ctx)
     told = dict(call.memory().status())
     notices = told.get("notices") or ()
     if call.out.json or verbose:
@@ -105,7 +109,8 @@ def _summary(told: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     rows.append(("waiting", ", ".join(what for what, _ in waits) or "nothing"))
     steps = [do for _, do in waits]
     steps += ["tars-memory review --rules"] if unapproved else []
-    steps += ["tars-memory reindex"] if (stale or index.get("pending_vectors")) and not background["running"] else []
+    behind = stale or index.get("pending_vectors") or index.get("model") not in (None, told["model"].get("fingerprint"))
+    steps += ["tars-memory reindex"] if behind and not background["running"] else []
     steps += ["tars-memory models list"] if not told["model"]["usable"] else []
     return [*rows, ("next", steps[0] if steps else "nothing to do")]
 
@@ -129,6 +134,9 @@ def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Ma
         why = (model.get("reason") or "no model is installed", model.get("hint"))
         return "off: " + "; ".join(line(str(each)) for each in why if each)
     name, pending = line(str(model["name"])), index.get("pending_vectors")
+    if index.get("model") not in (None, model.get("fingerprint")):
+        made = ", which is happening" if background["running"] else ""
+        return f"the former model, until the vectors of {name} are made{made}"
     if not pending:
         return f"{name}, all passages" if pending is not None else f"{name}, no passage yet"
     if not background["covers"]:
@@ -170,7 +178,7 @@ shared[].name path: the shared vaults that are searched
 
 
 def doctor(
-    ctx: typer.Context,
+    call: Call,
     path: Annotated[
         str | None, typer.Argument(metavar="[PATH]", help="With --adopt: where the vault was before it was moved.")
     ] = None,
@@ -190,7 +198,6 @@ def doctor(
 
     Prints each finding with what to do; exit 1 if any are left. With --dry-run it only looks.
     """
-    call = call_of(ctx)
     if adopt + fix + index + (restore is not None) + (drop is not None) > 1:
         raise UsageError("more than one of --fix, --index, --restore, --drop and --adopt", "give one of them")
     if adopt or index:
@@ -204,23 +211,20 @@ def doctor(
             call.out.data(call.out.place(written.path, written.line))
         call.notices()
         return 0
-    told = dict(call.memory().doctor(fix=fix))
-    told["notices"] = call.notices(told.get("notices") or ())
-    findings = told.setdefault("findings", [])
-    if call.out.json:
-        call.out.record(told)
-    else:
+    told = call.memory().doctor(fix=fix)
+    findings = told["findings"]
+    if not call.answered(told, told["notices"]):
         for finding in findings:
-            done = "mended: " if finding.get("fixed") else ""
-            path, message = finding.get("path") or "", clean(finding["message"])
+            done = "mended: " if finding["fixed"] else ""
+            path, message = finding["path"], clean(finding["message"])
             if path and message.startswith(path):
                 message = call.out.path(path) + message[len(path) :]
-            call.out.data(f"{done}{finding['kind']}: {message}")
-            if finding.get("hint") and not done:
-                call.out.data(f"  {clean(finding['hint'])}")
+            call.out.data(call.out.fitted(f"{done}{finding['kind']}: {message}"))
+            if finding["hint"] and not done:
+                call.out.data(call.out.fitted(f"  {clean(finding['hint'])}"))
         if not findings:
             call.out.say("all is well")
-    return 1 if any(not finding.get("fixed") for finding in findings) else 0
+    return 1 if any(not finding["fixed"] for finding in findings) else 0
 
 
 def _drop(call: Call, item: str) -> int:
@@ -245,11 +249,8 @@ def _adopt(call: Call, path: str | None) -> int:
             call.out.complain("nothing was done")
             return 1
     memory.adopt(found)
-    notices = call.notices()
     told = {"from": found.path, "to": str(memory.workspace.root), "writes": found.writes, "waiting": found.waiting}
-    if call.out.json:
-        call.out.record({"adopted": told, "notices": notices})
-    else:
+    if not call.answered({"adopted": told}):
         would = "would adopt" if call.dry_run else "adopted"
         call.out.data(f"{would}: {clean(found.path)} -> {clean(str(memory.workspace.root))}: {held}")
     return 0
@@ -260,7 +261,7 @@ DOCTOR = command(
     writes=True,
     examples="""
 tm doctor
-tm doctor --fix                  # mend indexes, rights, leftovers; never a note
+tm doctor --fix                  # mends indexes and leftovers, never a note
 tm doctor --index                # is the index what the notes say?
 tm doctor --restore all          # write lost lines again
 tm doctor --adopt /old/place     # after you moved the vault
@@ -281,7 +282,7 @@ LOOK = 0.5
 
 
 def reindex(
-    ctx: typer.Context,
+    call: Call,
     full: Annotated[bool, typer.Option("--full", help="Read every note again, into a new index.")] = False,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Words only; leave the vectors for later.")] = False,
 ) -> int:
@@ -289,7 +290,6 @@ def reindex(
 
     Shows progress on a terminal. Ctrl-C (exit 130) stops it; the next run goes on there.
     """
-    call = call_of(ctx)
     memory = call.memory()
     report = memory.reindex(full=full, embed=not no_embed, progress=call.out.progress())
     if not no_embed:
@@ -322,13 +322,11 @@ def _passed_over(skipped: Mapping[str, int]) -> str:
 
 def _tell(call: Call, report: Any) -> int:
     """Say what a refresh did."""
-    notices = call.notices(getattr(report, "notices", None) or ())
-    if call.out.json:
-        names = "changed removed pending_vectors stale skipped took published"
-        call.out.record({**{n: getattr(report, n, None) for n in names.split()}, "notices": notices})
+    names = "changed removed pending_vectors stale skipped took published"
+    if call.answered(fields(report, names), report.notices):
         return 0
     told = [f"{counted(report.changed, 'note')} read", f"{report.removed} gone"]
-    if skipped := _passed_over(report.skipped or {}):
+    if skipped := _passed_over(report.skipped):
         told.append(skipped)
     if report.pending_vectors:
         told.append(f"{counted(report.pending_vectors, 'passage')} without a vector yet")
@@ -355,26 +353,21 @@ published: what a team's index was given; empty without one
 )
 
 
-def verify(ctx: typer.Context) -> int:
+def verify(call: Call) -> int:
     """Compare the index with what a rebuild from the notes would hold, and print each difference. Exit 1 if any.
 
     The same as `doctor --index`.
     """
-    return _compare(call_of(ctx))
+    return _compare(call)
 
 
 def _compare(call: Call) -> int:
     differences = [str(difference) for difference in call.memory().verify()]
-    notices = call.notices()
-    if call.out.json:
-        call.out.record({"differences": differences, "notices": notices})
-    else:
+    if not call.answered({"differences": differences}):
         for difference in differences:
             call.out.data(line(difference))
-        if differences:
-            call.out.say("the index differs from the notes: tars-memory reindex --full rebuilds it")
-        else:
-            call.out.say("the index agrees with the notes")
+        mend = "differs from the notes: tars-memory reindex --full rebuilds it"
+        call.out.say(f"the index {mend if differences else 'agrees with the notes'}")
     return 1 if differences else 0
 
 
@@ -386,5 +379,186 @@ tm verify
     exits="1 they differ",
     answers="""
 differences: a sentence each
+""",
+)
+
+
+def models(
+    call: Call,
+    action: Annotated[
+        str, typer.Argument(metavar="[list|use|check]", help="List them, use one, or check a language model.")
+    ] = "list",
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The model to use or to check.")] = None,
+    folder: Annotated[
+        str | None, typer.Option("--from", metavar="FOLDER", help="Take its files from here instead of downloading.")
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="List also those that could be downloaded.")] = False,
+) -> int:
+    """List the embedding models that are here or fit your notes, or use another one. Only models use downloads any.
+
+    check asks a language model 24 test sentences. One that judges fewer than 20 right is not asked for a second look
+    any more.
+    """
+    if action == "check" and not folder:
+        return _checked(call, name or "")
+    if action not in ("list", "use") or (action == "use") != (name is not None) or (folder and not name):
+        raise UsageError("models takes: list, use NAME, or check [NAME]", "tars-memory models list")
+    if name is not None:
+        told = call.memory().use_model(name, folder=folder)
+        if not call.answered(told, told["notices"]):
+            show_tree(call.out, {key: value for key, value in told.items() if key != "notices"})
+        return 0
+    known = list(call.memory().models(fetchable=all_ or call.out.json))
+    if call.answered({"models": known}):
+        return 0
+    here = [
+        (*_cells(model), _here(model), duration(model["seconds"]) if model.get("seconds") else "")
+        for model in known
+        if _is_ours(model)
+    ]
+    show_rows(call.out, here, ("", "model", "languages", "size", "here", "vectors"))
+    if others := [_cells(model)[1:] for model in known if not _is_ours(model)]:
+        if call.out.screen:
+            call.out.data("")
+        show_rows(call.out, others, ("to download", "languages", "size"))
+    if not all_:
+        call.out.say("more can be downloaded: tars-memory models --all")
+    return 0
+
+
+def _is_ours(model: Mapping[str, Any]) -> bool:
+    """Whether a model is installed here, set, or one that pip installs; else it could be downloaded."""
+    return bool(model.get("installed") or model.get("current")) or "gigabytes" not in model
+
+
+def _cells(model: Mapping[str, Any]) -> tuple[str, ...]:
+    """Whether it is in use, its name, its languages, its size."""
+    size = f"{model['megabytes']} MB" if model.get("megabytes") else ""
+    return "*" if model.get("current") else "", line(str(model["name"])), line(str(model.get("languages") or "")), size
+
+
+def _here(model: Mapping[str, Any]) -> str:
+    """Whether a model is on this machine, and whether it is the one for this vault's languages."""
+    here = "installed" if model.get("installed") else "not installed"
+    return f"{here}, recommended" if model.get("recommended") else here
+
+
+def _checked(call: Call, name: str) -> int:
+    """How a language model judges sentences; exit 1 if its verdicts don't count."""
+    settings = call.workspace.settings
+    done = curation.models.grounding.check_judge(settings, curation.models.llm.required(settings, "extract", name))
+    if call.answered(done):
+        return 0 if done.passed else 1
+    for said, kind, answer in done.wrong:
+        call.out.data(f"{line(said)}\t{kind}\t{line(answer)}")
+    does = "its second look counts" if done.passed else "it is asked for no second look"
+    call.out.say(f"{done.model}: {done.right} of {done.of} judged rightly: {does}")
+    return 0 if done.passed else 1
+
+
+MODELS = command(
+    models,
+    pages=True,
+    examples="""
+tm models
+tm models --all
+tm models use multilingual
+tm models check gemini/gemini-2.5-flash
+""",
+    exits="1 the language model failed the check, 7 a model can't be had",
+    answers="""
+models[].name installed current recommended languages megabytes: each model, those to download as well
+models[].seconds: about how long the vectors of this vault take, 0 if unknown (installed models only)
+models[].dimension gigabytes: of models that can be downloaded
+[use]
+model config: what is set, in which file
+[check]
+model right of passed: the result
+wrong[].said kind answer: each wrong answer
+""",
+)
+
+
+MOST_MISSING = 5
+HEADINGS = {
+    "note_recall_1": "R@1", "note_recall_5": "R@5", "note_recall_10": "R@10", "mrr": "MRR", "ndcg_10": "nDCG",
+    "line_recall_5": "lineR@5", "line_recall_10": "lineR@10", "coverage_300": "c@300", "coverage_600": "c@600",
+    "coverage_1200": "c@1200", "coverage_2400": "c@2400", "silent": "silent", "refused": "refused",
+}  # fmt: skip
+
+
+def eval_(
+    call: Call,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Questions with their answers' places, JSON lines.")],
+    mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="hybrid, lexical or semantic.")] = None,
+    against: Annotated[
+        list[str] | None, typer.Option("--against", metavar="MODE", help="Compare with this mode; repeatable.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most N hits a question (50).")
+    ] = None,
+) -> int:
+    """Measure how well search answers questions whose answers you know. Writes nothing into the vault.
+
+    FILE holds a JSON object a line: query, gold (a list of path, and line if a line counts; empty if the vault has no
+    answer), and if you like category and id. Prints percentages by category.
+    """
+    for name in (mode, *(against or ())):
+        if name is not None and name not in MODES:
+            raise UsageError(f"mode {name!r} is unknown", f"it is one of {', '.join(MODES)}")
+    options: dict[str, Any] = {"mode": mode, "against": tuple(against or ()), "limit": limit}
+    found = call.memory().evaluate(file, **options)
+    if not call.answered(found.to_json(), found.notices, _missing(found.missing)):
+        _show_run(call.out, found.run)
+        for other in found.against:
+            call.out.data("")
+            _show_run(call.out, other)
+    return 3 if found.missing else 0
+
+
+def _missing(paths: list[str]) -> list[str]:
+    if not paths:
+        return []
+    more = ", …" if len(paths) > MOST_MISSING else ""
+    return [f"{counted(len(paths), 'gold place')} not in the vault: {', '.join(map(line, paths[:MOST_MISSING]))}{more}"]
+
+
+def _show_run(out: Output, run: "ModeRun") -> None:
+    """A row for all questions, and one for each category if there are any."""
+    rows = [("all", run.means()), *((name, run.means(name)) for name in run.categories())]
+    cells = [[run.mode, "n", *HEADINGS.values()]]
+    cells += [
+        [line(name), str(means["questions"]), *(_percent(means[key]) for key in HEADINGS)] for name, means in rows
+    ]
+    _columns(out, cells if run.categories() != [recall.evaluation.UNNAMED] else cells[:2])
+
+
+def _columns(out: Output, cells: list[list[str]]) -> None:
+    """Columns side by side: the first to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for first, *rest in cells:
+        numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        out.data("  ".join((first.ljust(widths[0]), *numbers)))
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+EVAL = command(
+    eval_,
+    examples="""
+tm eval questions.jsonl
+tm eval questions.jsonl --against lexical --against semantic
+""",
+    exits="3 the vault has not all the places that FILE names",
+    answers="""
+limit mode: as asked
+all.questions note_recall_1 note_recall_5 note_recall_10 mrr ndcg_10 line_recall_5 line_recall_10 coverage_300
+  coverage_600 coverage_1200 coverage_2400 silent refused: from 0 to 1, null where no question has the figure
+categories: the same figures, each with its `category`
+answers: the figures of each question, with its `id`
+against[].mode all categories answers: the same of each other mode
+missing: places that are not there
 """,
 )

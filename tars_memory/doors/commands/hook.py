@@ -11,31 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tars_memory
-from tars_memory import index, jobs, vault
-from tars_memory.apart import program
+from tars_memory import jobs, vault
 from tars_memory.disk import Places, read_id
+from tars_memory.doors.cli.app import program
 from tars_memory.doors.cli.call import Call, Command, call_of, command, confirmed
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError
-from tars_memory.jobs.hooks import (
-    AGENTS,
-    COMPACT,
-    CORRECTION,
-    END,
-    LONGEST_EVENT,
-    PROMPT,
-    START,
-    TOOL,
-    UNREAD,
-    Desk,
-    Event,
-    answer,
-    begin,
-    daily_line,
-    event_of,
-    lines_of,
-    questions,
-)
+from tars_memory.jobs import hooks
 from tars_memory.settings import (
     ACTOR,
     AUTHOR,
@@ -67,7 +49,7 @@ PATIENCE = 1.0
 
 
 class Late(BaseException):
-    """The agent has waited long enough; derived so that nothing on the way takes it for a failure of its own."""
+    """The agent has waited long enough; no Exception, so that nothing on the way catches it."""
 
 
 class HookCommand(Command):
@@ -90,11 +72,11 @@ class HookCommand(Command):
             raise typer.Exit(OK) from None
 
     def invoke(self, ctx: Any) -> Any:
-        """Answer; a failure is told in the log alone."""
+        """Answer; a failure goes to the log alone."""
         if ctx.params.get("action") is not None:
             return super().invoke(ctx)
         call = call_of(ctx)
-        desks = [_general(call)]
+        desks = [hooks.Desk(Places.of(call.env).state)]  # for failures before the vault is known
         ctx.meta["desks"] = desks
         before = _set_timer(HookOptions.timeout)
         try:
@@ -118,7 +100,7 @@ def hook(
         typer.Argument(metavar="[install|uninstall|status]", help="Make agents call it, or no longer; or who does."),
     ] = None,
     hosts: Annotated[
-        list[str] | None, typer.Argument(metavar="[AGENT…]", help=f"{', '.join(AGENTS)}; else those found here.")
+        list[str] | None, typer.Argument(metavar="[AGENT…]", help=f"{', '.join(hooks.AGENTS)}; else those found here.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Change the agent's settings without asking.")] = False,
     agent: Annotated[
@@ -136,49 +118,49 @@ def hook(
     call = call_of(ctx)
     if action is not None:
         return _act(call, action, list(hosts or ()), yes=yes)
-    if agent and agent not in AGENTS:
-        raise UsageError(f"unknown agent: {agent!r}", f"it is one of {', '.join(AGENTS)}")
+    if agent and agent not in hooks.AGENTS:
+        raise UsageError(f"unknown agent: {agent!r}", f"it is one of {', '.join(hooks.AGENTS)}")
     if sys.stdin is None or sys.stdin.isatty():
         call.out.say("hook is for coding agents, which give it their events on stdin")
         call.out.say("tars-memory hook install makes them call it")
         return OK
-    data = sys.stdin.buffer.read(LONGEST_EVENT + 1)
-    if len(data) > LONGEST_EVENT:
-        raise UsageError("the event is too long", f"at most {LONGEST_EVENT} bytes are read")
-    event = event_of(data)
+    data = sys.stdin.buffer.read(hooks.LONGEST_EVENT + 1)
+    if len(data) > hooks.LONGEST_EVENT:
+        raise UsageError("the event is too long", f"at most {hooks.LONGEST_EVENT} bytes are read")
+    event = hooks.event_of(data)
     if not event.kind or (event.cursor and agent not in ("", "cursor")):
         return OK  # Cursor runs Claude Code's hooks, too: its own answers
     if event.folder:
         os.chdir(event.folder)
     settings = Settings(call.env, Places.of(call.env))
     root = find_vault(call.vault, settings, here())
-    desk = Desk(settings.places.vault_state(root, read_id(root), create=True) / "hooks")
+    desk = hooks.Desk(settings.places.vault_state(root, read_id(root), create=True) / "hooks")
     ctx.meta["desks"].append(desk)
     options = settings.hook
     _set_timer(options.timeout)
-    if agent in UNREAD or event.cursor:
+    if agent in hooks.UNREAD or event.cursor:
         event = event._replace(transcript="")
     done = _background(call, event, desk, root, options)
     text = ""
-    if event.kind == START:
+    if event.kind == hooks.START:
         text = _context(call, "", agent, budget=options.budget, days=options.days, session=event.transcript)
-    elif event.kind == PROMPT and event.prompt.strip():
-        for question in questions(event.prompt):
+    elif event.kind == hooks.PROMPT and event.prompt.strip():
+        for question in hooks.questions(event.prompt):
             text = text or _context(
                 call, question, agent, budget=options.found_budget, loaded=False, session=event.transcript
             )
     _set_timer(0)  # from here on the answer is whole
-    if event.kind != TOOL:
+    if event.kind != hooks.TOOL:
         desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} returned")
     _print(call, event, text, agent)
-    _set_timer(options.timeout)  # what is to be noted must not cost the answer
-    _note(call, event, agent, lines_of(options.lines).values())
+    _set_timer(options.timeout)  # the note must not cost the answer
+    _note(call, event, agent, hooks.lines_of(options.lines).values())
     return OK
 
 
-def _note(call: Call, event: Event, agent: str, wanted: "Collection[str]") -> None:
+def _note(call: Call, event: hooks.Event, agent: str, wanted: "Collection[str]") -> None:
     """Write the line that today's note gets of an event, as the agent, in the project of the folder it works in."""
-    text = daily_line(agent, event, wanted, vault.secrets.mask) if wanted else ""
+    text = hooks.daily_line(agent, event, wanted, vault.secrets.mask) if wanted else ""
     if text:
         env = {"TARS_MEMORY_STORE_LOCK_TIMEOUT": LOCK_WAIT, AUTHOR: agent or "agent", **call.env, ACTOR: "agent"}
         how: dict[str, Any] = {"now": call.now, "dry_run": call.dry_run, "project": call.project}
@@ -186,19 +168,19 @@ def _note(call: Call, event: Event, agent: str, wanted: "Collection[str]") -> No
             memory.log(text)
 
 
-def _background(call: Call, event: Event, desk: Desk, root: "Path", options: HookOptions) -> str:
+def _background(call: Call, event: hooks.Event, desk: hooks.Desk, root: "Path", options: HookOptions) -> str:
     """Begin what the event asks for; what was done, for the log. A failure must not cost the answer."""
-    if event.kind in (TOOL, CORRECTION):
+    if event.kind in (hooks.TOOL, hooks.CORRECTION):
         return ""
     if not may_run_by_itself(call.env):
         return f"{AUTO} is set to {call.env[AUTO]}"
     env = {**call.env, PROJECT: call.project} if call.project else call.env
     try:
-        if event.kind == START:
+        if event.kind == hooks.START:
             return _flush(desk, root, event, env)
         if not event.transcript:
             return "no transcript"
-        if event.kind == PROMPT:
+        if event.kind == hooks.PROMPT:
             if not event.prompt.strip():
                 return ""
             number = desk.count(event.transcript)
@@ -206,34 +188,34 @@ def _background(call: Call, event: Event, desk: Desk, root: "Path", options: Hoo
             flushed = _flush(desk, root, event, env) if number == 1 else ""
             if not options.review_every or number % options.review_every:
                 return f"message {number}" + (f", {flushed}" if flushed else "")
-        if event.kind in (COMPACT, END):
+        if event.kind in (hooks.COMPACT, hooks.END):
             desk.keep(event.transcript)
-        begin(desk, root, event.transcript, env)
+        hooks.begin(desk, root, event.transcript, env)
     except OSError as error:
         return f"failed: {error}"
     return f"begun: {event.transcript}"
 
 
-def _flush(desk: Desk, root: "Path", event: Event, env: "Mapping[str, str]") -> str:
+def _flush(desk: hooks.Desk, root: "Path", event: hooks.Event, env: "Mapping[str, str]") -> str:
     """Examine the conversations that another session left behind, whether or not it said that it ended."""
     left = desk.left(but="" if event.transcript and desk.kept(event.transcript) else event.transcript)
     for transcript in left:
-        begin(desk, root, transcript, env)
+        hooks.begin(desk, root, transcript, env)
     return f"begun again: {len(left)}" if left else ""
 
 
 def _context(call: Call, question: str, agent: str, **options: Any) -> str:
-    """What a prompt is told; to an agent that is named also what lies in its own notes, as ``context --agent`` does."""
+    """The context of a prompt; for an agent that is named also from its own notes, as ``context --agent`` does."""
     memory = call.memory()
     memory.workspace.patience = PATIENCE
     return clean(memory.context(question, agent=agent or None, **options).text)
 
 
-def _print(call: Call, event: Event, text: str, agent: str) -> None:
+def _print(call: Call, event: hooks.Event, text: str, agent: str) -> None:
     if not text.strip():
         return
     if call.out.json or agent or event.cursor:
-        told = answer(agent, event, text)
+        told = hooks.answer(agent, event, text)
         if told is not None:
             call.out.json = True
             call.out.record(told, lines=True)
@@ -242,18 +224,13 @@ def _print(call: Call, event: Event, text: str, agent: str) -> None:
     call.out.flush()
 
 
-def _general(call: Call) -> Desk:
-    """Where a failure is told before the vault is known."""
-    return Desk(Places.of(call.env).state)
-
-
-def _tell(desk: Desk, error: Exception) -> None:
+def _tell(desk: hooks.Desk, error: Exception) -> None:
     said = f"{error.message}; {error.hint}" if isinstance(error, TarsError) else f"{type(error).__name__}: {error}"
     desk.log(f"failed: {masked(clean(said))}")
 
 
 def _set_timer(seconds: float) -> Any:
-    """Raise :class:`Late` in so many seconds, 0 for never; the handler before, None where there are no such timers."""
+    """Raise :class:`Late` after these seconds, 0 for never; returns the handler before, None without such timers."""
     if not hasattr(signal, "setitimer"):
         return None
     try:
@@ -282,8 +259,8 @@ def _check(action: str, names: list[str]) -> None:
             f"it is {', '.join(ACTIONS)}; without one hook answers an event from stdin, and --agent says who calls"
         )
         raise UsageError(f"unknown action: {action!r}", instead)
-    if unknown := [name for name in names if name not in AGENTS]:
-        raise UsageError(f"unknown agent: {unknown[0]!r}", f"hook {action} takes {', '.join(AGENTS)}")
+    if unknown := [name for name in names if name not in hooks.AGENTS]:
+        raise UsageError(f"unknown agent: {unknown[0]!r}", f"hook {action} takes {', '.join(hooks.AGENTS)}")
 
 
 def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
@@ -294,9 +271,9 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     """
     _check(action, names)
     places = Places.of(call.env)
-    hosts = jobs.hosts.Hosts(call.env, places.state, lines_of(Settings(call.env, places).hook.lines))
+    hosts = jobs.hosts.Hosts(call.env, places.state, hooks.lines_of(Settings(call.env, places).hook.lines))
     if action == "status":
-        return _standing(call, hosts, names or list(AGENTS))
+        return _standing(call, hosts, names or list(hooks.AGENTS))
     names = list(dict.fromkeys(names)) or hosts.here()
     if not names:
         titles = ", ".join(f"{name} ({host.title})" for name, host in jobs.hosts.HOSTS.items())
@@ -318,23 +295,18 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     if action == "install":
         _prepare(call)
         notices += [note for name in names for note in jobs.hosts.HOSTS[name].notes]
-    notices = call.notices(notices)
-    if call.out.json:
-        call.out.record({"changes": told, "notices": notices})
-    elif not changes:
+    if not call.answered({"changes": told}, notices) and not changes:
         call.out.say(f"nothing to do: {'installed already' if action == 'install' else 'not installed'}")
     return OK
 
 
 def _prepare(call: Call) -> None:
     """Make the model ready: no prompt waits for that, so the first ones would be answered by words alone."""
-    memory = call.memory()
-    settings = memory.workspace.settings
-    model, cache = settings.embedding.model, settings.places.cache
-    if call.dry_run or settings.recall.mode == "lexical" or index.embedding.models.is_prepared(model, cache):
+    workspace = call.memory().workspace
+    if call.dry_run or workspace.settings.recall.mode == "lexical" or workspace.is_prepared():
         return
     with suppress(ModelUnavailableError, UnwritableError):
-        memory.workspace.open_embedder()
+        workspace.open_embedder()
 
 
 def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list[Edit]":
@@ -374,9 +346,7 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
 
 def _standing(call: Call, hosts: "Hosts", names: list[str]) -> int:
     found = [hosts.standing(name) for name in names]
-    notices = call.notices([f"{each.agent}: {each.problem}" for each in found if each.problem])
-    if call.out.json:
-        call.out.record({"agents": [each._asdict() for each in found], "notices": notices})
+    if call.answered({"agents": found}, [f"{each.agent}: {each.problem}" for each in found if each.problem]):
         return OK
     rows = []
     for each in found:
@@ -392,10 +362,10 @@ HOOK = command(
     writes=True,
     kind=HookCommand,
     examples="""
-tm hook install claude           # shows the change, asks, writes; --yes without a terminal
+tm hook install claude           # shows the change, asks, writes
 tm hook status
 tm hook uninstall                # of all agents here
-echo '{"hook_event_name": "UserPromptSubmit", "prompt": "tea for Anna?"}' | tm hook --json
+echo '{"hook_event_name": "UserPromptSubmit", "prompt": "tea?"}' | tm hook
 """,
     exits="""1 you said no, 6 the agent's settings changed in the meantime; 0 whatever happens when an agent calls""",
     answers="""

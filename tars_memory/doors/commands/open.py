@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.call import Call, about_secrets, call_of, command, day
+from tars_memory.doors.cli.call import Call, about_secrets, command, day
 from tars_memory.doors.cli.output import fields, here, hit_of, line, show_rows, within
 from tars_memory.errors import NotFoundError, UsageError
-from tars_memory.recall.results import obsidian_url
+from tars_memory.recall.query import obsidian_url
 
 if TYPE_CHECKING:
-    from tars_memory.recall.links import Reason
+    from tars_memory.capture.remember import Receipt
+    from tars_memory.recall.names import Reason
 
 
 COLON_LINE = {"hx", "helix", "subl", "zed"}
@@ -36,7 +37,7 @@ FAILED = 3
 
 
 def open_(
-    ctx: typer.Context,
+    call: Call,
     what: Annotated[
         list[str] | None,
         typer.Argument(metavar="[N | NAME…]", help="A hit, note, heading or entry; the first hit if not given."),
@@ -49,13 +50,12 @@ def open_(
     an entry. Where nothing can be started it prints path:line. Searches at a terminal and those of scripts keep
     separate numbers.
     """
-    call = call_of(ctx)
     name = " ".join(what or ())
     if what and not name.strip():
         raise UsageError("the name is empty", "tars-memory open NAME, or a hit of the last search: tars-memory open 2")
     found = _hit(call, name) if not name or name.isdecimal() else _note(call, name)
     path, at, _ = found
-    shown = f"{line(str(call.memory().workspace.root / path))}:{at}"
+    shown = f"{line(str(call.workspace.root / path))}:{at}"
     return _show(call, found, {"path": path, "line": at}, shown)
 
 
@@ -81,13 +81,11 @@ def _show(
     Returns:
         The exit code.
     """
-    (path, at, url), root = found, call.memory().workspace.root
+    (path, at, url), root = found, call.workspace.root
     known = url if (root / ".obsidian").is_dir() else None
     opener = opener_for(call, root / path, at, known) if starts else None
-    notices = call.notices()
-    if call.out.json:
-        call.out.record({**members, "obsidian_url": url, "opened": bool(opener), "notices": notices})
-    elif always or not opener:
+    answered = call.answered({**members, "obsidian_url": url, "opened": bool(opener)}, call.dry())
+    if not answered and (always or not opener):
         call.out.data(printed, of_notes=False)
     if opener:
         call.out.flush()
@@ -115,7 +113,7 @@ def _note(call: Call, name: str) -> tuple[str, int, str | None]:
 def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
     """A hit of the last search; where it has none of that number, the note that is called so (``2025``)."""
     try:
-        return hit_of(call.memory().workspace, int(number or 1), terminal=call.out.stdout.isatty())
+        return hit_of(call.workspace, int(number or 1), terminal=call.out.stdout.isatty())
     except (NotFoundError, UsageError):
         with contextlib.suppress(NotFoundError):
             if number:
@@ -166,7 +164,7 @@ opened: false if it was only printed
 
 
 def daily(
-    ctx: typer.Context,
+    call: Call,
     date: Annotated[str | None, typer.Argument(metavar="[DATE]", help="Another day: yesterday, 2026-11-21.")] = None,
     only: Annotated[bool, typer.Option("--print", help="Print its path; open nothing.")] = False,
 ) -> int:
@@ -175,24 +173,23 @@ def daily(
 
     With --print, in a pipe, or where nothing can be started it prints the path.
     """
-    call = call_of(ctx)
-    wanted = call.memory().workspace.now().date()
+    wanted = call.workspace.now().date()
     if date is not None:
         first, last = day(call, date, "DATE"), day(call, date, "DATE", last=True)
         if first is None or first != last:
             raise UsageError(f"{date!r} is more than one day", "name one: yesterday, 2026-11-21")
         wanted = first
-    made = call.memory().daily(wanted)
-    if call.dry_run:
-        call.out.say("dry run: nothing was written")
-    members = {"date": wanted.isoformat(), **fields(made, MADE)}
-    printed = call.out.path(made.path)
-    url = obsidian_url(call.memory().workspace.root.name, made.path)
-    starts = call.interactive and call.out.screen and not (only or call.dry_run)
-    return _show(call, (made.path, 1, url), members, printed, starts=starts)
+    starts = call.interactive and call.out.screen and not only
+    return _made(call, call.memory().daily(wanted), starts=starts, date=wanted.isoformat())
 
 
-MADE = "txn path written"
+def _made(call: Call, made: "Receipt", *, starts: bool, always: bool = False, **members: str) -> int:
+    """Open a note that was made, and answer, as :func:`_show` does."""
+    found = (made.path, 1, obsidian_url(call.workspace.root.name, made.path))
+    members |= fields(made, "txn path written")
+    starts = starts and not call.dry_run
+    return _show(call, found, members, call.out.path(made.path), starts=starts, always=always)
+
 
 DAILY = command(
     daily,
@@ -213,7 +210,7 @@ opened: false if it was only printed
 
 
 def new(
-    ctx: typer.Context,
+    call: Call,
     title: Annotated[list[str] | None, typer.Argument(metavar="TITLE…", help="All remaining words.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Read its text from stdin.")] = False,
     opens: Annotated[bool, typer.Option("--open", help="Open it, as open does.")] = False,
@@ -223,8 +220,7 @@ def new(
     It comes where Obsidian puts new notes (Settings, Files and links); folders may stand before the title, parted by
     slashes. It begins with the template that note_template of [layout] names. undo takes it back.
     """
-    call = call_of(ctx)
-    root = str(call.memory().workspace.root)
+    root = str(call.workspace.root)
     beside = (within(root, here()) or "").replace(os.sep, "/")
     call.hold("new", beside=beside)
     name = about_secrets(call, call.words(title, "TITLE"))
@@ -235,11 +231,7 @@ def new(
         text = about_secrets(call, call.words(None, "TEXT", stdin=True))
     made = call.memory().new(name, text, beside=beside)
     call.settle()
-    if call.dry_run:
-        call.out.say("dry run: nothing was written")
-    url = obsidian_url(call.memory().workspace.root.name, made.path)
-    starts = opens and not call.dry_run
-    return _show(call, (made.path, 1, url), fields(made, MADE), call.out.path(made.path), starts=starts, always=True)
+    return _made(call, made, starts=opens, always=True)
 
 
 NEW = command(
@@ -261,20 +253,16 @@ opened: whether it was opened
 
 
 def links(
-    ctx: typer.Context,
+    call: Call,
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path, as in a link.")] = None,
 ) -> int:
     """List where a note's links lead, and which notes link to it. Exit 1 if there are none.
 
     In a pipe one line a link, with tabs: out or back, the path (empty if the link is dead), the target as written.
     """
-    call = call_of(ctx)
     found = call.memory().links(call.note(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]")))
-    notices = call.notices()
-    if call.out.json:
-        out = [{"target": target, "path": path} for target, path in found.out]
-        call.out.record({"path": found.path, "out": out, "back": found.back, "notices": notices})
-    else:
+    out = [{"target": target, "path": path} for target, path in found.out]
+    if not call.answered({"path": found.path, "out": out, "back": found.back}):
         out_of = (("out", call.out.path(path or ""), line(target)) for target, path in found.out)
         back = (("back", call.out.path(path), "") for path in found.back)
         show_rows(call.out, chain(out_of, back), ("", "note", "link as written"), ("dim", "magenta"))
@@ -307,7 +295,7 @@ NOTHING = 1
 
 
 def tags(
-    ctx: typer.Context,
+    call: Call,
     tag: Annotated[list[str] | None, typer.Argument(metavar="[TAG]", help="List its notes and lines.")] = None,
 ) -> int:
     """List all tags with the number of their notes; with TAG, the notes and lines that bear it.
@@ -315,14 +303,12 @@ def tags(
     A nested tag (food/tea) counts for the ones above it, too. In a pipe a tag is one line, with a tab before the
     number; a line of a note is path:line:text, and path alone a note whose properties name the tag.
     """
-    call = call_of(ctx)
     if tag:
         return _of(call, call.words(tag, "TAG"))
     found = call.memory().tags()
-    notices = call.notices()
-    if call.out.json:
-        call.out.record({"tags": [each._asdict() for each in found], "notices": notices})
-    elif call.out.screen:
+    if call.answered({"tags": found}):
+        return 0 if found else NOTHING
+    if call.out.screen:
         rows = (("  " * each.tag.count("/") + line(each.tag), str(each.notes)) for each in found)
         show_rows(call.out, rows, ("tag", "notes"), ("magenta", "dim"))
     else:
@@ -334,13 +320,10 @@ def tags(
 
 def _of(call: Call, tag: str) -> int:
     found = call.memory().tagged(tag)
-    notices = call.notices()
-    if call.out.json:
-        notes = [
-            {**each._asdict(), "lines": [{"line": number, "text": text} for number, text in each.lines]}
-            for each in found
-        ]
-        call.out.record({"notes": notes, "notices": notices})
+    notes = [
+        {**each._asdict(), "lines": [{"line": number, "text": text} for number, text in each.lines]} for each in found
+    ]
+    if call.answered({"notes": notes}):
         return 0
     for each in found:
         if each.whole or not each.lines:
@@ -370,7 +353,7 @@ notes[].lines[].line text: a line that bears it
 
 
 def related(
-    ctx: typer.Context,
+    call: Call,
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path, as in a link.")] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N notes.")] = 10,
 ) -> int:
@@ -380,14 +363,9 @@ def related(
     that mean the same, as far as there are vectors. Where nothing is near it lists nothing. In a pipe one line a
     note, with tabs: path, reasons.
     """
-    call = call_of(ctx)
     name = call.note(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]"))
     path, found = call.memory().related(name, limit=limit)
-    notices = call.notices()
-    if call.out.json:
-        near = [{**each._asdict(), "reasons": [why._asdict() for why in each.reasons]} for each in found]
-        call.out.record({"path": path, "related": near, "notices": notices})
-    else:
+    if not call.answered({"path": path, "related": found}):
         rows = ((call.out.path(each.path), "; ".join(map(_said, each.reasons))) for each in found)
         show_rows(call.out, rows, ("note", "why"), ("magenta",))
         if not found:

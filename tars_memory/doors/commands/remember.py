@@ -1,23 +1,30 @@
-"""What writes by one line: ``remember``, ``log``, ``feedback``; and changes one: ``edit``, ``forget``."""
+"""What writes a line or changes one: ``remember``, ``log``, ``feedback``, ``edit``, ``forget``; what was written, and
+taking it back: ``history``, ``undo``.
+"""
 
-from typing import TYPE_CHECKING, Annotated
+import re
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tars_memory import vault
+from tars_memory.doors import cli
 from tars_memory.doors.cli.call import (
+    MOST,
     STOPPED,
     Call,
     Ref,
     about_secrets,
-    call_of,
     chosen,
     command,
     confirmed,
     report,
     say_change,
 )
-from tars_memory.doors.cli.output import clean, line
+from tars_memory.doors.cli.output import Output, clean, counted, fields, line, sign
 from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.vault.layout import OURS
 
 if TYPE_CHECKING:
     from tars_memory.jobs.forgetting import Copy, TalkLine
@@ -28,7 +35,7 @@ TIERS = ("semantic", "procedural")
 
 
 def remember(
-    ctx: typer.Context,
+    call: Call,
     text: Annotated[list[str] | None, typer.Argument(metavar="TEXT…", help="All remaining words.")] = None,
     tier: Annotated[
         str, typer.Option("--tier", metavar="TIER", help="semantic (facts) or procedural (rules).")
@@ -44,7 +51,6 @@ def remember(
     Prints path:line. An exact repeat is not written again. Only a person at a terminal can write a rule: from a script
     or an agent it becomes a proposal in .tars/inbox/ that waits for review.
     """
-    call = call_of(ctx)
     if tier not in TIERS:
         raise UsageError(f"--tier {tier!r} can't be written to", f"it is {' or '.join(TIERS)}")
     call.hold("remember", tier=tier, section=section, tags=list(tag or ()))
@@ -75,21 +81,19 @@ spooled: true if the text waits in the spool (exit 5)
 
 
 def log(
-    ctx: typer.Context,
+    call: Call,
     text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT…]", help="All remaining words.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Take the text from stdin, all of it as one line.")] = False,
 ) -> int:
     """Add a line with the time to today's note, under ## Log, and print path:line. Without TEXT, show today's note."""
-    call = call_of(ctx)
     if text or stdin:
         call.hold("log")
         words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
         return report(call, call.memory().log(words))
     today = call.memory().today()
-    notices = call.notices()
-    if call.out.json:
-        call.out.record({"date": str(today.date), "path": today.path, "text": today.text, "notices": notices})
-    elif today.text.strip():
+    if call.answered(fields(today, "date path text")):
+        return 0
+    if today.text.strip():
         call.out.data(clean(today.text).rstrip("\n"))
     else:
         call.out.say(f"nothing is noted today ({call.out.path(today.path)})")
@@ -117,14 +121,13 @@ VERDICTS = ("good", "bad")
 
 
 def feedback(
-    ctx: typer.Context,
+    call: Call,
     verdict: Annotated[str | None, typer.Argument(metavar="good|bad", help="Was it right?")] = None,
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="All remaining words.")] = None,
     question: Annotated[str | None, typer.Option("--question", metavar="TEXT", help="What was asked.")] = None,
     answer: Annotated[str | None, typer.Option("--answer", metavar="TEXT", help="What was answered.")] = None,
 ) -> int:
     """Note in rewards.md what went well, or in corrections.md what went badly. review makes rules of it."""
-    call = call_of(ctx)
     if verdict not in VERDICTS:
         raise UsageError("say good or bad first", "tars-memory feedback bad cited the wrong day")
     call.hold("feedback", good=verdict == "good", question=question, answer=answer)
@@ -148,7 +151,7 @@ as remember
 
 
 def edit(
-    ctx: typer.Context,
+    call: Call,
     target: Annotated[
         str | None, typer.Argument(metavar="REF", help="Its REF, or in quotes words that only it holds.")
     ] = None,
@@ -163,7 +166,6 @@ def edit(
     Tags and [field:: value] stay too, unless TEXT brings its own; stderr says which. The first word is the REF. If
     words fit several entries, nothing is written and they are listed (exit 2).
     """
-    call = call_of(ctx)
     if not target:
         raise UsageError("REF is missing", "tars-memory list shows them")
     call.hold("edit", target=target, tags=tag or [], bare=bare)
@@ -189,7 +191,7 @@ as remember
 
 
 def forget(
-    ctx: typer.Context,
+    call: Call,
     target: Ref = None,
     everywhere: Annotated[
         bool, typer.Option("--everywhere", help="Purge our own copies too (journal, index, caches). Can't be undone.")
@@ -201,7 +203,6 @@ def forget(
     words are listed and stay. What was forgotten is not extracted again from an old conversation. undo brings it back,
     except after --everywhere, which also purges what was forgotten before.
     """
-    call = call_of(ctx)
     memory, named = call.memory(), call.target(call.words(target, "REF"))
     near, also = memory.near(named), []
     if call.interactive and not call.dry_run:
@@ -226,8 +227,8 @@ def forget(
     return report(call, receipt, repeated="nothing was removed")
 
 
-def _wanted(call: "Call", memory: "Memory", target: str) -> bool:
-    """Whether the person at the terminal says yes to what would be touched; what can't be found is told later."""
+def _wanted(call: Call, memory: "Memory", target: str) -> bool:
+    """Whether the person at the terminal says yes to what would be touched; what can't be found is reported later."""
     try:
         copies = memory.copies(target)
     except NotFoundError:
@@ -241,7 +242,7 @@ def _wanted(call: "Call", memory: "Memory", target: str) -> bool:
     return confirmed(call, "forget it?")
 
 
-def _also(call: "Call", near: "list[TalkLine]") -> "list[TalkLine]":
+def _also(call: Call, near: "list[TalkLine]") -> "list[TalkLine]":
     """Which lines of conversations are to be withheld, too."""
     if not near:
         return []
@@ -252,7 +253,7 @@ def _also(call: "Call", near: "list[TalkLine]") -> "list[TalkLine]":
     return [near[at] for at in chosen(call, "withhold some of these, too?", len(near))]
 
 
-def _say(call: "Call", copy: "Copy", what: str, *, quiet: bool = False) -> None:
+def _say(call: Call, copy: "Copy", what: str, *, quiet: bool = False) -> None:
     if not copy.line:
         call.out.say(f"{what}: the topic in a file's name" + ("" if quiet else f": {call.out.path(copy.path)}"))
         return
@@ -273,5 +274,166 @@ tm forget 7f3ak2cq --everywhere     # purge journal, index and caches too
     answers="""
 txn path line ref text written spooled: as for `remember`
 touched[].path line: the other places, if there are any; line 0 is a file's name
+""",
+)
+
+
+ENTRY = "txn time command actor file op before after undone"
+SHOWN = 200
+"""Characters of a change that a line of the listing shows."""
+SHOWN_NOTES = 8
+"""Notes whose change is shown before it is taken back."""
+
+
+def history(
+    call: Call,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N writes.")] = 20,
+    path: Annotated[str | None, typer.Option("--path", metavar="NOTE", help="Only writes to this note.")] = None,
+) -> int:
+    """List what this program wrote, newest first.
+
+    In a pipe one line a write, with tabs: write, time, command, who, operation, note, change. Exit 1 if nothing was
+    written.
+    """
+    entries = list(call.memory().history(limit=limit, path=path and call.note(path)))
+    if call.answered({"entries": [fields(entry, ENTRY) for entry in entries]}):
+        return 0 if entries else 1
+    if not entries:
+        call.out.say("nothing has been written yet" + (f" to {path}" if path else ""))
+    elif call.out.screen:
+        cli.screen.show_history(call.out, (_row(call.out, entry) for entry in entries))
+    else:
+        for entry in entries:
+            call.out.data("\t".join(_row(call.out, entry)))
+    return 0 if entries else 1
+
+
+def _row(out: Output, entry: object) -> list[str]:
+    """One write as columns of plain text."""
+    told = fields(entry, ENTRY)
+    sides = [_text(told[name]) for name in ("before", "after")]
+    change = _change(out, *map(_words if str(told["file"]).startswith(OURS) else str, sides))
+    mark = f"{told['op']} (undone)" if told["undone"] else str(told["op"])
+    return [
+        *(line(_text(told[name])) for name in ("txn", "time", "command", "actor")),
+        mark,
+        out.path(str(told["file"])),
+        change,
+    ]
+
+
+def _words(text: str) -> str:
+    """What a file of ours says, a proposal or decisions; all of it if it is neither."""
+    words_of = vault.inbox.words_of
+    return "; ".join(dict.fromkeys(words for part in (text, *text.split("\n")) for words in words_of(part))) or text
+
+
+def _change(out: Output, before: object, after: object) -> str:
+    """What a write changed, on one line."""
+    whole = (line(_text(side)).strip() for side in (before, after))
+    was, now = (side if len(side) <= SHOWN else side[:SHOWN].rstrip() + sign(out, "…", "...") for side in whole)
+    return f"{was} → {now}" if was and now else (now or (f"removed: {was}" if was else ""))
+
+
+def _text(value: Any) -> str:
+    """A member of a write as text: moments in ISO form, bytes decoded."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    isoformat = getattr(value, "isoformat", None)
+    return str(isoformat(timespec="seconds") if isoformat else value or "")
+
+
+HISTORY = command(
+    history,
+    pages=True,
+    examples="""
+tm history
+tm history --path Memory.md --limit 5
+""",
+    exits="1 nothing was written",
+    answers="""
+entries[].txn time command actor: the write
+entries[].file op before after: what it changed
+entries[].undone: whether it was taken back
+""",
+)
+
+
+def undo(
+    call: Call,
+    txn: Annotated[str | None, typer.Argument(metavar="[TXN]", help="The write, as history names it.")] = None,
+    last: Annotated[int | None, typer.Option("--last", metavar="N", min=1, help="Take the last N writes back.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+) -> int:
+    """Take back the last write, or the one named, or the last N. An undo can be undone.
+
+    On a terminal it shows what changes and asks first; in a pipe, with --json, --quiet or --yes it doesn't. The note
+    gets its exact bytes back. If it changed since, only our change is reversed; if that needs a guess, nothing is
+    written and the difference is shown (exit 6).
+    """
+    if txn and last is not None:
+        raise UsageError("both TXN and --last", "give one of them")
+    named: str | list[str] | None = txn
+    asks = call.interactive and call.out.screen and not (yes or call.out.quiet or call.dry_run)
+    if asks:
+        named = _agreed(call, txn, last or 1)
+        if not named:
+            call.out.say("nothing was undone")
+            return STOPPED
+    written = call.memory().undo(named, last=last or 1)
+    if call.answered({"undone": [fields(each, "txn path line") for each in written]}, call.dry()):
+        return 0
+    for each in written:
+        call.out.data(call.out.place(each.path, each.line))
+        if asks or each.path.startswith(".tars/"):
+            continue  # it was shown; or it is our own book, which says nothing to a person
+        say_change(call, each.path, each.line, each.before, each.after, each.text)
+    if not written:
+        call.out.say("there is nothing to undo")
+    return 0
+
+
+def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
+    """The names of the writes that are to be taken back, if the person who has seen what that changes says yes."""
+    entries, written = call.memory().undoable(txn, last=last)
+    writes = {entry.txn: entry for entry in entries}
+    for each in writes.values():
+        when = str(each.time)[:16].replace("T", " ")
+        call.out.complain(line(f"{each.txn}  {when}  {each.command} by {each.actor}"))
+    there = call.workspace.vault
+    notes = {each.path: each.text for each in written if not each.path.startswith(".tars/")}
+    for path in [*notes][:SHOWN_NOTES]:
+        now = there.read(path) if there.look(path) is not None else None
+        call.out.complain("\n".join(_difference(call.out.path(path), now, notes[path])))
+    if len(notes) > SHOWN_NOTES:
+        call.out.complain(
+            f"and {counted(len(notes) - SHOWN_NOTES, 'more note')}: tars-memory undo --dry-run lists them"
+        )
+    return [*writes] if confirmed(call, "take it back?" if len(writes) == 1 else "take them back?") else []
+
+
+def _difference(path: str, now: bytes | None, then: bytes) -> list[str]:
+    """What changes in a note, as a short patch."""
+    was, will = (re.split(r"\r\n|\r|\n", (side or b"").decode("utf-8", "replace")) for side in (now, then))
+    for rows in (was, will):
+        if not rows[-1]:
+            rows.pop()  # of a last line that ends
+    found = ["..." if row.startswith("@@") else line(row) for row in unified_diff(was, will, lineterm="", n=1)][3:]
+    what = "  (comes back)" if now is None else "" if then else "  (goes)"
+    more = [f"and {counted(len(found) - MOST, 'more line')}"] if len(found) > MOST else []
+    return [path + what, *(f"  {row}" for row in [*found[:MOST], *more])]
+
+
+UNDO = command(
+    undo,
+    writes=True,
+    examples="""
+tm undo
+tm undo --last 3
+tm undo 1m2x7k --yes
+""",
+    exits="1 no such write, or you said no; 6 the note changed since",
+    answers="""
+undone[].txn path line: each write that was taken back
 """,
 )

@@ -1,23 +1,28 @@
-"""``review``: decide what is kept for good."""
+"""``review``: decide what is kept for good; ``tidy``: what is wrong with the notes, and what is old enough to move."""
 
 import re
 from collections import Counter
-from typing import Annotated, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tars_memory import curation
-from tars_memory.curation.reviewing.review import left_out, offer, unapproved, unapproved_beside
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call, PrintPrompt, ReplyFile, answering, call_of, command
+from tars_memory.doors.cli.call import Call, PrintPrompt, ReplyFile, answering, command, day, show_plan
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.errors import UsageError
 
-PARTLY, CONFLICT = 3, 6
+if TYPE_CHECKING:
+    from tars_memory.curation.tidying.archive import Archived
+    from tars_memory.curation.tidying.compression import Compressed
+    from tars_memory.curation.tidying.tidy import Tidied
+
+LEFT, PARTLY, CONFLICT = 1, 3, 6
 
 
 def review(
-    ctx: typer.Context,
+    call: Call,
     list_: Annotated[bool, typer.Option("--list", help="List what waits; decide nothing.")] = False,
     accept: Annotated[list[str] | None, typer.Option("--accept", metavar="IDS", help="Accept these.")] = None,
     both: Annotated[
@@ -57,7 +62,6 @@ def review(
     replaces a line only if you choose that line. Accepting needs a person at a terminal or a tick in Review.md. IDS are
     separated by commas; all of them are decided or none.
     """
-    call = call_of(ctx)
     accepted, beside, lines, rejected = _ids(accept), _ids(both), _ids(as_line), _ids(reject)
     offered = _ids(offer)
     instead = _pairs(replace)
@@ -129,7 +133,7 @@ def _pairs(said: list[str] | None) -> dict[str, list[str]]:
     """By id, the lines that it replaces, of an option that was given once or more: ``ID:REF``.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not one.
     """
     found: dict[str, list[str]] = {}
     for each in said or ():
@@ -142,13 +146,11 @@ def _pairs(said: list[str] | None) -> dict[str, list[str]]:
 
 def _list(call: Call, listed: Any) -> int:
     """The proposals: as JSON, as a screen, or one line each with tabs between id, place and words."""
-    notices = call.notices(listed.notices)
-    if call.out.json:
-        proposals = [each.as_dict() for each in listed.proposals]
-        more = _recorded(listed.recorded)
-        counts = {"total": listed.total, "asked_before": listed.asked}
-        call.out.record({"proposals": proposals, **counts, **more, "notices": notices})
-    elif not listed.proposals:
+    code = 0 if listed.proposals else 1
+    answer = {"proposals": listed.proposals, "total": listed.total, "asked_before": listed.asked}
+    if call.answered({**answer, **_recorded(listed.recorded)}, listed.notices):
+        return code
+    if not listed.proposals:
         call.out.say("nothing else waits for a decision" if listed.unsettled else "nothing waits for a decision")
     elif call.out.screen:
         cli.approve.show(call, listed.proposals)
@@ -158,19 +160,17 @@ def _list(call: Call, listed: Any) -> int:
             ends = "; ".join(line(end.becomes) for end in each.fact.ends) if each.fact else ""
             told = f"{line(each.text or each.replaces)}{f'{chr(9)}ends: {ends}' if ends else ''}"
             call.out.data(f"{each.id}\t{where}\t{each.op}\t{told}")
-    if len(listed.proposals) < listed.total and not call.out.json:
+    if len(listed.proposals) < listed.total:
         call.out.say(f"{counted(listed.total - len(listed.proposals), 'more proposal')} after these: --limit N")
-    return 0 if listed.proposals else 1
+    return code
 
 
 def _left_out(call: Call, room: Any, limit: int | None) -> int:
     """What a second look left out, newest conversation first: id, kind and words; how many of each kind."""
-    found = left_out(room.ctx)
+    found = curation.review.left_out(room.ctx)
     shown = found[:limit] if limit else found
     kinds = dict(Counter(one.said.kind for one in found).most_common())
-    notices = call.notices(room.ctx.notices)
-    if call.out.json:
-        call.out.record({"left_out": [one.as_dict() for one in shown], "kinds": kinds, "notices": notices})
+    if call.answered({"left_out": shown, "kinds": kinds}, room.ctx.notices):
         return 0 if found else 1
     for one in shown:
         call.out.data(f"{one.entry.ref}\t{one.date}\t{line(one.said.kind)}\t{line(one.said.text)}")
@@ -180,32 +180,28 @@ def _left_out(call: Call, room: Any, limit: int | None) -> int:
 
 
 def _offered(call: Call, room: Any, ids: list[str]) -> int:
-    """Where the lines stand that are proposed after all."""
+    """Propose lines after all, and print where they are."""
     with room.alone():
-        kept = offer(room.ctx, ids)
-    notices = call.notices([*room.ctx.notices, *(["dry run: nothing was written"] if call.dry_run else [])])
-    if call.out.json:
-        call.out.record({"offered": [one._asdict() for one in kept], "notices": notices})
+        kept = curation.review.offer(room.ctx, ids)
+    if call.answered({"offered": kept}, room.ctx.notices, call.dry()):
         return 0
     for one in kept:
         call.out.data(f"{call.out.place(one.path, one.line)}:{line(one.text)}")
-    call.out.say(f"{counted(len(kept), 'candidate')}: tars-memory review decides")
+    call.out.say(f"{counted(len(kept), 'candidate')}: decide with tars-memory review")
     return 0
 
 
 def _rules(call: Call) -> int:
     """Walk through the rules that nobody approved here; elsewhere than at a terminal list them."""
     asks = call.interactive and call.out.screen and not (call.out.json or call.out.quiet)
-    context = call.memory().workspace.capture(writes=asks)
-    found = unapproved(context)
-    for other in call.memory().workspace.shared(context.notices, look=False):
-        found += unapproved_beside(context, other.name, other.vault)
-    notices = call.notices(context.notices)
+    context = call.workspace.capture(writes=asks)
+    found = curation.review.unapproved(context)
+    for other in call.workspace.shared(context.notices, look=False):
+        found += curation.review.unapproved_beside(context, other.name, other.vault)
     if asks and found:
+        call.notices(context.notices)
         return cli.approve.walk_rules(call, context, found)
-    if call.out.json:
-        call.out.record({"rules": [each.as_dict() for each in found], "notices": notices})
-    for each in found if not call.out.json else ():
+    for each in found if not call.answered({"rules": found}, context.notices) else ():
         whose = f"\t[{line(each.vault)}]" if each.vault else ""
         call.out.data(f"{call.out.place(each.path, each.line)}\t{line(each.section)}\t{line(each.text)}{whose}")
     if not found:
@@ -215,16 +211,14 @@ def _rules(call: Call) -> int:
 
 def _recorded(ticks: Any) -> dict[str, Any]:
     """Ticks that only agents' processes have found, where there are any."""
-    return {"recorded": [each.as_dict() for each in ticks]} if ticks else {}
+    return {"recorded": ticks} if ticks else {}
 
 
 def _told(call: Call, done: Any) -> int:
     """What became of decisions: one line each, where an accepted one stands."""
     code = (PARTLY if done.decided or done.recorded else CONFLICT) if done.left or done.recorded else 0
-    notices = call.notices([*done.notices, *(["dry run: nothing was written"] if call.dry_run else [])])
-    if call.out.json:
-        decided = [each.as_dict() for each in done.decided]
-        call.out.record({"txn": done.txn, "decided": decided, **_recorded(done.recorded), "notices": notices})
+    answer = {"txn": done.txn, "decided": done.decided, **_recorded(done.recorded)}
+    if call.answered(answer, done.notices, call.dry()):
         return code
     for each in done.decided:
         place = call.out.place(each.path, each.line) if each.line else call.out.path(each.proposal.target)
@@ -241,10 +235,9 @@ def _told(call: Call, done: Any) -> int:
 def _noted(call: Call, written: tuple[str, int]) -> int:
     """Where the note is, and how many proposals it holds."""
     path, count = written
-    notices = call.notices(["dry run: nothing was written"] if call.dry_run else [])
-    if call.out.json:
-        call.out.record({"path": path, "proposals": count, "notices": notices})
-    elif count:
+    if call.answered({"path": path, "proposals": count}, call.dry()):
+        return 0 if count else 1
+    if count:
         call.out.data(call.out.path(path))
         call.out.say(f"{counted(count, 'proposal')} there; tars-memory review --from-note does what you tick")
     else:
@@ -254,7 +247,7 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
 
 def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, reply: str | None, expired: bool) -> bool:
     """Let a model sort what waits; False if that was all (a prompt was shown, or nothing waits)."""
-    asked = curation.reviewing.suggest.material(room, expired=expired)
+    asked = curation.suggestions.to_sort(room, expired=expired)
     if not asked.candidates:
         call.out.say("nothing waits that a model could sort")
         return not print_prompt
@@ -265,7 +258,7 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
     if named is None:
         return False
     with room.alone():
-        made = curation.reviewing.suggest.suggest(room, asked, named)
+        made = curation.suggestions.suggest(room, asked, named)
     call.notices([*made.notices, f"{counted(len(made.kept), 'proposal')} worded by {named.name}"])
     return True
 
@@ -312,5 +305,183 @@ left_out[].id kind text quote said_by turn path line date fact warnings: what th
 kinds: counts
 [--offer]
 offered[].ref text path line quote speaker turn kind claim sentence warnings: the new candidates, as for `extract`
+""",
+)
+
+
+def tidy(
+    call: Call,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[IDS…]", help="Only these findings.")] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Remove what loses nothing, offer the rest for review; or move.")
+    ] = False,
+    ignore: Annotated[bool, typer.Option("--ignore", help="Never report these findings again.")] = False,
+    archive: Annotated[bool, typer.Option("--archive", help="Plan which daily notes go to the archive.")] = False,
+    compress: Annotated[
+        bool, typer.Option("--compress", help="Propose summaries of old sessions, which go to the archive.")
+    ] = False,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="PERIOD", help="With --compress: a summary each month or year.")
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="DATE", help="With --compress: sessions before this day.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="Let a model find contradictions (default: the one set)."),
+    ] = None,
+    curating: Annotated[
+        bool,
+        typer.Option("--curate", help="Let a model propose what the last days change in Memory.md and facts."),
+    ] = False,
+    print_prompt: PrintPrompt = False,
+    reply: ReplyFile = None,
+) -> int:
+    """Find duplicates, empty bullets, dead links, expired lines and contradictions in the tier notes. Exit 1 with
+    findings.
+
+    Nothing changes without --apply. It removes exact repeats and empty bullets (50 a run, kept in archive/Tidied.md),
+    and makes proposals of what you must decide. --archive moves old daily notes to archive/, --compress old sessions,
+    and writes a summary of each month in their place; both list first and act with --apply.
+    """
+    ids = [each for word in ids or () for each in re.split(r"[,\s]+", word) if each]
+    if print_prompt and reply is not None:
+        raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
+    asking = model is not None or print_prompt or reply is not None or curating
+    if compress:
+        if ids or ignore or archive or asking:
+            raise UsageError("--compress with IDS, --ignore, --archive or a model", "do one after the other")
+        first = day(call, before, "--before")
+        return _show_summaries(call, call.memory().compress(by=by, before=first, apply=apply), apply)
+    if by is not None or before is not None:
+        raise UsageError("--by and --before belong to --compress", "add --compress")
+    if asking:
+        if apply or ignore or archive or ids:
+            raise UsageError(
+                "a model with --apply, --ignore, --archive or IDS", "what it finds waits for review: ask it alone"
+            )
+        return _ask(call, curating, model or "", print_prompt, reply)
+    if ignore and (apply or archive):
+        raise UsageError("--ignore with --apply or --archive", "do one after the other")
+    if archive:
+        if ids:
+            raise UsageError("IDS with --archive", "the archive takes all notes past the window: leave the IDS out")
+        return _show_archived(call, call.memory().archive(apply=apply), apply)
+    if ignore and not ids:
+        raise UsageError("IDS are missing", "name the findings to ignore: tars-memory tidy lists them")
+    return _show_findings(call, call.memory().tidy(apply=apply, ignore=ignore, ids=tuple(ids)))
+
+
+def _ask(call: Call, curating: bool, model: str, print_prompt: bool, reply: str | None) -> int:
+    """Show what a model would be asked of contradictions, or of the last days; or ask it, and list what it proposes."""
+    context = call.workspace.capture(writes=not (print_prompt or call.dry_run))
+    room = curation.suggestions
+    asked: Any = room.to_curate(context) if curating else room.to_compare(context)
+    if print_prompt:
+        call.out.data(clean(str(asked.dialogue.prompt)))
+        return 0
+    missing = "" if curating or len(asked.lines) > 1 else "there are no two lines to compare"
+    if why := room.nothing_noted(asked) if curating else missing:
+        call.out.say(why)
+        return 0
+    named = answering(call, asked.dialogue.prompt, "tidy", model, reply)
+    if named is None:
+        return 0
+    done: Any = (room.curate if curating else room.compare)(context, asked, named)
+    made = (done.told or "nothing proposed") if curating else counted(len(done.kept), "proposal")
+    told = f"{made} by {named.name}" + (": decide with tars-memory review" if done.kept else "")
+    for name in done.kept if not call.answered({"proposed": done.kept}, done.notices, [told], call.dry()) else ():
+        call.out.data(name)
+    return 0
+
+
+def _show_findings(call: Call, told: "Tidied") -> int:
+    if not call.answered(told, told.notices, call.dry(writes=bool(told.applied or told.ignored))):
+        for done in told.applied:
+            reason = f" ({line(done.reason)})" if done.reason else ""
+            call.out.data(f"{done.outcome}  {call.out.path(done.finding.path)}  {line(done.finding.text)}{reason}")
+        done_ids = {done.finding.id for done in told.applied}
+        for path, group in groupby((f for f in told.findings if f.id not in done_ids), key=lambda found: found.path):
+            for found in group:
+                said = f"{call.out.place(path, found.line)}: {found.kind}: {line(found.text)}"
+                call.out.data(call.out.fitted(said))
+                call.out.data(call.out.fitted(f"  {found.id}  {line(found.suggestion)}"))
+        if told.findings:
+            fixable = sum(found.fixable and found.id not in done_ids for found in told.findings)
+            how = f"tars-memory tidy --apply mends {fixable}" if fixable else "none can go without loss"
+            call.out.say(f"{counted(len(told.findings), 'finding')}; {how}")
+        elif not told.applied and not told.ignored:
+            waits = f"{counted(told.waiting, 'proposal')} to decide: tars-memory review"
+            call.out.say(f"nothing else to tidy; {waits}" if told.waiting else "all is tidy")
+    return LEFT if told.findings else 0
+
+
+def _show_archived(call: Call, told: "Archived", apply: bool) -> int:
+    moves = [step for step in told.plan if step.action == "move"]
+    if not call.answered(told, told.notices, call.dry(writes=apply and bool(told.plan))):
+        show_plan(call, told.plan)
+        if not moves:
+            call.out.say("no daily note is to move")
+        elif not apply:
+            call.out.say(f"{counted(len(moves), 'note')} would move; tars-memory tidy --archive --apply does it")
+    if told.failed:
+        return PARTLY
+    return LEFT if moves and not apply else 0
+
+
+def _show_summaries(call: Call, told: "Compressed", apply: bool) -> int:
+    """Which old sessions move, and every word of their summaries."""
+    if call.answered(told, told.notices, call.dry(writes=apply and bool(told.summaries))):
+        return LEFT if told.summaries and not apply else 0
+    show_plan(call, told.plan)
+    for each in told.summaries:
+        verb = "add to" if each.base else "make"
+        more = f", {each.left_out} more in the originals" if each.left_out else ""
+        counts = f"{counted(each.sessions, 'session')}, {counted(each.statements, 'statement')}{more}"
+        call.out.data(f"{verb}  {call.out.path(each.path)}  ({line(counts)})")
+        if not apply:
+            call.out.data("\n".join(f"  | {row}".rstrip() for row in clean(each.text).strip("\n").split("\n")))
+    moves = sum(step.action == "move" for step in told.plan)
+    if not told.summaries:
+        call.out.say("no session is to be summed up")
+    elif not apply:
+        what = f"{counted(moves, 'session')} would move, {counted(len(told.summaries), 'summary note')} written"
+        call.out.say(f"{what}; tars-memory tidy --compress --apply does it, with the same options")
+    return LEFT if told.summaries and not apply else 0
+
+
+TIDY = command(
+    tidy,
+    writes=True,
+    examples="""
+tm tidy
+tm tidy --apply
+tm tidy --ignore qm3v7dka      # never report this one again
+tm tidy --archive --apply
+tm tidy --compress --by year
+tm tidy --curate --print-prompt | llm | tm tidy --curate --reply -
+""",
+    exits="1 findings, or notes to move, 2 you may not compress, 3 some notes were not moved, 6 a note changed, "
+    "7 no model, or no usable answer",
+    answers="""
+txn: for `undo`, or null
+findings[].id kind path line text: what is left
+findings[].suggestion fixable: what to do; whether `--apply` can
+findings[].lines[].path line ref text date: the other lines it is about
+applied[].id kind path text outcome reason: `removed`, `proposed` or `left`
+ignored: ids
+waiting: proposals of tidy that wait
+[--archive]
+txn: for `undo`, or null
+plan[].path to action reason: `move` or `keep`
+moved: paths
+[--compress]
+txn: for `undo`, or null
+plan[].path to action reason period: `move`, `keep`, or `add` (in the archive, and grown since)
+summaries[].period path action sessions statements left_out passed_over text: each summary: `make` or
+  `add`, what it holds and what not
+moved: paths
+[--model, --curate]
+proposed: ids of the proposals
 """,
 )

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import About, AsOf, Call, Expired, Topic, beyond, call_of, command, validity
+from tars_memory.doors.cli.call import About, AsOf, Call, Expired, Topic, beyond, command, validity
 from tars_memory.doors.cli.output import counted, here, keep, line, within
 from tars_memory.errors import UsageError, VaultError, did_you_mean
+from tars_memory.settings import MODES
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from tars_memory.recall.results import SearchResult
+    from tars_memory.recall.query import SearchResult
 
-MODES = ("hybrid", "lexical", "semantic")
 PLACES = ("cwd", "vault")
 PER_NOTE = 2
 """Hits of one note in a list that a person reads."""
 
 
 def search(
-    ctx: typer.Context,
+    call: Call,
     query: Annotated[
         list[str] | None, typer.Argument(metavar="QUERY…", help='Words, "phrases", -not, auto*, tag:x, since:2w.')
     ] = None,
@@ -72,7 +72,6 @@ def search(
     one line, path:line:text, as grep prints them. Without a QUERY --about, --topic, --where, --linked-to and --links-to
     list what they leave, newest first.
     """
-    call = call_of(ctx)
     if relative_to not in (None, *PLACES):
         raise UsageError(f"--relative-to {relative_to!r} is unknown", f"it is one of {', '.join(PLACES)}")
     call.out.relative_to = relative_to or ""
@@ -95,11 +94,12 @@ def search(
         return _each_line(call, options, paths_only=paths)
     text = " ".join(query or ())
     if not text.strip() and not narrowed:
-        raise UsageError("the query is empty", "tars-memory search green tea")
+        raise UsageError("the query is empty", "for example: tars-memory search green tea")
     if call.out.screen and not paths:
         options["per_note"] = PER_NOTE
     result = _ask(call, text, options)
-    _keep(call, result)
+    if result.hits:
+        keep(call.workspace.state, result.hits, terminal=call.out.stdout.isatty())
     return _answer(call, text, result, paths_only=paths, full=full, wanted=limit is not None)
 
 
@@ -149,7 +149,7 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
 
 
 def _is_wrong(text: str, today: "date") -> bool:
-    """Whether a query can't be read whatever the options are: it names a date or a tier that is none."""
+    """Whether a query can't be read whatever the options are: it names a date or a tier that doesn't exist."""
     from tars_memory.recall.query import parse
 
     try:
@@ -181,20 +181,18 @@ def _answer(
         one_of_many: other questions are answered, too.
     """
     unread = result.stale - result.unread_logs
-    told = unread and result.hits and not call.memory().workspace.reading
+    told = unread and result.hits and not call.workspace.reading
     behind = [f"the index is {_behind(unread)}"] if told else []
-    notices = call.notices(result.notices, behind)
-    if call.out.json:
-        call.out.record({**result.to_json(), "notices": notices}, lines=one_of_many)
-    elif result.hits and paths_only:
+    answered = call.answered(result.to_json() if call.out.json else {}, result.notices, behind, lines=one_of_many)
+    if not result.hits:
+        _say_nothing(call, text, result, one_of_many=one_of_many)
+    elif paths_only and not answered:
         for path in dict.fromkeys(hit.path for hit in result.hits):
             call.out.data(call.out.path(path))
-    elif result.hits:
+    elif not answered:
         if result.did_you_mean:
             call.out.say(meant(result))
         _print_hits(call, result, full=full, wanted=wanted)
-    if not result.hits:
-        _say_nothing(call, text, result, one_of_many=one_of_many)
     return 0 if result.hits else VaultError.exit_code if result.unmounted else 1
 
 
@@ -232,11 +230,6 @@ def meant(result: "SearchResult") -> str:
 
 def _behind(stale: int) -> str:
     return f"behind by {counted(stale, 'file')}: tars-memory reindex"
-
-
-def _keep(call: Call, result: "SearchResult") -> None:
-    if result.hits:
-        keep(call.memory().workspace.state, result.hits, terminal=call.out.stdout.isatty())
 
 
 def _nothing(text: str, mode: str, why: str) -> dict[str, Any]:

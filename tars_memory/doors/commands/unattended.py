@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from tars_memory import index
-from tars_memory.apart import program
-from tars_memory.doors.cli.call import Call, call_of, command
+from tars_memory.doors.cli.app import program
+from tars_memory.doors.cli.call import Call, command
 from tars_memory.doors.cli.output import PROGRAM, counted, line
 from tars_memory.errors import UsageError
 from tars_memory.jobs import sleep as nights
@@ -23,7 +23,7 @@ PARTLY = 3
 
 
 def sleep(
-    ctx: typer.Context,
+    call: Call,
     sources: Annotated[
         list[str] | None,
         typer.Argument(metavar="[SOURCES…]", help="Chat logs or folders of them, instead of those set."),
@@ -40,7 +40,6 @@ def sleep(
 
     Prints what was done and what waits for you. If a step fails, the others still run (exit 3).
     """
-    call = call_of(ctx)
     memory = call.memory()
     if print_schedule is not None:
         more = ["--project", memory.workspace.project] if memory.workspace.project else []
@@ -52,17 +51,11 @@ def sleep(
 
     if undo:
         txns = nights.undo(memory)
-        notices = call.notices()
-        if call.out.json:
-            call.out.record({"undone": txns, "notices": notices})
-        else:
+        if not call.answered({"undone": txns}):
             call.out.data(f"{counted(len(txns), 'write')} of the last night taken back")
         return 0
     night = nights.sleep(memory, sources or ())
-    notices = call.notices(night.notices)
-    if call.out.json:
-        call.out.record({**night.as_dict(), "notices": notices})
-    else:
+    if not call.answered(night, night.notices):
         for step in night.steps:
             name = f"{step.name} ({line(step.project)})" if step.project else step.name
             if step.told:
@@ -98,7 +91,7 @@ LEAST_POLL = 0.5
 
 
 def watch(
-    ctx: typer.Context,
+    call: Call,
     once: Annotated[bool, typer.Option("--once", help="Check once, and end: for cron.")] = False,
     poll: Annotated[
         float | None, typer.Option("--poll", metavar="SECONDS", help="Check so often instead of waiting for events.")
@@ -112,14 +105,13 @@ def watch(
 
     While it runs, searches find the model loaded. One watcher a vault; no search needs one.
     """
-    call = call_of(ctx)
     if poll is not None and not poll >= LEAST_POLL:
         raise UsageError(f"--poll {poll:g} is too short", f"give {LEAST_POLL:g} seconds or more")
     if print_service is not None:
-        call.out.data(unit(print_service, call.memory().workspace.root, call.env), of_notes=False)
+        call.out.data(unit(print_service, call.workspace.root, call.env), of_notes=False)
         return 0
 
-    watcher = index.watcher.Watcher(call.memory().workspace.root, poll=poll)
+    watcher = index.watcher.Watcher(call.workspace.root, poll=poll)
     watching = nights.Watching(call.fresh_memory, watcher)
     with _signals(watcher):
         if once:
@@ -129,7 +121,7 @@ def watch(
             if batch.worth_telling:
                 _tell(call, batch)
             if not number and call.out.stderr.isatty():
-                call.out.say(f"watching {call.memory().workspace.root}; Ctrl-C ends it")
+                call.out.say(f"watching {call.workspace.root}; Ctrl-C ends it")
     return 0
 
 
@@ -275,7 +267,7 @@ def _cron_word(word: str) -> str:
 
 
 def _systemd(vault: Path, words: list[str], places: dict[str, str], *, night: bool) -> str:
-    if not all(map(_is_unicode, [*words, *places.values()])):
+    if not _is_unicode("".join([*words, *places.values()])):
         raise UsageError("systemd takes names in UTF-8 only", "rename what has another name, or use cron")
     if set(words[0]) & set("\"'\\") or not words[0].isprintable():
         words = ["/bin/sh", "-c", 'exec "$0" "$@"', *words]  # systemd starts no program of such a name
@@ -301,14 +293,9 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def _is_control(sign: str) -> bool:
-    return sign < " " and sign not in "\t\n"
-
-
 def _launchd(words: list[str], places: dict[str, str], *, night: bool) -> str:
-    if not all(map(_is_unicode, [*words, *places.values()])) or any(
-        map(_is_control, "".join([*words, *places.values()]))
-    ):
+    signs = "".join([*words, *places.values()])
+    if not _is_unicode(signs) or any(sign < " " and sign not in "\t\n" for sign in signs):
         raise UsageError("launchd takes names without control characters only", "rename what has one, or use cron")
     label = f"net.tars-memory.{'sleep' if night else 'watch'}"
     said: dict[str, object] = {"Label": label, "ProgramArguments": words, "EnvironmentVariables": places}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tars_memory.opening import opener
+from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tars_memory.vault.markdown import entries, facts, lines, merging, moment
 
 __all__ = ["entries", "facts", "lines", "merging", "moment"]
-__getattr__ = opener(__name__, __all__)
+__getattr__, *_ = attach(__name__, __all__)

@@ -15,13 +15,23 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from difflib import SequenceMatcher
-from itertools import pairwise, product
+from itertools import accumulate, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError
 from tars_memory.vault import markdown
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import BOM, Bullet, Document, Extent, Section, apply, newline_of, plain_heading
+from tars_memory.vault.markdown.document import (
+    BOM,
+    Bullet,
+    Document,
+    Extent,
+    Section,
+    apply,
+    line_of,
+    newline_of,
+    plain_heading,
+)
 from tars_memory.vault.model import Entry, Splice
 
 if TYPE_CHECKING:
@@ -40,6 +50,9 @@ WHOLE = 100
 
 NEAR = 3
 """So many blocks before and after a new bullet are parsed again: two could be told apart by it, one is to spare."""
+
+_LETTERED = re.compile(r"(?:- [^\W\d_][^\x00-\x1f\x7f]*\n|## [^\W\d_][^\W_]*(?: [^\W_]+)*\n|\n)*")
+"""Bullets, headings of plain words, and blank lines; each begins with a letter."""
 
 
 def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
@@ -104,6 +117,30 @@ def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]
     raise ConflictError(
         f"no place under the heading {section!r} takes a bullet without changing the lines around it",
         "put a blank line or a new heading at the end of the note, then try again",
+    )
+
+
+def stand_at_end(document: Document, data: bytes) -> bool:
+    """Whether lines at the very end of a note need no parse: they can only be the bullets and headings that they look.
+
+    By CommonMark a line that begins with ``- `` and a letter is a bullet of its own, and one with ``## `` a heading,
+    unless something above it is still open. Where a bullet or a heading comes last, such a line ends whatever is.
+
+    Args:
+        document: the note.
+        data: whole lines.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    held = document.blocks[-1] if document.blocks else None
+    return (
+        held is not None
+        and held.kind in ("item", "heading")
+        and all(document.is_blank(line) for line in range(held.end_line + 1, len(document.lines) + 1))
+        and document.open_line is None
+        and not document.by_lines
+        and document.data.endswith(b"\n")
+        and not any(mark in part for mark in (b"%%", b"$$") for part in (document.data, data))
+        and _LETTERED.fullmatch(text) is not None
     )
 
 
@@ -205,7 +242,7 @@ def remove_bullet(note: Note, entry: Entry) -> list[Splice]:
     document, data = note.document, note.data
     first, last = document.lines[entry.line - 1], document.lines[entry.end_line - 1]
     whole = Splice(first.start, last.next, b"")
-    if entry.line > 1 and (last.next == last.end or _would_join(data, first, last)):
+    if entry.line > 1 and (last.next == last.end or would_join(data, first, last)):
         whole = Splice(document.lines[entry.line - 2].end, last.end, b"")
     blank = Splice(first.start, last.end, b"")
     gone = range(entry.line, entry.end_line + 1)
@@ -289,7 +326,7 @@ def _around(document: Document, splice: Splice, *, whole: bool) -> tuple[Documen
     line = document.line_at(splice.start)
     blocks = document.blocks
     index = bisect_right(blocks, line, key=lambda block: block.start_line)
-    first = blocks[max(0, index - NEAR)].start_line if blocks else document.body_line
+    first = min(line, blocks[max(0, index - NEAR)].start_line if blocks else document.body_line)
     last = blocks[index + NEAR].start_line - 1 if index + NEAR < len(blocks) else len(document.lines)
     if first <= last:
         start, end = document.lines[first - 1].start, document.lines[last - 1].next
@@ -325,7 +362,7 @@ def _added(before: Document, after: Document, line: int, counts: Sequence[int], 
 
 
 def _shape(document: Document, first: int = 1, last: int | None = None) -> list[tuple[object, int, int, int]]:
-    """What stands in a note from line to line: what it is, and its first, own last and last line, counted anew."""
+    """What stands in a note from line to line: what it is, and its first, own last and last line, counted again."""
     within = range(first, (last or len(document.lines)) + 1)
     bullets = [((b.depth, b.worded), b.line, b.own_end_line, b.end_line) for b in document.bullets if b.line in within]
     blocks = [(b.kind, b.start_line, b.start_line, b.end_line) for b in document.blocks if b.start_line in within]
@@ -354,7 +391,7 @@ def _encoded(bullet: str, indent: bytes = b"") -> list[bytes]:
     return [indent + line.encode("utf-8", "surrogateescape") for line in bullet.split("\n")]
 
 
-def _would_join(data: bytes, first: Extent, last: Extent) -> bool:
+def would_join(data: bytes, first: Extent, last: Extent) -> bool:
     r"""Whether a ``\r`` before and a ``\n`` after the removed lines would become one line ending."""
     return data[first.start - 1 : first.start] == b"\r" and data[last.next : last.next + 1] == b"\n"
 
@@ -569,26 +606,27 @@ def appended(data: bytes, splices: Sequence[Splice]) -> bytes | None:
 def splices_between(before: bytes, after: bytes) -> list[Splice]:
     """What to splice into a note so that it becomes the other one: whole lines, and as few as there are different."""
     old, new = lines_of(before), lines_of(after)
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = _shared_ends(old, new)
     middle, made = old[head : len(old) - tail], new[head : len(new) - tail]
     start = sum(map(len, old[:head]))
     if not middle and not made:
         return []
     if len(middle) + len(made) > DIFFED:
         return [Splice(start, start + sum(map(len, middle)), b"".join(made))]
-    offsets = [start]
-    for line in middle:
-        offsets.append(offsets[-1] + len(line))
+    offsets = [*accumulate(map(len, middle), initial=start)]
     return [
         Splice(offsets[first], offsets[last], b"".join(made[low:high]))
         for tag, first, last, low, high in SequenceMatcher(None, middle, made, autojunk=False).get_opcodes()
         if tag != "equal"
     ]
+
+
+def _shared_ends(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[int, int]:
+    """How many lines two texts share at their beginning, and how many of the others at their end."""
+    most = min(len(old), len(new))
+    head = next((at for at in range(most) if old[at] != new[at]), most)
+    tail = next((at for at in range(most - head) if old[-1 - at] != new[-1 - at]), most - head)
+    return head, tail
 
 
 def spans_of(data: bytes, splices: Sequence[Splice]) -> list[Span]:
@@ -612,6 +650,11 @@ def spans_of(data: bytes, splices: Sequence[Splice]) -> list[Span]:
     return spans
 
 
+def splices_of(spans: Sequence[Span]) -> list[Splice]:
+    """The splices that turn the text before into the one that the spans make."""
+    return [Splice(span.start, span.start + len(span.before), span.after) for span in spans]
+
+
 def reversed_exactly(spans: Sequence[Span]) -> list[Splice]:
     """The splices that turn the very text the spans made into the text before."""
     shift, splices = 0, []
@@ -625,12 +668,7 @@ def reversed_exactly(spans: Sequence[Span]) -> list[Splice]:
 def changed(span: Span) -> tuple[list[bytes], list[bytes], bytes | None, bytes | None]:
     """The lines that really differ: those removed, those added (with endings), and the landmarks around them."""
     old, new = lines_of(span.before), lines_of(span.after)
-    head = 0
-    while head < min(len(old), len(new)) and bare(old[head]) == bare(new[head]):
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and bare(old[-1 - tail]) == bare(new[-1 - tail]):
-        tail += 1
+    head, tail = _shared_ends([*map(bare, old)], [*map(bare, new)])
     previous = bare(new[head - 1]) if head else span.previous
     following = bare(new[len(new) - tail]) if tail else span.following
     return old[head : len(old) - tail], new[head : len(new) - tail], previous, following
@@ -641,11 +679,9 @@ def first_changed_line(data: bytes, spans: Sequence[Span]) -> int:
     if not spans:
         return 1
     span = spans[0]
-    line = 1 + len(_ENDING.findall(data[: span.start]))
-    old, new = lines_of(span.before), lines_of(span.after)
-    head = 0
-    while head < min(len(old), len(new)) and bare(old[head]) == bare(new[head]):
-        head += 1
+    line = line_of(data, span.start)
+    old, new = ([*map(bare, lines_of(text))] for text in (span.before, span.after))
+    head, _ = _shared_ends(old, new)
     for ahead in range(head, len(new)):
         if new[ahead].strip():
             return line + ahead
@@ -663,9 +699,7 @@ def reversed_by_text(data: bytes, spans: Sequence[Span]) -> list[Splice]:
     """
     lines = lines_of(data)
     texts = [bare(line) for line in lines]
-    offsets = [0]
-    for line in lines:
-        offsets.append(offsets[-1] + len(line))
+    offsets = [*accumulate(map(len, lines), initial=0)]
     splices = []
     for span in spans:
         removed, added, previous, following = changed(span)

@@ -321,13 +321,9 @@ def unlisted(path: str, document: Document) -> list[Entry]:
                     raw=raw,
                     section=document.section_at(number).title,
                     tags=tags_of(parts.text),
-                    time=None,
-                    state=None,
                     block_id=parts.block_id,
                     provenance=parts.provenance,
                     author=parts.author,
-                    ref="",
-                    occurrence=0,
                     depth=-1,
                 )
             )

@@ -201,7 +201,7 @@ def predicate_key(text: str) -> str:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two objects say the same: case, spaces, links and what only escapes are no difference; signs are."""
+    """Whether two objects say the same: case, spaces, links and escapes don't count as a difference; signs do."""
     return object_key(one) == object_key(other)
 
 

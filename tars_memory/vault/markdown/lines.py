@@ -15,7 +15,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.frontmatter import MAX_CHARACTERS
+from tars_memory.vault.markdown.document import MAX_CHARACTERS
 from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
@@ -98,7 +98,6 @@ _TYPED = re.compile(r"(?<!\\)[\[(][ \t]*until[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\](
 BY_RULES = "By rules, in the words of the conversation:"
 """The first paragraph of a summary that no model made."""
 _SUMMED = re.compile(rf"{BY_RULES}$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
-_CODE = re.compile(r"`[^`]*`")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
 
@@ -497,7 +496,7 @@ def note_end(values: dict[str, Any], *, session: bool = False) -> date | None:
     """The first day on which a note no longer counts, by its front matter; None if it says none.
 
     Args:
-        values: as :func:`tars_memory.vault.markdown.frontmatter.read` gives them.
+        values: as :func:`tars_memory.vault.markdown.document.read_front` gives them.
         session: it is a session note.
     """
     if not values:
@@ -514,19 +513,19 @@ def end_in(words: str) -> date | None:
     """The end that a bullet's words say, the last of several; None if they say none, or no real day."""
     if "::" not in words:
         return None
-    days = [day for text in _UNTIL.findall(_CODE.sub("", words)) if (day := calendar_day(text)) is not None]
+    days = [day for text in _UNTIL.findall(CODE.sub("", words)) if (day := calendar_day(text)) is not None]
     return days[-1] if days else None
 
 
 def typed_end(words: str) -> str:
     """The first end in a bullet's words as it was typed, whether or not it is a date; empty for none."""
-    found = _TYPED.search(_CODE.sub("", words))
+    found = _TYPED.search(CODE.sub("", words))
     return found[0] if found else ""
 
 
 def begins_in(words: str) -> date | None:
     """The first day on which what a line says holds, if it says one."""
-    said = _SINCE.search(_CODE.sub("", words)) if "::" in words else None
+    said = _SINCE.search(CODE.sub("", words)) if "::" in words else None
     return calendar_day(said[1]) if said else None
 
 

@@ -62,22 +62,6 @@ class Node:
         number: which of them it is, from 0.
     """
 
-    __slots__ = (
-        "children",
-        "eol",
-        "gap",
-        "item",
-        "key",
-        "kind",
-        "lead",
-        "norm",
-        "number",
-        "parts",
-        "raw",
-        "siblings",
-        "up",
-    )
-
     def __init__(self, kind: str, raw: bytes, eol: bytes, lead: bytes, up: Node | None) -> None:
         self.kind = kind
         self.raw = raw
@@ -218,8 +202,6 @@ class MergePiece:
         disputed: what is said below it where the sides disagree; empty where they don't.
         versions: the bytes that stand for it; none if it is gone, two if both sides stay.
     """
-
-    __slots__ = ("base", "disputed", "down", "home", "one", "two", "versions")
 
     def __init__(self, base: Node | None, one: Node | None, two: Node | None) -> None:
         self.base, self.one, self.two = base, one, two
@@ -589,7 +571,8 @@ def _settle(item: MergePiece, text_merge: TextMerge) -> None:
 
 
 def _ask_again(items: Sequence[MergePiece]) -> None:
-    """A question of an earlier merge that each side has answered in its own way: what either kept stays, asked anew.
+    """A question of an earlier merge that each side has answered differently: what either kept stays, and is asked
+    again.
 
     Else each would take away what the other chose, and nothing were left.
     """
@@ -600,7 +583,11 @@ def _ask_again(items: Sequence[MergePiece]) -> None:
                 groups[said].append(item)
     for said, group in groups.items():
         kept = [{item for item in group if item.nodes[side]} for side in (1, 2)]
-        answered = [any(said not in _questions(item.nodes[side]) for item in group) for side in (1, 2)]
+        # A line edited with the question left below it answers nothing; a question whose line was taken away, so that
+        # it came below another one, is answered.
+        holding = [item for item in items if item in group or item.base is None]
+        asked = [sum(said in _questions(item.nodes[side]) for item in holding) for side in (0, 1, 2)]
+        answered = [count < asked[0] for count in asked[1:]]
         left = [item for item in group if item in kept[0] | kept[1]]
         if not all(answered) or kept[0] == kept[1]:
             continue

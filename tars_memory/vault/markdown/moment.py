@@ -1,6 +1,6 @@
 """Moment.js formats, in which Obsidian names daily notes and fills templates: instant to text, and name to day.
 
-Whole names of months and weekdays (``MMMM``, ``dddd``) are known in the languages of :data:`LANGUAGES`; all else that
+Whole names of months and weekdays (``MMMM``, ``dddd``) are known in the languages of :data:`NAMES`; all else that
 depends on a language, shortened names and the count of weeks too, is as Moment has it in English.
 """
 
@@ -12,48 +12,12 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tars_memory.language.calendar import MONTHS, NAMES, WEEKDAYS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-_NAMES = {
-    "de": (
-        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember "
-        "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag"
-    ),
-    "es": (
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre "
-        "lunes martes miércoles jueves viernes sábado domingo"
-    ),
-    "fr": (
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre "
-        "lundi mardi mercredi jeudi vendredi samedi dimanche"
-    ),
-    "it": (
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre "
-        "lunedì martedì mercoledì giovedì venerdì sabato domenica"
-    ),
-    "nl": (
-        "januari februari maart april mei juni juli augustus september oktober november december "
-        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"
-    ),
-    "pt": (
-        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro "
-        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo"
-    ),
-}
-LANGUAGES = {
-    "en": (MONTHS, WEEKDAYS),
-    **{language: (tuple(names.split()[:12]), tuple(names.split()[12:])) for language, names in _NAMES.items()},
-}
-"""Names of months, and of weekdays from Monday on, as Moment's locales have them (pt as in Brazil)."""
-
-_NUMBERS = {name: number for months, _ in LANGUAGES.values() for number, name in enumerate(months, 1)}
+_NUMBERS = {name: number for months, _ in NAMES.values() for number, name in enumerate(months, 1)}
 
 _TOKENS = (
     r"\[([^\[\]]*)\]|"
@@ -76,7 +40,7 @@ _DAY = {
 }
 """Tokens that a day can be read from; of those the others repeat, the text itself is compared."""
 
-_WORDS = {"dddd": f"(?:{'|'.join(sorted({name for _, weekdays in LANGUAGES.values() for name in weekdays}))})"}
+_WORDS = {"dddd": f"(?:{'|'.join(sorted({name for _, weekdays in NAMES.values() for name in weekdays}))})"}
 """Of these the text is not of letters alone."""
 
 _WIDTHS = {
@@ -105,7 +69,7 @@ def render(form: str, when: date | datetime, language: str = "en") -> str:
     Args:
         form: the format.
         when: the instant.
-        language: of :data:`LANGUAGES`, for whole names.
+        language: of :data:`NAMES`, for whole names.
 
     Raises:
         ValueError: the format holds a token that depends on a language, or a time although ``when`` has none.
@@ -118,8 +82,8 @@ def language_of(form: str, names: Iterable[str]) -> str:
     matcher, counts = pattern(form), Counter[str]()
     for name in names:
         if when := day(form, matcher, name):
-            counts.update(each for each in LANGUAGES if render(form, when, each) == name)
-    return max(LANGUAGES, key=lambda each: counts[each])
+            counts.update(each for each in NAMES if render(form, when, each) == name)
+    return max(NAMES, key=lambda each: counts[each])
 
 
 @lru_cache(maxsize=64)
@@ -164,9 +128,16 @@ def pattern(form: str) -> re.Pattern[str]:
 
 def day(form: str, matcher: re.Pattern[str], name: str) -> date | None:
     """The day that a name in the format stands for; None if it is not a such name."""
+    return _read(form, matcher, name) if matcher.fullmatch(name) else None
+
+
+@lru_cache(maxsize=32_768)
+def _read(form: str, matcher: re.Pattern[str], name: str) -> date | None:
+    """As :func:`day`, of a name that matches. One command asks for every daily note's day several times, and to hold a
+    name against each language is slow.
+    """
     found = matcher.fullmatch(name)
-    if not found:
-        return None
+    assert found is not None
     said = found.groupdict()
     year = int(said["year"]) if said.get("year") else _century(int(said["short"]))
     try:
@@ -178,7 +149,7 @@ def day(form: str, matcher: re.Pattern[str], name: str) -> date | None:
             result = date(year, 1, 1) + timedelta(int(said["ordinal"]) - 1)
     except (ValueError, OverflowError):
         return None
-    return result if any(render(form, result, each) == name for each in LANGUAGES) else None
+    return result if any(render(form, result, each) == name for each in NAMES) else None
 
 
 def _century(short: int) -> int:
@@ -203,7 +174,7 @@ def _part(token: str, when: date | datetime, language: str = "en") -> str:
         return values[token]
     year, week, weekday = when.isocalendar()
     ordinal = when.timetuple().tm_yday
-    months, weekdays = LANGUAGES[language]
+    months, weekdays = NAMES[language]
     values = {
         "YYYY": f"{when.year:04}",
         "YY": f"{when.year % 100:02}",

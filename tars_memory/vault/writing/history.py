@@ -21,12 +21,13 @@ from tars_memory.vault.markdown.edits import (
     reversed_exactly,
     still_there,
 )
-from tars_memory.vault.model import Entry, Splice
-from tars_memory.vault.writing.journal import Journal, Record, base_of, parse, text_of, unpack
+from tars_memory.vault.writing.journal import Journal, Record, base_of, parse, result_of, text_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from tars_memory.vault.model import Entry, Splice
 
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')
@@ -72,7 +73,7 @@ class JournalEntry:
         if self.op == "remove":
             self.before = text_of(base_of(record))
         elif self.op == "create":
-            self.after = text_of(_created(record))
+            self.after = text_of(result_of(record))
 
     def back(self, data: bytes | None) -> Sequence[Splice]:
         """What takes the write back in its note as that is now; nothing for a note that stands as it did before.
@@ -273,11 +274,6 @@ def _of_place(records: Sequence[Record], line: bytes, place: bytes | None, other
     return otherwise
 
 
-def _created(record: Record) -> bytes:
-    spans = unpack(record)
-    return apply(base_of(record), [Splice(s.start, s.start + len(s.before), s.after) for s in spans])
-
-
 # -- which lines of a note a person put there: the journal's word for a rule that may be trusted
 
 
@@ -334,7 +330,7 @@ def stands_approved(journal: Journal, path: str, data: bytes) -> bool:
             return False
         spans = unpack(entry.record)
         if entry.op == "create":
-            return _body(_created(entry.record)) == _body(data)
+            return _body(result_of(entry.record)) == _body(data)
         if all(span.before == span.after for span in spans):
             return _worded(b"".join(span.after for span in spans)) == _body(data)
         try:
@@ -385,8 +381,6 @@ class LostLine:
         above: the lines that stood above it when it was written, nearest first.
         created: the whole note as that write made it, if it made it and it is gone; else None.
     """
-
-    __slots__ = ("above", "created", "file", "text", "time", "txn", "wanted")
 
     def __init__(
         self, record: Record, text: bytes, wanted: int, above: tuple[bytes, ...], created: str | None = None

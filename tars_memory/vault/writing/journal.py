@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.folder import close, sync, write_all
-from tars_memory.vault.markdown.edits import Span
+from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown.edits import Span, splices_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -305,6 +306,11 @@ def unpack(record: Record) -> list[Span]:
 def base_of(record: Record) -> bytes:
     """What a new note began with, or what was removed."""
     return _bytes(record.get("base")) or b""
+
+
+def result_of(record: Record, before: bytes | None = None) -> bytes:
+    """The text that a write was to bring about: of another one, else of what it began with."""
+    return apply(base_of(record) if before is None else before, splices_of(unpack(record)))
 
 
 def text_of(data: bytes) -> str:

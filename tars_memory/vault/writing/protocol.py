@@ -39,16 +39,12 @@ from tars_memory.vault.folder import (
     take_lease,
     write_all,
 )
-from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.edits import Span, lines_of, present, still_there
-from tars_memory.vault.model import Splice
-from tars_memory.vault.writing.journal import Journal, Record, base_of, pack, text_of, unpack
+from tars_memory.vault.writing.journal import Journal, Record, pack, result_of, text_of, unpack
 from tars_memory.vault.writing.system import Exchange, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tars_memory.vault.writing.system import Exchange
 
 
 LIMBO = (".tars", "limbo")
@@ -80,8 +76,6 @@ class Job:
 
     ``temp`` is the name of our file beside the note, once begun; ``made`` says that it exists.
     """
-
-    __slots__ = ("exchange", "folder", "journal", "made", "name", "notices", "record", "root", "temp")
 
     def __init__(
         self,
@@ -610,8 +604,6 @@ def _unmake(job: Job, own: os.stat_result | None, new: bytes) -> None:
 class Settled:
     """How an unfinished write was settled: whether it stands, and what to tell (empty if nothing is worth it)."""
 
-    __slots__ = ("notices", "ok")
-
     def __init__(self, ok: bool, *notices: str) -> None:
         self.ok = ok
         self.notices = list(notices)
@@ -672,7 +664,7 @@ def _settle_left(
         if last is None:
             return Settled(False, f"{record['file']}: a save that a killed process had displaced is back")
         left = last
-    elif found == record["old"] and _result(note.data, record).startswith(kept.data):
+    elif found == record["old"] and result_of(record, note.data).startswith(kept.data):
         return Settled(False, *_removed(folder, left))  # our own text, half written
     where = keep_in_limbo(root, folder, left)
     return Settled(
@@ -693,7 +685,7 @@ def _removed(folder: Folder, name: str) -> list[str]:
 
 def _finish_new(folder: Folder, name: str, record: Record, note: OpenNote) -> None:
     """A new note that could only be written under its own name, and was cut off: write the rest."""
-    new = _result(base_of(record), record)
+    new = result_of(record)
     if len(note.data) < len(new) and new.startswith(note.data):
         fd = folder.file(name, os.O_WRONLY | os.O_APPEND)
         try:
@@ -720,11 +712,6 @@ def _settle_append(folder: Folder, name: str, record: Record, exchange: Exchange
         finally:
             close(fd)
     return Settled(False)
-
-
-def _result(before: bytes, record: Record) -> bytes:
-    """The text that an edit was to bring about."""
-    return apply(before, [Splice(s.start, s.start + len(s.before), s.after) for s in unpack(record)])
 
 
 def _payload(record: Record, before: bytes) -> bytes:

@@ -429,9 +429,7 @@ def keep_aside(folder: Path, name: str, text: str) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(path, text.encode("utf-8", "surrogateescape") + b"\n")
     except OSError as error:
-        failed = UnwritableError(f"your text could NOT be kept, copy it from here: {text}", f"{folder}: {error}")
-        failed.repeats = True
-        raise failed from error
+        raise UnwritableError.of_lost(text, f"{folder}: {error}") from error
     return path
 
 
@@ -484,12 +482,7 @@ class Spool:
             replace_file(self.folder / f"{item}.json", data)
         except OSError as error:
             text = arguments.get("text") or json.dumps(arguments, ensure_ascii=False)
-            failed = UnwritableError(
-                f"your text could NOT be kept, copy it from here: {text}",
-                f"{self.folder}: {error.strerror or error}",
-            )
-            failed.repeats = True
-            raise failed from error
+            raise UnwritableError.of_lost(text, f"{self.folder}: {error.strerror or error}") from error
         return item
 
     def pending(self) -> list[SpooledItem]:

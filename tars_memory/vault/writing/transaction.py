@@ -27,6 +27,7 @@ from tars_memory.vault.markdown.edits import (
     reversed_by_text,
     reversed_exactly,
     spans_of,
+    splices_of,
 )
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers
@@ -61,7 +62,7 @@ Twice this is still less than the 30 s that another writer waits for the lock (`
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """What the system says of a whole disk, not of one note: it passes, and half a transaction must not stay."""
 GONE_WAIT = 0.05
-"""Seconds to look again for a note that isn't there: some editors rename it away before they write it anew."""
+"""Seconds to look again for a note that isn't there: some editors rename it away before they write it again."""
 
 
 class Written:
@@ -77,8 +78,6 @@ class Written:
         changed: whether anything was written (in a dry run: would be).
         created: whether the note is new.
     """
-
-    __slots__ = ("after", "before", "changed", "created", "line", "path", "text", "txn")
 
     def __init__(
         self, txn: str, path: str, text: bytes, spans: Sequence[Span] = (), *, line: int = 1, created: bool = False
@@ -118,7 +117,7 @@ def _hint(number: int | None) -> str:
     if number in (errno.ENOSPC, errno.EDQUOT):
         return "make room on the disk, then try again"
     if number in (errno.EACCES, errno.EPERM):
-        return "check the owner and the rights of the note and its folder"
+        return "check the owner and the rights of that file and its folder"
     if number == errno.EROFS:
         return "the file system is mounted read-only"
     if number == errno.EFBIG:
@@ -201,7 +200,7 @@ class Transaction:
         self._whole = True
 
     def _take_back_cut(self, name: str) -> None:
-        """Take back what a killed process wrote of a transaction that was to stand whole; a kill here is no matter."""
+        """Take back what a killed process wrote of a transaction that was to stand whole; a kill here does no harm."""
         command, self.command, self._taking_back = self.command, "recover", name
         try:
             self._take_back(name)
@@ -366,7 +365,7 @@ class Transaction:
     def remove_empty(self, path: str) -> None:
         """Remove a folder, and those in it, as far as nothing is in them; the last act of a transaction.
 
-        No note changes by it, so the journal needn't know; an undo makes the folders anew.
+        No note changes by it, so the journal needn't know; an undo makes the folders again.
         """
         if self._store.dry_run:
             return
@@ -491,7 +490,7 @@ class Transaction:
         old = text
         with contextlib.suppress(ConflictError):  # it is there several times: as it was meant to be written
             back = spans_of(text, reversed_by_text(text, spans))
-            old = apply(text, [Splice(span.start, span.start + len(span.before), span.after) for span in back])
+            old = apply(text, splices_of(back))
             spans = spans_of(old, reversed_exactly(back))
         line = first_changed_line(old, spans)
         job = self._job(path, undoes)

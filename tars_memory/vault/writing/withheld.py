@@ -1,7 +1,7 @@
 """What was forgotten stays forgotten: salted hashes of the sentences, and when; no words.
 
 A turn of a conversation that was said before and holds such a sentence is withheld from all that reads conversations:
-extraction, kept turns, the index of talks, context. Said anew later it counts. The file stands in the state folder,
+extraction, kept turns, the index of talks, context. Said again later it counts. The file stands in the state folder,
 beside journal and index, and survives a rebuild of either.
 
 A sentence is found inside a longer text, case, blanks and punctuation aside: as a run of the same words; of scripts
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LEAST_WORDS, LEAST_SIGNS = 3, 6
-"""Shorter sentences must be a whole sentence of a text: "tea" is no reason to withhold all that mentions tea."""
+"""Shorter sentences must be a whole sentence of a text: "tea" must not withhold all that mentions tea."""
 
 LONGEST_SALT = 64
 """Bytes: no hash takes a longer key."""

@@ -1,0 +1,407 @@
+"""Plain text and markdown in which each turn begins with who speaks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from itertools import takewhile
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from tars_memory.capture.turns import YEARS, Draft, Transcript, Unknown, clean, name
+from tars_memory.vault.markdown.document import front_day
+from tars_memory.vault.model import ROLES, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+FORMAT = "text"
+
+MAX_BYTES = 100_000_000
+"""A text is one conversation, which is held whole."""
+
+MAX_LABELS = 1_000_000
+"""Lines that may begin a turn; a text with more of them is a table, not a conversation."""
+
+_LABELS: dict[Role, str] = {
+    "user": (
+        "you, me, i, q, question, ich, du, nutzer, benutzer, utilisateur, usuario, utente, gebruiker, usuário, yo, "
+        "moi, ik, mig, я, 我, 你, 私, użytkownik, uživatel, používateľ, felhasználó, utilizator, utilizador, käyttäjä, "
+        "bruker, bruger, användare, kullanıcı, χρήστησ, người dùng, pengguna, пользователь, человек, користувач, "
+        "用户, 用戶, 使用者, 人类, 人類, ユーザー, ユーザ, あなた, 사용자, المستخدم, משתמש, उपयोगकर्ता, ผู้ใช้"
+    ),
+    "assistant": (
+        "a, answer, gemini, copilot, codex, llm, assistent, assistente, asistente, ki, ia, asystent, asistent, "
+        "asszisztens, asistan, yapay zeka, avustaja, assistant ia, βοηθόσ, trợ lý, asisten, ассистент, помощник, "
+        "ии, асистент, помічник, 助手, 助理, 人工智能, 机器人, 機器人, アシスタント, 어시스턴트, 비서, "
+        "المساعد, עוזר, सहायक, ผู้ช่วย"
+    ),
+    "tool": "tool result, tool output",
+    "system": "system prompt",
+}
+WORDS = ROLES | {word: role for role, words in _LABELS.items() for word in words.split(", ")}
+"""Labels that say the role, as ``casefold`` leaves them; every other speaker is a person."""
+
+_ORDINARY = (
+    "note notes todo date time subject from to cc bcc re fwd ps http https ftp mailto summary result results example "
+    "examples warning tip update edit hint info error attention important pros cons step title author tags source "
+    "status due url link file path name id version type topic topics decision decisions agenda location where when "
+    "why what who how total price output input"
+)
+NO_SPEAKERS = frozenset(_ORDINARY.split())
+"""Labels of ordinary notes."""
+
+_DAY = r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:[  ]?[AaPp]\.?[Mm]\.?)?(?:Z|[ ]?(?:UTC|GMT))?"
+_LABEL = r"(?P<name>[^\W\d_][^\s:：*_#>()\[\]|`]{0,30}(?: [^\s:：*_#>()\[\]|`]{1,30}){0,3})"
+
+
+def _stamp(number: int) -> str:
+    """A pattern for day and clock, in brackets or not; its groups bear the number."""
+    return rf"[\[(]?(?:(?P<day{number}>{_DAY})(?:,[  ]?|T|[  ]))?(?P<clock{number}>{_CLOCK})[\])]?"
+
+
+_BEFORE = rf"(?:{_stamp(1)}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?"
+_AFTER = rf"(?:[ ]?[·—–-]?[ ]?{_stamp(2)})?"
+_COLON = r"[ \xa0\u202f]?[:：]"
+"""French puts a blank before it, which its keyboards and word processors make a narrow one that doesn't break."""
+_PLAIN = re.compile(rf"{_BEFORE}{_LABEL}[ \xa0\u202f]?(?::(?=[ \xa0\t]|$)|：)[ \xa0\t]*(?P<said>.*)$")
+_BOLD = re.compile(
+    rf"(?:[-*+][ ])?{_BEFORE}(?:\*\*|__)(?:[^\w\s#*]{{1,3}}[ ])?{_LABEL}{_AFTER}"
+    rf"(?:{_COLON}(?:\*\*|__)|(?:\*\*|__)(?:[ ]?{_stamp(3)})?(?:{_COLON}|[ ]?$))[ \xa0\t]*(?P<said>.*)$"
+)
+_HEADING = re.compile(
+    rf"#{{1,6}}[ ]+(?:[^\w\s#*]{{1,3}}[ ])?(?:\*\*)?{_LABEL}(?:\*\*)?{_AFTER}(?:{_COLON})?(?:\*\*)?[ ]*$"
+)
+_DAY_LINE = re.compile(rf"[\W_]{{0,12}}(?P<day>{_DAY})[\W_]{{0,12}}$")
+_QUOTED = re.compile(r"^[ ]{0,3}>[ ]?")
+_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
+_TITLE = re.compile(r"#[ ]+(?P<title>\S.{0,200})$")
+_MODELS = re.compile(
+    r"(?:chat)?gpt[- ]?\d|claude[- ]|gemini[- ]|llama|mistral|deepseek|grok|qwen|kimi|perplexity|le chat|豆包|通义|文心"
+)
+_SAID = re.compile(r"(?i)[ ](?:said|says|wrote|asked|replied)$")
+
+
+class Label(NamedTuple):
+    """A line that may begin a turn.
+
+    ``style`` is bold, heading or plain, with ``>`` in front if it is in a quote; ``end`` is where the line's own
+    words begin.
+    """
+
+    row: int
+    style: str
+    name: str
+    day: str | None
+    clock: str | None
+    said: str
+
+
+def read(stream: BinaryIO, source: str) -> Iterator[Transcript | Unknown]:
+    """The conversation of a text; :class:`Unknown` if nobody is seen to speak in it."""
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        yield Unknown(source, f"a text of more than {MAX_BYTES // 1_000_000} MB is not read: split it")
+        return
+    rows = re.split(r"\r\n|\r|\n", _decoded(data))
+    del data
+    transcript = _Text(rows, source).transcript()
+    yield transcript or Unknown(source, "it is text in which nobody speaks: no line begins with a name and a colon")
+
+
+def _decoded(data: bytes) -> str:
+    """Text as UTF-8, or, if more of it is broken than fits, as older Windows programs wrote it."""
+    text = data.decode("utf-8-sig", "replace")
+    broken = text.count("\ufffd")
+    if broken and broken > sum(not sign.isascii() for sign in text[:100_000]) - broken:
+        return data.decode("cp1252", "replace")
+    return text
+
+
+class _Text:
+    """One text, line by line."""
+
+    def __init__(self, rows: Sequence[str], source: str) -> None:
+        self.rows = rows
+        self.source = source
+        self.title = ""
+        self.doubt = ""
+        self.day = day_in(re.split(r"[/\\]", source)[-1])
+        self.body = self._front_matter()
+        self.labels = self._labels()
+        self.american = month_first(self.labels)
+
+    def transcript(self) -> Transcript | None:
+        """The conversation, if there is one."""
+        names = self._speakers()
+        labels = self._marks([label for label in self.labels if (label.style, label.name.casefold()) in names])
+        if len(labels) < 2:
+            return None
+        draft = Draft(title=self._title(labels[0].row))
+        moment: datetime | None = None
+        day = self.day
+        ends = [label.row for label in labels[1:]] + [len(self.rows)]
+        at = self.body
+        for label, end in zip(labels, ends, strict=True):
+            for row in self.rows[at : label.row]:
+                day = self._day_line(row) or day
+            at = label.row
+            moment, day = self._moment(label, moment, day)
+            lines = [label.said, *self.rows[label.row + 1 : end]]
+            if label.style.startswith(">"):
+                if _role(label.name) == "user":  # below its quote somebody else goes on
+                    lines = [label.said, *takewhile(_QUOTED.match, lines[1:])]
+                lines = [_QUOTED.sub("", line) for line in lines]
+            while lines and (not lines[-1].strip() or self._is_ruler(lines[-1])):
+                lines.pop()
+            draft.say(_role(label.name), "\n".join(lines), speaker=name(label.name), time=moment)
+        if draft.start is None and self.day is not None and not any(turn.time for turn in draft.turns):
+            draft.start = local(self.day, time(0, 0))
+        found = draft.done(self.source, FORMAT)
+        return found._replace(doubt=self.doubt) if found else None
+
+    def _marks(self, labels: list[Label]) -> list[Label]:
+        """The labels that begin a turn. An answer may hold lines that look like turns of the person, and what it says
+        is not theirs: so where a model answers, theirs must have the form that the log's first marks have.
+
+        What is left out stays in the answer that it is part of. A mark of anybody else always counts.
+        """
+        roles = [_role(label.name) for label in labels]
+        if len(labels) < 2 or "assistant" not in roles:
+            return labels
+        spaced = self._is_apart(labels[1].row)
+        first = next((label for label, role in zip(labels, roles, strict=True) if role == "user"), labels[0])
+        by_role = first.name.casefold() in WORDS  # else people have names, and there may be several
+        stamps: dict[str, tuple[bool, bool]] = {}
+        kept: list[Label] = []
+        answered = False
+        for label, role in zip(labels, roles, strict=True):
+            answered = answered or role == "assistant"
+            if role == "user":
+                stamp = (bool(label.day), bool(label.clock))
+                alike = stamps.setdefault(label.name, stamp) == stamp and (label.name == first.name or not by_role)
+                if not alike or (answered and spaced and not self._is_apart(label.row)):
+                    continue
+                if answered and by_role and not label.clock and _role(kept[-1].name) == "user":
+                    kept.pop()  # of two in a row the answer may go on behind the first
+            kept.append(label)
+        left_out = len(labels) - len(kept)
+        if left_out:
+            self.doubt = f"lines in answers that look like turns of the person and don't count as such: {left_out}"
+        elif not (spaced or first.clock):
+            self.doubt = "no blank lines part its turns: a line of an answer that begins with a name counts as one"
+        return kept
+
+    def _is_apart(self, row: int) -> bool:
+        """Whether a line has nothing right above it, or only what parts turns."""
+        above = self.rows[row - 1] if row > self.body else ""
+        return not above.strip(" \t>") or self._is_ruler(above)
+
+    def _is_ruler(self, row: str) -> bool:
+        """Whether a line only parts turns: a rule, or the day of what follows."""
+        return bool(re.fullmatch(r"[ ]{0,3}([-_*])(?:[ ]*\1){2,}[ ]*", row)) or self._day_line(row) is not None
+
+    def _front_matter(self) -> int:
+        """Take title and day from the properties; answers with the first row after them."""
+        if not self.rows or self.rows[0].rstrip() != "---":
+            return 0
+        said: dict[str, str] = {}
+        for number, row in enumerate(self.rows[1:200], 1):
+            if row.rstrip() == "---":
+                day = front_day(said)
+                self.day = day if day is not None and day.year in YEARS else self.day
+                return number + 1
+            key, _, value = row.partition(":")
+            value = value.strip().strip("\"'")
+            if key == "title":
+                self.title = name(value)
+            said.setdefault(key, value)
+        self.title = ""
+        return 0
+
+    def _labels(self) -> list[Label]:
+        found: list[Label] = []
+        row = self.body
+        closes = self._closing_fences()
+        while row < len(self.rows):
+            if row in closes:
+                row = closes[row] + 1
+                continue
+            label = _label(row, self.rows[row])
+            if label is not None:
+                found.append(label)
+                if len(found) > MAX_LABELS:
+                    return []
+            row += 1
+        return found
+
+    def _closing_fences(self) -> dict[int, int]:
+        """The rows of fences that are closed, with the row that closes each; an open one is text."""
+        closes: dict[int, int] = {}
+        opened: tuple[int, str] | None = None
+        for row in range(self.body, len(self.rows)):
+            if "```" not in self.rows[row] and "~~~" not in self.rows[row]:
+                continue
+            line = _QUOTED.sub("", self.rows[row][:200], count=1)
+            match = _FENCE.match(line)
+            if not match:
+                continue
+            if opened is None:
+                opened = (row, match[1])
+            elif match[1].startswith(opened[1]) and not line[match.end() :].strip():
+                closes[opened[0]] = row
+                opened = None
+        return closes
+
+    def _speakers(self) -> set[tuple[str, str]]:
+        """Style and name of those who speak, judged by all the lines together.
+
+        The style is the one of the most lines; but where the person and a model speak in another one before, that one:
+        an answer may hold a whole conversation.
+        """
+        counts = Counter((label.style, label.name.casefold()) for label in self.labels)
+        stamped = {(label.style, label.name.casefold()) for label in self.labels if label.clock}
+        best: set[tuple[str, str]] = set()
+        weight = 0
+        for style in dict.fromkeys(label.style for label in self.labels):
+            speakers = _of_style(style, counts, stamped)
+            lines = sum(counts[speaker] for speaker in speakers)
+            if {"user", "assistant"} <= {_role(said) for _, said in best}:
+                break
+            if lines > weight and self._is_talk(speakers, lines, counts, stamped):
+                best, weight = speakers, lines
+        return best
+
+    def _is_talk(
+        self,
+        speakers: set[tuple[str, str]],
+        lines: int,
+        counts: Counter[tuple[str, str]],
+        stamped: set[tuple[str, str]],
+    ) -> bool:
+        """Whether so many labelled lines are a conversation, not a note with labels in it."""
+        roles = {WORDS.get(said) for _, said in speakers} - {None}
+        if "user" in roles and (len(speakers) > 1 or lines > 1):
+            return True
+        if len(speakers) < 2 or lines < 2:
+            return False
+        if roles & {"assistant"} or speakers & stamped:
+            return True
+        written = sum(1 for row in self.rows[self.body :] if row.strip())
+        return lines >= 4 and sum(counts[speaker] > 1 for speaker in speakers) > 1 and lines * 8 >= written
+
+    def _title(self, first: int) -> str:
+        if self.title:
+            return self.title
+        for row in self.rows[self.body : first]:
+            if match := _TITLE.match(row):
+                return name(match["title"])
+        return ""
+
+    def _day_line(self, row: str) -> date | None:
+        match = _DAY_LINE.fullmatch(row.strip()) if len(row) < 60 else None
+        return day_of(match["day"], american=self.american) if match else None
+
+    def _moment(self, label: Label, before: datetime | None, day: date | None) -> tuple[datetime | None, date | None]:
+        """When a turn was said, and the day that goes on from there: past midnight the clock begins at 0 again."""
+        day = (day_of(label.day, american=self.american) if label.day else None) or day
+        clock = time_of_day(label.clock) if label.clock else None
+        if day is None or clock is None:
+            return None, day
+        zone = UTC if label.clock and label.clock.endswith(("Z", "UTC", "GMT")) else None
+        moment = local(day, clock, zone)
+        if moment and before and not label.day and before.date() == day and before - moment > timedelta(hours=12):
+            day += timedelta(days=1)
+            moment = local(day, clock, zone)
+        return moment, day
+
+
+def _label(row: int, line: str) -> Label | None:
+    """What a line says of who speaks, if it may begin a turn."""
+    if ":" not in line and "：" not in line and "#" not in line and "**" not in line and "__" not in line:
+        return None
+    if len(line) > 400:
+        head, tail = line[:400], line[400:]
+    else:
+        head, tail = line, ""
+    quoted = _QUOTED.match(head)
+    mark = ">" if quoted else ""
+    head = head[quoted.end() :] if quoted else head
+    for style, pattern in (("heading", _HEADING), ("bold", _BOLD), ("plain", _PLAIN)):
+        match = pattern.match(head)
+        if match is None:
+            continue
+        parts = match.groupdict()
+        said = parts.get("said") or ""
+        day, clock = (next((parts[key + n] for n in "123" if parts.get(key + n)), None) for key in ("day", "clock"))
+        words = _SAID.sub("", clean(match["name"]).strip(" .,-–—·"))
+        if words:
+            return Label(row, mark + style, words, day, clock, said + tail)
+    return None
+
+
+def _of_style(style: str, counts: Counter[tuple[str, str]], stamped: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Who may speak in lines of one style."""
+    all_names = [found for found in counts if found[0] == style and found[1] not in NO_SPEAKERS]
+    known = {found for found in all_names if found[1] in WORDS}
+    if style.endswith("heading"):
+        return known | {found for found in all_names if known and counts[found] > 1}
+    return known | {found for found in all_names if found in stamped or counts[found] > 1 or style.endswith("bold")}
+
+
+def _role(label: str) -> Role:
+    said = label.casefold()
+    if said in WORDS:
+        return WORDS[said]
+    return "assistant" if _MODELS.match(said) else "user"
+
+
+def month_first(labels: Sequence[Label]) -> bool:
+    """Whether days are written month first: some day is not a month, else the clock says a.m. and p.m."""
+    days = [re.split(r"[./]", label.day) for label in labels if label.day and "/" in label.day]
+    if any(int(parts[0]) > 12 for parts in days):
+        return False
+    if any(int(parts[1]) > 12 for parts in days):
+        return True
+    return any(label.clock and "m" in label.clock.rstrip("GMTUZC ").lower() for label in labels)
+
+
+def day_of(text: str, *, american: bool) -> date | None:
+    """A day in ISO form or with points or slashes; ``american``: slashed days begin with the month."""
+    try:
+        if "-" in text:
+            found = date.fromisoformat(text)
+        else:
+            one, two, year = (int(part) for part in re.split(r"[./]", text))
+            year += 2000 if year < 100 else 0
+            found = date(year, one, two) if american and "/" in text else date(year, two, one)
+    except ValueError:
+        return None
+    return found if found.year in YEARS else None
+
+
+def day_in(text: str) -> date | None:
+    """The first day in ISO form within a text."""
+    match = re.search(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)", text[:300])
+    return day_of(match[0], american=False) if match else None
+
+
+def time_of_day(text: str) -> time | None:
+    """The time of day; a.m. and p.m. are understood, what is shorter than a second is not."""
+    hour, minute, second = (*(int(part) for part in re.findall(r"\d+", re.split(r"[.,]\d", text)[0])), 0)[:3]
+    if half := re.search(r"(?i)([ap])\.?m", text):
+        hour = hour % 12 + (12 if half[1] in "pP" else 0)
+    try:
+        return time(hour, minute, second)
+    except ValueError:
+        return None
+
+
+def local(day: date, clock: time, zone: tzinfo | None = None) -> datetime | None:
+    """The instant in the local zone; None beyond the calendar's ends."""
+    try:
+        return datetime.combine(day, clock, zone).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return None

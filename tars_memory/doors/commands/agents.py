@@ -1,0 +1,307 @@
+"""What agents keep, and how they are served: ``learn``, ``playbooks``, ``topic``, ``mcp``."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tars_memory import jobs
+from tars_memory.doors import cli
+from tars_memory.doors.cli.call import PATIENCE, Call, about_secrets, command, read_stdin, report
+from tars_memory.doors.cli.output import clean, fields, line, show_rows
+from tars_memory.errors import UsageError, installing
+from tars_memory.memory import Memory
+from tars_memory.settings import AUTHOR, agent_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tars_memory.vault.playbooks import Playbook
+
+BLANK = "1. "
+"""What the editor begins with."""
+
+
+def learn(
+    call: Call,
+    title: Annotated[list[str] | None, typer.Argument(metavar="TITLE…", help="What it is about: how I …")] = None,
+    when: Annotated[str | None, typer.Option("--when", metavar="TEXT", help="When to use it.")] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Take the steps from stdin.")] = False,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Take the steps from a file.")] = None,
+    edit: Annotated[bool, typer.Option("--edit", "-e", help="Write the steps in your editor.")] = False,
+) -> int:
+    """Write down how something is done: a playbook, a note of its own in playbooks/. Prints path:line.
+
+    The steps are markdown; several plain lines are numbered. At a terminal without --stdin or --file your editor opens.
+    Only a person at a terminal writes a playbook at once: from a script or an agent it becomes a proposal that waits
+    for review. context gives the one that fits a question. A playbook that is there is never overwritten.
+    """
+    call.hold("learn", when="")
+    heading = about_secrets(call, call.words(title, "TITLE"))
+    assert call.typed is not None
+    call.typed.arguments |= {"title": heading, "text": ""}
+    steps = about_secrets(call, _steps(call, heading, stdin=stdin, file=file, edit=edit))
+    said = about_secrets(call, when) if when else ""
+    call.typed.arguments |= {"title": heading, "text": steps, "when": said}
+    return report(call, call.memory().learn(heading, steps, when=said))
+
+
+def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool) -> str:
+    """The steps from where they are said to be.
+
+    Raises:
+        UsageError: from nowhere, or from two places.
+    """
+    if stdin + edit + (file is not None) > 1:
+        raise UsageError("more than one of --stdin, --file and --edit", "give one of them")
+    if stdin:
+        return call.words(None, "STEPS", stdin=True)
+    if file is not None:
+        return read_stdin() if file == "-" else _read(file)
+    if not call.interactive:
+        raise UsageError("the steps are missing", "pipe them in with --stdin, or name a file: --file steps.md")
+    told = [title, "the steps, as markdown or a line each"]
+    written = cli.approve.in_editor(call, BLANK, told, instead="give the steps with --stdin or --file")
+    return "" if written == BLANK.strip() else written
+
+
+def _read(file: str) -> str:
+    """The text of a file.
+
+    Raises:
+        UsageError: it can't be read.
+    """
+    try:
+        with open(file, encoding="utf-8-sig", errors="surrogateescape") as opened:
+            return opened.read()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no file has such a name"
+        raise UsageError(f"{file} can't be read: {why}", "name a text file with the steps") from None
+
+
+LEARN = command(
+    learn,
+    writes=True,
+    words=True,
+    examples="""
+tm learn how I release a version        # your editor opens
+tm learn how I release --when "a version is ready" --file release.md
+git log --oneline | tm learn --stdin how this was done
+""",
+    exits="2 there is such a playbook and it says something else, or the steps are missing",
+    answers="""
+as remember
+""",
+)
+
+
+def playbooks(
+    call: Call,
+    name: Annotated[list[str] | None, typer.Argument(metavar="[PLAYBOOK…]", help="Its name, title or path.")] = None,
+    pin: Annotated[bool, typer.Option("--pin", help="Keep it in prompts, used or not.")] = False,
+    unpin: Annotated[bool, typer.Option("--unpin", help="Let it leave prompts when it is not used.")] = False,
+) -> int:
+    """List the playbooks with their last use, or print one, which counts as a use.
+
+    A playbook that was not used for 90 days (playbook_days of [recall]) leaves prompts, never the vault; a use or --pin
+    brings it back. In a pipe one line a playbook, with tabs: path, last use, state, title. Exit 1 if there are none.
+    """
+    wanted = " ".join(name or ())
+    if pin and unpin:
+        raise UsageError("both --pin and --unpin", "give one of them")
+    if not wanted:
+        if pin or unpin or name:
+            raise UsageError("which playbook is not said", "tars-memory playbooks lists them")
+        return _list(call)
+    wanted = call.note(wanted)
+    if pin or unpin:
+        return report(call, call.memory().pin(wanted, pinned=pin), repeated="it is so already; nothing was written")
+    found, text = call.memory().playbook(wanted)
+    if not call.answered({**_json(call, found), "text": text}):
+        call.out.data(clean(text).rstrip("\n"))
+    return 0
+
+
+def _list(call: Call) -> int:
+    found = call.memory().playbooks()
+    if call.answered({"playbooks": [_json(call, each) for each in found]}):
+        return 0 if found else 1
+    if found:
+        rows = (
+            (call.out.path(each.path), str(each.used or ""), _state(call, each), line(each.title)) for each in found
+        )
+        show_rows(call.out, rows, ("playbook", "last use", "state", "title"), ("magenta", "green", "dim"))
+    else:
+        call.out.say("there are no playbooks yet: tars-memory learn how I …")
+    return 0 if found else 1
+
+
+def _json(call: Call, book: "Playbook") -> dict[str, Any]:
+    days, today = call.workspace.settings.recall.playbook_days, call.workspace.now().date()
+    told = fields(book, "path title when pinned approved")
+    dates = {"created": book.created, "used": book.used, "fades": book.fades(days)}
+    return {**told, **dates, "shown": book.is_shown(today, days)}
+
+
+def _state(call: Call, book: "Playbook") -> str:
+    """Whether it is in prompts, and until when."""
+    days, today = call.workspace.settings.recall.playbook_days, call.workspace.now().date()
+    end = book.fades(days)
+    shown = "pinned" if book.pinned else "stays" if end is None else f"until {end}" if today < end else f"faded {end}"
+    return shown if book.approved else f"{shown}, not approved here"
+
+
+PLAYBOOKS = command(
+    playbooks,
+    writes=True,
+    words=True,
+    pages=True,
+    examples="""
+tm playbooks
+tm playbooks how I release            # print it
+tm playbooks how I release --pin
+""",
+    exits="1 no playbooks, or none of that name, 2 several have it (they are listed)",
+    answers="""
+playbooks[].path title when: its note, its heading, when to use it
+playbooks[].created used: days; null if not known
+playbooks[].pinned: whether it stays in prompts for good
+playbooks[].fades: the day on which it leaves prompts; null if it stays
+playbooks[].shown: whether it is in prompts today
+playbooks[].approved: whether a person typed or approved every line of it here
+[with PLAYBOOK]
+path title when created used pinned fades shown approved: the same
+text: the note, verbatim
+[--pin, --unpin]
+as remember
+""",
+)
+
+
+def topic(
+    call: Call,
+    name: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="In quotes if it has several words.")] = None,
+    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT…]", help="All remaining words.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="Whose notes (TARS_AUTHOR, or the agent that calls).")
+    ] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Take the text from stdin, all of it as one line.")] = False,
+) -> int:
+    """Add a line to a topic note that an agent keeps for itself, in agents/NAME/; print path:line.
+
+    Without TEXT print the note, without TOPIC list the agent's notes. Such a note is not a tier: context shows it to
+    that agent alone, as data. It may have 8000 characters, and an agent 100 of them ([limits]); edit and forget take
+    its lines by REF or path:line.
+    """
+    whose = agent or _caller(call)
+    if name and (text or stdin):
+        name = about_secrets(call, name)
+        call.hold("topic", agent=whose, name=name)
+        words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
+        return report(call, call.memory().topic(name, words, agent=whose))
+    if stdin or name == "":
+        raise UsageError("TOPIC is missing", "tars-memory topic NAME TEXT")
+    return _topics(call, whose) if name is None else _topic(call, whose, name)
+
+
+def _caller(call: Call) -> str:
+    """The agent that calls, as it names itself or as its host's mark begins.
+
+    Raises:
+        UsageError: nobody knows.
+    """
+    mark = agent_mark(call.env).lower()
+    known = call.env.get(AUTHOR) or next((each for each in jobs.hooks.AGENTS if mark.startswith(each)), "")
+    if not known:
+        raise UsageError(
+            "which agent's notes is not said", "name it: --agent claude; TARS_AUTHOR says it for all calls"
+        )
+    return known
+
+
+def _topics(call: Call, agent: str) -> int:
+    memory = call.memory()
+    found, most = memory.topics(agent), memory.workspace.settings.limits.topic_characters
+    if call.answered({"agent": agent, "topics": [{**each._asdict(), "limit": most} for each in found]}):
+        return 0 if found else 1
+    if found:
+        rows = ((call.out.path(each.path), f"{each.characters} of {most}") for each in found)
+        show_rows(call.out, rows, ("topic", "characters"), ("magenta", "dim"))
+    else:
+        call.out.say(f"{agent} has no topic yet: tars-memory topic NAME TEXT")
+    return 0 if found else 1
+
+
+def _topic(call: Call, agent: str, name: str) -> int:
+    note = call.memory().topic_note(name, agent=agent)
+    text, lines = note.data.decode("utf-8", "replace"), [fields(each, "ref line text author") for each in note.entries]
+    if not call.answered({"agent": agent, "path": note.path, "text": text, "entries": lines}):
+        call.out.data(clean(text).rstrip("\n"))
+    return 0
+
+
+TOPIC = command(
+    topic,
+    writes=True,
+    words=True,
+    pages=True,
+    examples="""
+tm topic "build system" --agent claude make test needs three minutes
+tm topic "build system" --agent claude    # print it
+tm topic --agent claude                   # all of them
+""",
+    exits="1 no notes, or none of that name; 2 it would go beyond the limits",
+    answers="""
+as remember
+[with TOPIC alone]
+agent path: whose, and which note
+text: the note, verbatim
+entries[].ref line text author: its lines
+[without TOPIC]
+agent: whose
+topics[].name path characters limit: the notes
+""",
+)
+
+
+def mcp(call: Call) -> int:
+    """Serve the memory to an agent's host as tools, by the Model Context Protocol on stdin and stdout.
+
+    The vault and the project are those of the start; no call can choose others. It may search, read, add lines under
+    the client's name, and propose rules. It ends when the host closes stdin.
+    """
+    with Memory(call.vault, actor="agent", now=call.now, env=call.env, project=call.project) as memory:
+        root, project = memory.workspace.root, memory.workspace.project or "none"
+        call.notices(memory.workspace.notices)
+
+    def opened(said: "Mapping[str, str]") -> Memory:
+        memory = Memory(
+            root, actor="agent", now=call.now, dry_run=call.dry_run, env={**said, **call.env}, project=project
+        )
+        memory.workspace.patience, memory.workspace.apart = PATIENCE, True
+        return memory
+
+    try:
+        from tars_memory.doors import mcp as protocol
+    except ImportError as error:
+        raise UsageError(
+            f"mcp needs the MCP SDK, 2.3 or newer, which is not here ({error})", installing("mcp")
+        ) from None
+
+    def failed(error: Exception) -> None:
+        cli.failures.explain(error, call)
+
+    if call.out.stderr.isatty():
+        call.out.say(f"serving {root} on stdin and stdout; an agent's host starts this: docs/agents.md")
+    protocol.serve(opened, failed)
+    return 0
+
+
+MCP = command(
+    mcp,
+    writes=True,
+    examples="""
+tm mcp
+claude mcp add memory -- tm mcp --vault ~/Notes
+""",
+    exits="4 no vault",
+)

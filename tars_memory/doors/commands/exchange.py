@@ -1,0 +1,409 @@
+"""What comes from other programs and goes to them: conversations (``extract``, ``sources``), what others remember
+(``import``), and the notes as tables (``sql``, ``export``).
+"""
+
+import csv
+import io
+import sys
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tars_memory import curation, index
+from tars_memory.doors.cli.call import Call, PrintPrompt, answer_in, command
+from tars_memory.doors.cli.output import clean, counted, line, show_rows
+from tars_memory.errors import UsageError
+from tars_memory.memory import SQL_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tars_memory.curation.extraction.extract import Extracted, Prompts
+
+
+PARTLY = 3
+NAMED = 5
+"""Skipped sources that are named; the others are counted."""
+
+BETWEEN = "\f"
+"""A line with a form feed parts two prompts, and two answers."""
+
+
+def extract(
+    call: Call,
+    files: Annotated[list[str], typer.Argument(metavar="FILES…", help="Chat logs, folders of them, or - for stdin.")],
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep", metavar="WHAT", help="What a session note keeps: exchanges, facts, quotes or full."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Short conversations too.")] = False,
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Called by a hook or by cron: do nothing if TARS_AUTO_EXTRACT=0.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="Ask this model; none uses the built-in rules.")
+    ] = None,
+    print_prompt: PrintPrompt = False,
+    reply: Annotated[
+        list[str] | None,
+        typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin; repeatable."),
+    ] = None,
+) -> int:
+    """Find facts, preferences and decisions in conversations, each with the words it rests on.
+
+    They become [extracted] lines in the notes of the days they were said on, and a session note for each conversation;
+    in review you decide what is kept. Turns that were examined before are skipped. Without --model the built-in rules
+    look for what you asked to be remembered and for plain statements about yourself. With a model, --dry-run shows
+    what would be sent and its cost; after --print-prompt and a first --reply comes the prompt of the second look.
+    """
+    if [*files, *(reply or ())].count("-") > 1:
+        raise UsageError("stdin can be read once only", "give - once")
+    sources: list[Any] = [sys.stdin.buffer if name == "-" else name for name in files]
+    answers = _answers(reply) if reply else None
+    if print_prompt or (call.dry_run and not reply and _has_model(call, model)):
+        found = call.memory().extract_prompts(sources, model=answers or model, force=force)
+        return _asked(call, found, plain=print_prompt)
+    progress = (lambda source: call.out.say(f"reading {source} …")) if call.out.screen else None
+    done = call.memory().extract(sources, model=answers or model, keep=keep, force=force, auto=auto, progress=progress)
+    return _report(call, done)
+
+
+def import_(
+    call: Call,
+    sources: Annotated[list[str], typer.Argument(metavar="FROM…", help="Files, folders, or - for stdin.")],
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Read it as instructions, claude-memory, basic-memory or mem0."),
+    ] = None,
+) -> int:
+    """Take over CLAUDE.md and AGENTS.md, Claude Code's auto-memory, Basic Memory's notes and Mem0's exports.
+
+    Each statement waits for review, with its words, its place and its day: instructions as rules, all else as facts.
+    What the memory knows or refused already is left out, so a second run adds only what is new. The sources are only
+    read; one undo takes back all that a run wrote.
+    """
+    if sources.count("-") > 1:
+        raise UsageError("stdin can be read once only", "give - once")
+    done = call.memory().import_memories([sys.stdin.buffer if each == "-" else each for each in sources], form=form)
+    return _report(call, done, "source", "statement")
+
+
+def _has_model(call: Call, named: str | None) -> bool:
+    """Whether a model would be asked."""
+    options = call.workspace.settings.llm
+    return named != "none" and bool(options.named("extract", named or ""))
+
+
+def _answers(names: list[str]) -> Any:
+    """The answers of another program, in order; one file may hold several.
+
+    Raises:
+        UsageError: a file can't be read.
+    """
+    texts = [text for name in names for text in answer_in(name).split(BETWEEN)]
+    return curation.models.llm.Reply(texts)
+
+
+def _asked(call: Call, found: "Prompts", *, plain: bool) -> int:
+    """The prompts that would be sent; ``plain`` prints nothing but them."""
+    code = PARTLY if any(one.failed for one in found.skipped) else 0
+    if call.answered(found, found.notices):
+        return code
+    call.out.data(
+        f"{BETWEEN}\n".join(clean(str(one.prompt)).replace(BETWEEN, "") for one in found.prompts).rstrip("\n")
+    )
+    _say_skipped(call, found.skipped)
+    if not plain:
+        where = found.endpoint or "the provider's own address"
+        costs = [one.cost for one in found.prompts]
+        price = "the cost is unknown" if None in costs else f"at most ${sum(filter(None, costs)):.4f}"
+        tokens = sum(one.tokens for one in found.prompts)
+        size = f"{counted(len(found.prompts), 'prompt')}, {counted(tokens, 'token')}"
+        call.out.say(f"would ask {found.model} at {where}: {size}, {price}")
+    elif len(found.prompts) > 1:
+        call.out.say(
+            f"{counted(len(found.prompts), 'prompt')}, a line with a form feed between two: answer each, likewise"
+        )
+    return code
+
+
+def _report(call: Call, done: "Extracted", source: str = "conversation", part: str = "turn") -> int:
+    """What was written: a session note and its candidates, ``path:line:text`` each.
+
+    Args:
+        call: the call.
+        done: what is told.
+        source: what that which was examined is called.
+        part: what its parts are called.
+    """
+    answer = {"sessions": done.sessions, "skipped": done.skipped, "model": done.model}
+    if not call.answered(answer, done.notices, call.dry()):
+        for session in done.sessions:
+            place = call.out.place(session.path, 1)
+            call.out.data(
+                call.out.fitted(f"{place}:{line(session.source)}, {counted(session.examined, part)} examined")
+            )
+            for fact in session.facts:
+                call.out.data(call.out.fitted(f"{call.out.place(fact.path, fact.line)}:{line(fact.text)}"))
+        _say_skipped(call, done.skipped, source)
+        _say_sum(call, done, source)
+    if done.failure is not None:
+        call.out.complain(f"tars-memory: {clean(done.failure.message)}\n  {clean(done.failure.hint)}")
+        return PARTLY
+    return PARTLY if any(one.failed for one in done.skipped) else 0
+
+
+def _say_skipped(call: Call, skipped: list[Any], source: str = "conversation") -> None:
+    first = sorted(skipped, key=lambda one: not one.failed)  # what failed sets the exit code, so it is never left out
+    for one in first[:NAMED]:
+        call.out.say(f"skipped: {one.source}: {one.why}")
+    if len(skipped) > NAMED:
+        call.out.say(f"skipped: {counted(len(skipped) - NAMED, f'more {source}')} (--json names them)")
+
+
+def _say_sum(call: Call, done: "Extracted", source: str) -> None:
+    facts = sum(len(session.facts) for session in done.sessions)
+    dropped: Counter[str] = Counter()
+    for session in done.sessions:
+        dropped.update(session.dropped)
+        dropped.update(session.left_out)
+    left_out = ", ".join(f"{count} {why}" for why, count in dropped.items() if count)
+    if done.sessions:
+        more = f" (left out: {left_out})" if left_out else ""
+        told = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), source)}{more}"
+        call.out.say(f"{told}: decide with tars-memory review" if facts else told)
+
+
+EXTRACT = command(
+    extract,
+    writes=True,
+    examples="""
+tm extract ~/.claude/projects/website/*.jsonl
+tm extract chatgpt-export.zip --model gemini/gemini-2.5-flash --dry-run
+tm extract --print-prompt chat.jsonl | llm | tm extract --reply - chat.jsonl
+""",
+    exits="3 some files could not be read, 7 the model failed or its answer is unusable",
+    answers="""
+sessions[].source path date: the log, its session note, its day
+sessions[].turns examined: how many, and how many were new
+sessions[].facts[].ref text path line: the candidate
+sessions[].facts[].quote speaker turn: the words it rests on
+sessions[].facts[].kind: `fact`, `preference`, `decision` …
+sessions[].facts[].claim: the fact over time that it states, or empty
+sessions[].facts[].sentence warnings: what the second look found
+sessions[].dropped.ungrounded known rejected secret: counts
+sessions[].left_out: counts by kind of sentence
+sessions[].txn: for `undo`
+skipped[].source why failed: files that were not examined
+model: `rules`, or its name
+[--print-prompt, --dry-run with a model]
+prompts[].source system user examined tokens cost: what would be sent
+skipped[].source why failed: as above
+model endpoint: who would answer, where
+""",
+)
+
+IMPORT = command(
+    import_,
+    writes=True,
+    examples="""
+tm import ~/code/website/CLAUDE.md --project website
+tm import ~/.claude/projects/-home-me-website/memory
+tm import mem0.json ~/basic-memory --dry-run
+""",
+    exits="3 some sources could not be read",
+    answers="""
+sessions[].source path date: the file or folder, its session note, its first day
+sessions[].turns examined: statements in it, and those that were looked at
+sessions[].facts[].ref text path line: the candidate
+sessions[].facts[].quote speaker turn: its exact words, their place (`CLAUDE.md:12`), their number
+sessions[].facts[].kind claim sentence warnings: as in `extract`; `sentence` is `rule` for a rule
+sessions[].dropped.ungrounded known rejected secret: counts
+sessions[].left_out: counts
+sessions[].txn: for `undo`, the same for all
+skipped[].source why failed: what gave nothing
+model: `rules`
+""",
+)
+
+
+ACTIONS = ("list", "add", "remove")
+
+
+def sources(
+    call: Call,
+    action: Annotated[str, typer.Argument(metavar="[list|add|remove]", help="List them, add or remove one.")] = "list",
+    path: Annotated[str | None, typer.Argument(metavar="[PATH]", help="A log, or a folder of logs.")] = None,
+) -> int:
+    """Name the logs of your conversations with models, so that search and context find what you said in them.
+
+    The logs are read where they are. Only your own words are searched. The list is in your settings, never in a vault.
+    """
+    if action not in ACTIONS or (action == "list") != (path is None):
+        raise UsageError("sources takes: list, add PATH, or remove PATH", "tars-memory sources add ~/.claude/projects")
+    memory = call.memory()
+    if path is None:
+        return _tell(call, memory.sources())
+    if action == "remove":
+        return _tell(call, memory.remove_source(path))
+    return _tell(call, memory.add_source(path, progress=memory.workspace.progress))
+
+
+def _tell(call: Call, found: dict[str, Any]) -> int:
+    if call.answered(found, found["notices"]):
+        return 0
+    rows = [(line(each["path"]), "" if each["there"] else "not there") for each in found["sources"]]
+    show_rows(call.out, rows, ("log or folder", ""), of_notes=False)
+    if found["sources"]:
+        conversations = counted(found["conversations"], "conversation")
+        call.out.say(f"{conversations} in {counted(found['logs'], 'log')} can be searched")
+    else:
+        call.out.say("no conversations yet: tars-memory sources add ~/.claude/projects")
+    return 0
+
+
+SOURCES = command(
+    sources,
+    examples="""
+tm sources add ~/.claude/projects
+tm sources
+""",
+    answers="""
+sources[].path there: each place
+logs conversations passages: counts
+pending_vectors: passages that are found only by their words so far
+nights: whether `sleep` ran in the last three days
+""",
+)
+
+
+def sql(
+    call: Call,
+    query: Annotated[
+        list[str] | None, typer.Argument(metavar="QUERY…", help="One SELECT; none: list the tables.")
+    ] = None,
+    csv_: Annotated[bool, typer.Option("--csv", help="Print CSV, the columns first.")] = False,
+    nl: Annotated[bool, typer.Option("--nl", help="Print a JSON object a row.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="Print columns that line up, in a pipe too.")] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0.01, help="Stop the query after so long (10).")
+    ] = SQL_SECONDS,
+) -> int:
+    """Ask the index by SQL: one query that reads, over the notes that a search would see.
+
+    It works on a copy of the tables that holds these notes alone: no notes of other projects, no conversations. Nothing
+    can be written. Without a query it lists the tables and their columns.
+
+    In a pipe one line a row, with tabs. Exit 1 if there are no rows.
+    """
+    if sum((csv_, nl, table, call.out.json)) > 1:
+        raise UsageError("only one of --csv, --nl, --table and --json", "leave the others out")
+    said = " ".join(query or ()).strip().rstrip("; ")
+    if not said:
+        return _tables(call)
+    found = call.memory().sql(said, seconds=timeout)
+    every = iter(found)
+    first = next(every, None)
+    rows = chain([] if first is None else [first], every)
+    if call.out.json:
+        call.answered({"columns": found.columns, "rows": [dict(zip(found.columns, row, strict=True)) for row in rows]})
+        return 1 if first is None else 0
+    call.notices()
+    if nl:
+        for row in rows:
+            call.out.record(dict(zip(found.columns, row, strict=True)), lines=True)
+    elif csv_:
+        call.out.data(_csv(found.columns))
+        for row in rows:
+            call.out.data(_csv(map(_cell, row)), of_notes=False)
+    elif table and not call.out.screen:
+        from tabulate import tabulate
+
+        cells = [[line(_cell(value)) for value in row] for row in rows]
+        call.out.data(tabulate(cells, found.columns, disable_numparse=True), of_notes=False)
+    else:
+        show_rows(call.out, ([line(_cell(value)) for value in row] for row in rows), found.columns, of_notes=False)
+    return 1 if first is None else 0
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _csv(row: "Iterable[str]") -> str:
+    made = io.StringIO()
+    csv.writer(made, lineterminator="\n").writerow([clean(cell) for cell in row])
+    return made.getvalue()[:-1]
+
+
+def _tables(call: Call) -> int:
+    tables = index.tables.TABLES
+    told = [
+        {"name": name, "columns": [{"name": each, "meaning": meaning} for each, meaning in columns.items()]}
+        for name, columns in tables.items()
+    ]
+    if not call.answered({"tables": told}):
+        rows = ((name, each, meaning) for name, columns in tables.items() for each, meaning in columns.items())
+        show_rows(call.out, rows, ("table", "column", "what it holds"), ("magenta",), of_notes=False)
+    return 0
+
+
+SQL = command(
+    sql,
+    words=True,
+    pages=True,
+    examples="""
+tm sql    # the tables and their columns
+tm sql "select tag, count(*) from tags group by tag"
+tm sql --csv "select subject, predicate, object from facts where current"
+""",
+    exits="1 no rows, 2 no such table, or more than a query, 3 stopped by --timeout",
+    answers="""
+columns: their names, in order
+rows: an object for each row, its members named by the columns
+[without QUERY]
+tables[].name: of the table
+tables[].columns[].name: of the column
+tables[].columns[].meaning: what it holds
+""",
+)
+
+
+def export(
+    call: Call,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Its ending says the form: .db, .json, .jsonl, .csv.")],
+    table: Annotated[
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table of `sql`; repeatable.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")] = False,
+) -> int:
+    """Write the tables of `sql` into a file: a SQLite database that Datasette and any other tool opens, JSON or CSV.
+
+    It holds what a search here would see, credentials masked; no notes of other projects and no conversations. Only you
+    can read the file. It is a copy: nothing that is changed in it comes back.
+    """
+    rows = call.memory().export(file, table or (), replace=replace)
+    if not call.answered({"file": str(file), "tables": rows}):
+        call.out.data(line(str(file)), of_notes=False)
+        call.out.say(", ".join(f"{name}: {counted(count, 'row')}" for name, count in rows.items()))
+    return 0
+
+
+EXPORT = command(
+    export,
+    examples="""
+tm export memory.db
+tm export facts.csv --table facts
+tm export memory.jsonl --project website
+""",
+    exits="2 an unknown ending, or a file that is there, 5 the file can't be written",
+    answers="""
+file: that was written
+tables: how many rows of each table
+""",
+)

@@ -1,0 +1,271 @@
+"""``init``: make a vault; ``completion``: complete its names by Tab; ``merge``: what git calls to merge a note."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import tars_memory
+from tars_memory import index, jobs
+from tars_memory.doors import cli
+from tars_memory.doors.cli.app import program
+from tars_memory.doors.cli.call import Call, command, confirmed
+from tars_memory.doors.cli.output import counted, duration, line
+from tars_memory.errors import UnwritableError, UsageError, installing
+
+if TYPE_CHECKING:
+    from tars_memory.jobs.merge import GitReport
+
+
+def init(
+    call: Call,
+    path: Annotated[
+        str | None, typer.Argument(metavar="[PATH]", help="The folder; else --vault, TARS_MEMORY_DIR, or this one.")
+    ] = None,
+    git: Annotated[bool, typer.Option("--git", help="Let git merge the notes by entry; once in each clone.")] = False,
+) -> int:
+    """Make a vault in PATH, or add what is missing to a vault you already have. Nothing that exists is changed.
+
+    Prints the vault's folder. From then on the vault is found from inside its folder. If the embedding model can't
+    read the languages of your notes, init names one that can and asks at a terminal whether to use it.
+
+    --git makes the folder a git repository if it is in none, adds what is missing to its .gitattributes, and tells this
+    clone how to merge. tm undo takes the lines back; git config --remove-section merge.tars-memory forgets the rest.
+    """
+    if path == "" or call.vault == "":
+        raise UsageError("PATH is empty", "name the folder, or run init inside it without PATH")
+    root = path or call.vault or call.env.get("TARS_MEMORY_DIR") or "."
+    made = tars_memory.Memory.init(
+        root, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
+    )
+    call.notices(made.notices)  # git may refuse
+    report = call.memory_at(made.root).merge_by_entry(program()) if git else None
+    told = {"path": str(made.root), "created": made.created, "layout": made.layout, "daily": made.daily}
+    if call.answered({**told, **({"git": report} if report else {})}, made.notices):
+        return 0
+    call.out.data(line(str(made.root)), of_notes=False)
+    would = "would make" if call.dry_run else "made"
+    call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
+    if made.layout:
+        call.out.say(f"layout: {made.layout} ([layout] like, docs/seeds.md)")
+    if made.daily:
+        call.out.say(f"today's note: {made.daily}")
+    if report:
+        _say_git(call, report)
+    if not call.dry_run:
+        memory = call.memory_at(made.root)
+        _recommend(call, memory)
+        _begin_reading(call, memory)
+    return 0
+
+
+def _say_git(call: Call, report: "GitReport") -> None:
+    """Say what git knows now, and what is left to do."""
+    if report.made:
+        call.out.say(f"{'would make' if call.dry_run else 'made'} a git repository in this folder")
+    if report.attributes:
+        lines = counted(len(report.attributes), "line")
+        call.out.say(f"{'would add' if call.dry_run else 'added'} {lines} to .gitattributes: commit it")
+    if report.registered:
+        call.out.say("git merges the notes by entry here; in every other clone run: tars-memory init --git")
+    elif not report.attributes:
+        call.out.say("git merges the notes by entry here already")
+
+
+def _begin_reading(call: Call, memory: "tars_memory.Memory") -> None:
+    """Let a vault of many notes be read in the background, before anybody asks."""
+    memory.workspace.apart = True
+    notes = len(memory.workspace.vault.paths())
+    if notes > index.intake.FIRST_BATCH and memory.workspace.goes_on():
+        call.out.say(f"{counted(notes, 'note')} are being read in the background: tars-memory status")
+
+
+def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
+    """Say which embedding model fits the vault's languages, if it isn't the one that is set; ask where it is here."""
+    better = memory.recommended_model()
+    if better is None:
+        return
+    most, share = next(iter(better["languages"])), sum(better["languages"].values())
+    took = duration(better["seconds"])
+    call.out.say(f"{round(100 * share)} % of the notes are not in English, most of these in {most}")
+    call.out.say(f"{better['model']} knows them ({better['megabytes']} MB; vectors of this vault: {took})")
+    if not better["installed"]:
+        call.out.say(f"to use it: {installing(better['model'])}")
+        call.out.say(f"then: tars-memory models use {better['model']}")
+    elif call.interactive and confirmed(call, "use it?"):
+        for notice in memory.use_model(better["model"])["notices"]:
+            call.out.say(notice)
+    else:
+        call.out.say(f"to use it: tars-memory models use {better['model']}")
+
+
+INIT = command(
+    init,
+    writes=True,
+    examples="""
+tm init ~/Notes       # a new vault, or your own Obsidian vault
+tm init --git         # let git merge the notes by entry, in this clone
+tm init --dry-run     # what would be made in this folder
+""",
+    answers="""
+path: the vault
+created: the files that were made
+layout: the program whose layout the vault has (`starpod`, …), or empty
+daily: today's note, if it has a name or folder of its own in this vault
+[--git]
+path created layout daily: as without
+git.repository made: the repository's folder, and whether it was made
+git.attributes: the lines that were added to .gitattributes
+git.registered: whether this clone did not know how to merge
+""",
+)
+
+
+def completion(
+    call: Call,
+    shell: Annotated[
+        str, typer.Argument(metavar="[bash|zsh|fish]", help="The shell; the one that runs this if none is named.")
+    ] = "",
+    into: Annotated[bool, typer.Option("--install", help="Install it for you, and say where.")] = False,
+) -> int:
+    """Print the script that completes commands, options, tags, notes, tiers and REFs by Tab, or install it.
+
+    It serves tm and tars-memory. --install writes it where the shell looks for it, and adds the line that loads it to
+    `.bashrc` or `.zshrc` if that is missing.
+    """
+    if shell and shell not in cli.completion.SHELLS:
+        raise UsageError(f"no script for {shell!r}", f"there is one for {', '.join(cli.completion.SHELLS)}")
+    (install if into else show)(call, shell)
+    return 0
+
+
+def show(call: Call, shell: str) -> None:
+    """Print the script of a shell; of the one that runs us if none is named."""
+    shell = shell or _running()
+    if not call.answered({"shell": shell, "script": cli.completion.script(shell), "files": []}):
+        call.out.data(cli.completion.script(shell).rstrip("\n"), of_notes=False)
+
+
+def install(call: Call, shell: str) -> None:
+    """Write the script into the person's own folders, and the line that loads it; twice is harmless.
+
+    Raises:
+        UnwritableError: a file can't be written.
+    """
+    shell = shell or _running()
+    home = Path(call.env.get("HOME") or Path.home())
+    data = Path(call.env.get("XDG_DATA_HOME") or home / ".local/share")
+    config = Path(call.env.get("XDG_CONFIG_HOME") or home / ".config")
+    if shell == "fish":
+        files = [config / "fish/completions" / f"{name}.fish" for name in ("tm", "tars-memory")]
+        loads, start = "", home
+    elif shell == "zsh":
+        files = [data / "tars-memory/completion/_tars_memory"]
+        start = Path(call.env.get("ZDOTDIR") or home) / ".zshrc"
+        loads = f"autoload -Uz compinit && compinit; source {_quoted(files[0])}"
+    else:
+        files, start = [data / "tars-memory/completion/tars-memory.bash"], home / ".bashrc"
+        loads = f"source {_quoted(files[0])}"
+    try:
+        for path in files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(cli.completion.script(shell), "utf-8")
+        if loads:
+            before = start.read_bytes() if start.exists() else b""
+            if loads.encode() not in before:
+                with open(start, "ab") as file:
+                    file.write((b"\n" if before and not before.endswith(b"\n") else b"") + loads.encode() + b"\n")
+            files.append(start)
+    except OSError as error:
+        raise UnwritableError(
+            f"{error.filename} can't be written: {error.strerror}", f"tars-memory completion {shell} prints the script"
+        ) from error
+    told = [str(path) for path in files]
+    if call.answered({"shell": shell, "script": cli.completion.script(shell), "files": told}):
+        return
+    for each in told:
+        call.out.data(each, of_notes=False)
+    call.out.say(f"{shell} completes tm and tars-memory from its next start on")
+
+
+def _quoted(path: Path) -> str:
+    """A path for a shell's file: in single quotes."""
+    return "'" + os.fspath(path).replace("'", "'\\''") + "'"
+
+
+def _running() -> str:
+    """The shell that runs us.
+
+    Raises:
+        UsageError: it is unknown, or has no script.
+    """
+    import shellingham  # typer brings it along
+
+    try:
+        name, _ = shellingham.detect_shell()
+    except shellingham.ShellDetectionFailure:
+        name = ""
+    if name not in cli.completion.SHELLS:
+        raise UsageError(
+            "which shell is it?", f"name one of {', '.join(cli.completion.SHELLS)}: tars-memory completion bash"
+        )
+    return str(name)
+
+
+COMPLETION = command(
+    completion,
+    examples="""
+tm completion --install        # for the shell that you type this in
+tm completion fish > ~/.config/fish/completions/tm.fish
+""",
+    exits="2 no such shell, 5 a file can't be written",
+    answers="""
+shell: its name
+script: what it runs
+files: that were written by --install
+""",
+)
+
+
+def merge(
+    call: Call,
+    base: Annotated[str, typer.Argument(metavar="BASE", help="The version that both come from (%O).")],
+    ours: Annotated[str, typer.Argument(metavar="OURS", help="Our version (%A); the outcome takes its place.")],
+    theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="Their version (%B).")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The note's path (%P).")] = "",
+) -> int:
+    """Merge three versions of a note by entry: git calls this, after tm init --git.
+
+    What both sides added stays, once; what one side changed or removed is done. Where they disagree about a bullet both
+    versions stay in the note, and tm review asks. It reads and writes these files alone. A version in which bullets
+    can't be told (conflict marks, a fence that is never closed) is merged by lines: where both sides changed the same
+    ones, both stay.
+    """
+    done = jobs.merge.drive(base, ours, theirs)
+    if call.answered({"path": path, **done._asdict()}):
+        return done.code
+    if done.disputed:
+        call.out.say(
+            f"{path or ours}: {counted(done.disputed, 'line')} changed on both sides, both kept: tm review asks"
+        )
+    elif done.by_lines and not done.code:
+        call.out.say(f"{path or ours}: merged by lines; where both sides changed the same ones, both stay: look at it")
+    elif done.code == jobs.merge.FAILED:
+        call.out.say(f"{path or ours} is left as it was: one of its three versions can't be read or written, or merged")
+    return done.code
+
+
+MERGE = command(
+    merge,
+    examples="""
+tm merge %O %A %B %P   # what tm init --git tells git to call
+""",
+    exits="1 the file is not text, and git shows a conflict, 255 nothing was changed",
+    answers="""
+path: the note
+code: the exit code
+disputed: about how many bullets the sides disagree
+by_lines: git merged it by lines
+""",
+)

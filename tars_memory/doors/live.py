@@ -1,0 +1,659 @@
+"""The live search: what a bare ``tm`` shows on a terminal, by Textual, which is imported here alone.
+
+One field, one list, one preview. What is typed is answered at each key by words, and by meaning too when the person
+pauses; Tab leads on to what waits for review, and to facts in order of time. Ranking, reading and deciding are what
+the commands do (:class:`tars_memory.recall.searcher.Searcher`, :class:`tars_memory.doors.cli.approve.Sitting`): here
+is only what a screen of them needs.
+
+The vault is asked in two threads, each with a memory of its own (:class:`Lane`), so that a key never waits: one answers
+the keys, the other what takes longer. An answer to a question that is not the newest any more is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.console import Console
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.containers import Container
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import Reactive
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tars_memory.doors.cli.call import Call, Ended
+from tars_memory.doors.cli.output import clean, counted, encoded, line, sign
+from tars_memory.doors.cli.screen import MATCH, wrapped
+from tars_memory.doors.commands.open import opener_for
+from tars_memory.doors.views import FactsView, LivePlace, Passage, ReviewView, SearchView, View, sentences
+from tars_memory.errors import BusyError, ModelUnavailableError, TarsError
+from tars_memory.index.models import SOCKET
+from tars_memory.index.watcher import WarmServer
+from tars_memory.recall.weights import Terms
+from tars_memory.settings import NO_PROJECT
+from tars_memory.vault.writing.system import alone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from textual.driver import Driver
+    from textual.events import Key, Resize
+
+    from tars_memory.memory import Memory
+
+
+REST = 1.0
+"""Seconds between two looks at the notes while keys follow each other: of many notes one takes longer than a search."""
+READING = 1.0
+"""Seconds of a turn in which notes are read for the first time, between two questions."""
+WIDE = 100
+"""Columns from which on the preview is beside the list."""
+LOW = 12
+"""Lines below which there is no preview."""
+GRACE = 2.0
+"""Seconds that the screen has to be put back once the system asks the process to end; then it is done by force."""
+STILL_THERE = 2.0
+"""Seconds between two looks whether the terminal is."""
+SWITCH = 0.001
+"""Seconds after which a thread gives way to another: a key is shown while an answer is being made."""
+INTERRUPTED = 130
+RESTORE = b"\x1b[?2004l\x1b[?7h\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[?25h"
+"""Sent to the terminal by force: the opposite of what it was sent at the start."""
+
+
+def show(call: Call) -> int:
+    """Show the live search until the person leaves; the exit code.
+
+    Raises:
+        VaultError: there is no vault.
+        Ended: the system asked the process to end.
+    """
+    call.begin()
+    call.memory()
+    call.out.relative_to = "vault"
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        app = Live(call)
+        code = app.run(mouse=False)
+    finally:
+        sys.setswitchinterval(before)
+    app.close()
+    if app.failed is not None:
+        raise app.failed
+    if app.signalled == signal.SIGINT:
+        return INTERRUPTED
+    if app.signalled:
+        raise Ended(app.signalled)
+    return code or app.return_code or 0
+
+
+class LaneAnswer(NamedTuple):
+    """An answer of a lane.
+
+    Attributes:
+        kind: of the question; empty for a failure that no question should meet.
+        number: of the question; only the newest of its kind counts.
+        answer: or the error.
+    """
+
+    kind: str
+    number: int
+    answer: Any
+
+
+class Lane:
+    """A thread with a memory of its own. Of what waits for it only the newest question of each kind is answered.
+
+    Args:
+        opened: opens the memory.
+        tell: is given each answer; called from the thread.
+    """
+
+    def __init__(self, opened: Callable[[], Memory], tell: Callable[[LaneAnswer], object]) -> None:
+        self._opened = opened
+        self._tell = tell
+        self._wake = threading.Condition()
+        self._asked: dict[str, tuple[int, Callable[[Memory], Any]]] = {}
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def ask(self, kind: str, number: int, question: Callable[[Memory], Any]) -> None:
+        """Answer this next, instead of what was asked of the same kind and not begun."""
+        with self._wake:
+            self._asked[kind] = (number, question)
+            self._wake.notify()
+
+    def close(self, wait: float | None = 0.0) -> None:
+        """Answer nothing more; wait these seconds for what is being answered, None for as long as it takes."""
+        with self._wake:
+            self._closed = True
+            self._wake.notify()
+        self._thread.join(wait)
+
+    def _next(self) -> tuple[str, int, Callable[[Memory], Any]] | None:
+        with self._wake:
+            self._wake.wait_for(lambda: self._asked or self._closed)
+            if self._closed:
+                return None
+            kind = next(iter(self._asked))
+            return kind, *self._asked.pop(kind)
+
+    def _run(self) -> None:
+        kind, number = "", 0
+        try:
+            with self._opened() as memory:
+                while (asked := self._next()) is not None:
+                    kind, number, question = asked
+                    memory.workspace.notices.clear()
+                    try:
+                        answer = question(memory)
+                    except TarsError as error:
+                        answer = error
+                    self._tell(LaneAnswer(kind, number, answer))
+        except Exception as error:
+            self._tell(LaneAnswer("", number, error))
+
+
+class Heard(Message):
+    """An answer of a lane, as Textual hands it over."""
+
+    def __init__(self, said: LaneAnswer) -> None:
+        super().__init__()
+        self.said = said
+
+
+class Rows(Widget):
+    """Rows of text, as they are: nothing in them is markup."""
+
+    def __init__(self, name: str, resized: Callable[[], None]) -> None:
+        super().__init__(id=name)
+        self._rows: list[Text] = []
+        self._resized = resized
+
+    def on_resize(self) -> None:
+        """What fits is another matter now."""
+        self._resized()
+
+    def show(self, rows: Iterable[Text]) -> None:
+        """Show these from the top, instead of the former ones."""
+        new = [*rows]
+        if [(each, each.style) for each in new] != [(each, each.style) for each in self._rows]:
+            self._rows = new
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """A row of the screen."""
+        width = self.size.width
+        if y >= len(self._rows):
+            return Strip.blank(width)
+        text = self._rows[y].copy()
+        text.end = ""
+        return Strip(text.render(self.app.console)).adjust_cell_length(width)
+
+
+ACTIONS = {
+    "enter": "app.enter",
+    "tab": "app.turn(1)",
+    "shift+tab": "app.turn(-1)",
+    "up": "app.move(-1)",
+    "ctrl+p": "app.move(-1)",
+    "down": "app.move(1)",
+    "ctrl+n": "app.move(1)",
+    "pageup": "app.page(-1)",
+    "pagedown": "app.page(1)",
+    "escape": "app.leave",
+    "ctrl+z": "app.suspend_process",
+}
+"""What keys do that edit nothing."""
+
+
+class Field(Input):
+    """What the person types: one line, without signs that could steer the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(id="field", compact=True, select_on_focus=False)
+        self.cursor_blink = False
+
+    virtual_size = Reactive(Size(0, 0))
+    """As every widget's, but for a layout of the whole screen at each key."""
+
+    async def _on_key(self, event: Key) -> None:
+        """Do what a key says at once.
+
+        Textual runs bindings behind the signs that follow: of keys that come together, as over a slow line, a
+        correction would meet the text after it, and Tab the text before it.
+        """
+        own = self._bindings.key_to_bindings.get(event.key, ())
+        action = ACTIONS.get(event.key) or next((each.action for each in own), "")
+        if action:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(action)
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Put a text, cleaned, in the place of another."""
+        super().replace(line(text), start, end)
+
+
+class Live(App[int]):
+    """The screen.
+
+    Args:
+        call: whose vault, project, clock and environment count.
+
+    Attributes:
+        signalled: the signal that ended it; 0 for none.
+        failed: what no part of it should have raised.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { background: ansi_default; color: ansi_default; }
+    Rows { height: 1fr; width: 1fr; }
+    #head { height: 1; }
+    #foot { height: 2; }
+    #line { height: 1; layout: horizontal; }
+    #prompt { width: 2; }
+    #field, #field:focus { width: 1fr; padding: 0; background: ansi_default; background-tint: ansi_default 0%; }
+    #field>.input--cursor { text-style: reverse; color: ansi_default; background: ansi_default; }
+    #body { layout: vertical; height: 1fr; }
+    #list { height: 1fr; }
+    #rule { height: 1; }
+    .wide #body { layout: horizontal; }
+    .wide #list { width: 1fr; height: 100%; }
+    .wide #side { width: 1fr; height: 100%; margin-left: 2; }
+    .tall #foot { height: 3; }
+    .low #side { display: none; }
+    .low #foot { height: 1; }
+    """
+    BINDINGS = [Binding("ctrl+c", "interrupt", priority=True)]  # noqa: RUF012 - as Textual declares it
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(ansi_color=True)
+        self.call = call
+        self.signalled = 0
+        self.failed: BaseException | None = None
+        self._numbers: dict[str, int] = {}
+        self._timer: Any = None
+        self._server: WarmServer | None = None
+        self._attributes = _attributes()
+        memory = call.memory()
+        self._root, self._project = memory.workspace.root, memory.workspace.project
+        self.quick, self.slow = (Lane(self._opened, self._tell) for _ in range(2))
+        self.deciding = ReviewView(self)
+        self.views: tuple[View, ...] = (SearchView(self), self.deciding, FactsView(self))
+        self.view: View = self.views[0]
+        self.title = f"tm {line(self._root.name)}"
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver; typed bytes that are not UTF-8 are passed over, and end nothing."""
+        plain: Any = super().get_driver_class()
+
+        class Steady(plain):  # type: ignore[misc]
+            def run_input_thread(self) -> None:
+                while True:
+                    try:
+                        super().run_input_thread()
+                    except UnicodeDecodeError:
+                        continue
+                    return
+
+        return Steady
+
+    def _opened(self) -> Memory:
+        """A memory of the same vault, for a thread."""
+        memory = self.call.memory_at(self._root, self._project or NO_PROJECT)
+        memory.workspace.patience, memory.workspace.apart, memory.workspace.rest = 0.0, True, REST
+        return memory
+
+    def _tell(self, said: LaneAnswer) -> None:
+        self.post_message(Heard(said))
+
+    def close(self) -> None:
+        """Let go of the vault, once what was decided is written."""
+        self.quick.close()
+        self.slow.close(None if self.deciding.is_busy else 0.0)
+        if self._server is not None:
+            self._server.close()
+
+    # --- what Textual asks
+
+    def compose(self) -> ComposeResult:
+        """Head, field, list, preview, two lines below."""
+        yield Rows("head", self.draw)
+        with Container(id="line"):
+            yield Rows("prompt", self.draw)
+            yield Field()
+        with Container(id="body"):
+            yield Rows("list", self.draw)
+            with Container(id="side"):
+                yield Rows("rule", self.draw)
+                yield Rows("preview", self.draw)
+        yield Rows("foot", self.draw)
+
+    def on_mount(self) -> None:
+        """Begin: hear what the system says, ask for the newest notes, then make ready what takes longer."""
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGHUP", "SIGINT"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                with contextlib.suppress(NotImplementedError, RuntimeError):  # Windows; a test's thread
+                    loop.add_signal_handler(number, self.end, number)
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
+        self.set_interval(STILL_THERE, self._look_for_the_terminal)
+        self.query_one("#prompt", Rows).show([Text("> ", "bold")])
+        self.query_one(Field).focus()
+        self.view.enter()
+        self.ask(self.slow, "read", _read_on)
+        self.deciding.enter()
+        self.ask(self.slow, "warm", self._warm)
+
+    def on_resize(self, event: Resize) -> None:
+        """Beside or below, as there is room."""
+        self.screen.set_class(event.size.width >= WIDE, "wide")
+        self.screen.set_class(event.size.height < LOW, "low")
+
+    def on_input_changed(self) -> None:
+        """A key changed the field."""
+        typed = self.query_one(Field).value
+        if typed != self.view.typed:
+            self.view.typed = typed
+            self.view.type(typed)
+
+    def on_heard(self, event: Heard) -> None:
+        """A lane has answered."""
+        said = event.said
+        if not said.kind:
+            self.failed = said.answer
+            self.exit(1)
+            return
+        if self._numbers.get(said.kind, said.number) != said.number:
+            return
+        if said.kind == "read":
+            self._take_progress(said.answer)
+            return
+        if said.kind == "warm":
+            return
+        for view in self.views:
+            if said.kind in view.hears or (view is self.view and said.kind in ("look", "open")):
+                view.hear(said)
+        self.draw()
+
+    # --- keys
+
+    def action_enter(self) -> None:
+        """Enter."""
+        self.on_input_changed()
+        self.view.submit()
+
+    def action_turn(self, by: int) -> None:
+        """To the next view, or the one before; each keeps what was typed there."""
+        self.on_input_changed()
+        at = self.views.index(self.view)
+        self.view = self.views[(at + by) % len(self.views)]
+        self.put(self.view.typed)
+        self.view.enter()
+        self.draw()
+
+    def action_move(self, by: int) -> None:
+        """The mark up or down."""
+        self.view.choose(self.view.at + by)
+        self.draw()
+
+    def action_page(self, by: int) -> None:
+        """The preview up or down by half of its height."""
+        self.view.top += by * max(1, self.query_one("#preview", Rows).size.height // 2)
+        self.draw()
+
+    def action_leave(self) -> None:
+        """Leave, but for a question that is being answered."""
+        if not (self.view is self.deciding and self.deciding.cancel()):
+            self.exit(0)
+
+    def action_interrupt(self) -> None:
+        """Ctrl-C."""
+        self.exit(INTERRUPTED)
+
+    # --- what the views ask for
+
+    def ask(self, lane: Lane, kind: str, question: Callable[[Memory], Any]) -> None:
+        """Ask a lane; only the newest question of a kind is answered."""
+        self._numbers[kind] = number = self._numbers.get(kind, 0) + 1
+        lane.ask(kind, number, question)
+
+    def when_idle(self, seconds: float, act: Callable[[], None]) -> None:
+        """Do this unless something else is asked for meanwhile."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(seconds, act)
+
+    def taken(self) -> str:
+        """Take the field's text, and empty the field."""
+        typed = self.view.typed
+        self.put("")
+        return typed
+
+    def put(self, text: str) -> None:
+        """Put a text into the field as if it had stood there."""
+        self.view.typed = text
+        field = self.query_one(Field)
+        field.value = text
+        field.cursor_position = len(text)
+
+    @contextlib.contextmanager
+    def aside(self) -> Any:
+        """Give the terminal to another program meanwhile; Textual takes it back only where nothing is raised."""
+        failed: BaseException | None = None
+        with self.suspend():
+            try:
+                yield
+            except BaseException as error:
+                failed = error
+        if failed is not None:
+            raise failed
+
+    def open(self, place: LivePlace) -> None:
+        """Open a note as ``tm open`` does."""
+        note = self._root / place.path
+        url = place.url if (self._root / ".obsidian").is_dir() else None
+        try:
+            words = opener_for(self.call, note, place.line, url)
+        except TarsError as error:
+            self.view.state = [*sentences(error)]
+            return
+        where = f"{line(place.path)}:{place.line}"
+        if words is None:
+            self.view.state = [f"{where}: set VISUAL or EDITOR, and Enter opens it"]
+            return
+        try:
+            if any(str(note) in word for word in words):  # an editor, which wants the terminal
+                with self.aside():
+                    code = subprocess.run(words, check=False).returncode
+            else:
+                nothing = subprocess.DEVNULL
+                code = subprocess.run(words, check=False, stdin=nothing, stdout=nothing, stderr=nothing).returncode
+        except OSError as error:
+            self.view.state = [f"{line(words[0])} can't be started: {error.strerror}"]
+            return
+        self.view.again(f"{line(words[0])} ended with {code}" if code else f"opened {where}")
+
+    # --- what goes on beside
+
+    def _take_progress(self, answer: Any) -> None:
+        if isinstance(answer, tuple):
+            reading, stale = answer
+            if reading:
+                self._progress = f"reading the vault: {reading - stale:,} of {counted(reading, 'note')}"
+                self.set_timer(0.2, lambda: self.ask(self.slow, "read", _read_on))
+            elif self._progress:
+                self._progress = ""
+                self.view.enter()
+        self.draw()
+
+    _progress = ""
+
+    def _warm(self, memory: Memory) -> None:
+        """Open the model before it is asked for, and answer hooks and searches with it, unless a watcher does."""
+        try:
+            held = memory.workspace.open_embedder()
+            memory.workspace.warm = held
+            identity = memory.workspace.manifest.identity
+            lock = memory.workspace.made_state() / "watch.lock"
+            with alone(lock, "live search", "the vault is watched already", "one is enough"):
+                self._server = WarmServer(memory.workspace.state / SOCKET, identity, held.embed_query)
+        except (ModelUnavailableError, BusyError, OSError, AttributeError):
+            pass  # searches say what is wrong with the model; a watcher's socket is as good; or there are no sockets
+
+    def _look_for_the_terminal(self) -> None:
+        """A terminal that is gone without a word is a hangup."""
+        if self._attributes is not None and _attributes() is None:
+            self.end(signal.SIGHUP)
+
+    def end(self, number: int) -> None:
+        """The system asks the process to end: put the terminal back, by force if that takes too long."""
+        if not self.signalled:
+            self.signalled = number
+            timer = threading.Timer(GRACE, self._force)
+            timer.daemon = True
+            timer.start()
+            self.exit(128 + number)
+
+    def _force(self) -> None:
+        _restore(self._attributes)
+        os._exit(128 + self.signalled)
+
+    def _fatal_error(self) -> None:
+        """Report what no handler should raise like any other bug, once the terminal is as it was."""
+        self.failed = self._exception
+        self._close_messages_no_wait()
+
+    # --- drawing
+
+    def draw(self) -> None:
+        """Show how things are."""
+        if not self.is_running or not self.screen.is_attached:
+            return
+        out, view = self.call.out, self.view
+        head = Text()
+        for each in self.views:
+            label = f"[{each.label}]" if each is view else f" {each.label} "
+            head.append(label, "bold" if each is view else "dim")
+        name = Text(f"  {encoded(out, line(self._root.name))}{f' › {self._project}' if self._project else ''}", "dim")
+        if (room := self.size.width - head.cell_len - name.cell_len) > 0:
+            head.append(" " * room).append(name)
+        self.query_one("#head", Rows).show([head])
+        self._draw_list(view)
+        self._draw_preview(view)
+        state = view.state[:1] if self._progress else view.state  # what follows counts the notes that are read, too
+        said = "  ·  ".join(part for part in (self._progress, *(line(each) for each in state)) if part)
+        screen = Console(width=max(self.size.width, 8), file=io.StringIO(), color_system=None)
+        told = wrapped(screen, Text(encoded(out, said), "dim"), 0) or [Text()]
+        self.screen.set_class(len(told) > 1, "tall")  # the keys stay in sight
+        self.query_one("#foot", Rows).show([*told[:2], Text(self._keys(view), "dim")])
+
+    def _keys(self, view: View) -> str:
+        """What keys do, as far as there is room."""
+        told = ""
+        for each in (*view.keys, "Tab: next", "Esc: leave", "PgUp PgDn"):
+            longer = f"{told}   {each}" if told else each
+            told = longer if len(longer) <= self.size.width else told
+        return encoded(self.call.out, told)
+
+    def _draw_list(self, view: View) -> None:
+        rows = self.query_one("#list", Rows)
+        width, height = rows.size.width - 2, rows.size.height
+        blocks: list[list[Text]] = []
+        first = used = 0
+        for number, item in enumerate(view.items):
+            mark = "> " if number == view.at else "  "
+            lines = view.drawn(item, width)
+            block = [Text("  " if n else mark, "bold").append_text(each) for n, each in enumerate(lines)]
+            if number == view.at:
+                for each in block:
+                    each.stylize("bold")
+            blocks.append(block)
+            used += len(block)
+            while number <= view.at and used > height and first < number:
+                used -= len(blocks[first])
+                first += 1
+            if number > view.at and used >= height:
+                break
+        rows.show([each for block in blocks[first:] for each in block][:height])
+
+    def _draw_preview(self, view: View) -> None:
+        preview, rule = self.query_one("#preview", Rows), self.query_one("#rule", Rows)
+        passage, out = view.passage, self.call.out
+        dash = sign(out, "─", "-")
+        title = f"{dash * 2} {encoded(out, passage.title)} " if passage is not None and passage.title else ""
+        rule.show([Text(title + dash * max(0, rule.size.width - len(title)), "dim")])
+        if passage is None or not preview.size.height:
+            preview.show([])
+            return
+        height, width = preview.size.height, preview.size.width
+        start = max(0, passage.at - height // 3) if passage.at + 1 > height * 2 // 3 else 0
+        begin = max(0, min(start + view.top, len(passage.lines) - 1))
+        view.top = begin - start
+        screen = Console(width=max(width, 8), file=io.StringIO(), color_system=None)
+        shown: list[Text] = []
+        for number in range(begin, len(passage.lines)):
+            shown += wrapped(screen, self._line(passage, number), 0) or [Text()]
+            if len(shown) >= height:
+                break
+        preview.show(shown[:height])
+
+    def _line(self, passage: Passage, number: int) -> Text:
+        """A line of the preview, with what matches lit."""
+        given = passage.lines[number]
+        if isinstance(given, Text):
+            return given
+        words = encoded(self.call.out, clean(given).replace("\n", " ").expandtabs(4))
+        text = Text(words, "bold" if passage.at <= number <= passage.last else "")
+        if passage.query is not None:
+            for start, end in Terms(passage.query).spans(words):
+                text.stylize(MATCH, start, end)
+        return text
+
+
+def _read_on(memory: Memory) -> tuple[int, int]:
+    """Read a vault for the first time, for a while: how many notes it has, and how many of them are left."""
+    memory.workspace.patience = READING
+    try:
+        report = memory.workspace.look()
+    finally:
+        memory.workspace.patience = 0.0
+    return report.reading, report.stale
+
+
+def _attributes() -> list[Any] | None:
+    """How the terminal is set; None if there is none, or no way to know."""
+    try:
+        import termios
+
+        return termios.tcgetattr(0)
+    except Exception:  # Windows has no termios, and its error is not an OSError
+        return None
+
+
+def _restore(attributes: list[Any] | None) -> None:
+    """Put the terminal back as it was, whatever the screen's own thread is at."""
+    with contextlib.suppress(Exception):
+        os.write(2, RESTORE)
+    if attributes is not None:
+        with contextlib.suppress(Exception):
+            import termios
+
+            termios.tcsetattr(0, termios.TCSANOW, attributes)

@@ -1,0 +1,647 @@
+"""Embedding of passages, the model run directly, and taking in other models.
+
+One text at a time, one thread a text: a batch pads every text to its longest and needs a memory to match (a batch of
+256 gives 18 texts per CPU second in 3.7 GB where one at a time gives 44 in 0.3). Two texts are under way at once where
+there are two processors.
+
+The model is run by onnxruntime, without the weight of fastembed: 0.4 CPU seconds and 60 MB. Same file, same word
+pieces, same pooling as fastembed, hence the same vectors: of passages to the bit; of queries to 1e-5. A test holds
+both.
+
+Another model of fastembed's is taken in when told to: the only place from which a model hub is ever asked. fastembed
+runs those alone that onnxruntime by itself would not run alike.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from bisect import bisect_left
+from collections import deque
+from itertools import islice
+from pathlib import Path
+from struct import unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from tars_memory import disk
+from tars_memory.errors import ModelUnavailableError, UsageError
+from tars_memory.index import models, prepare
+from tars_memory.index.chunking import SEPARATOR
+from tars_memory.index.models import QueryVector
+from tars_memory.index.prepare import load_fastembed, load_numpy, load_onnxruntime
+from tars_memory.language.words import content_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+WORKERS = 2
+"""Texts under way at once on one session, at most; more share the same memory bandwidth."""
+
+
+class Embedder(Protocol):
+    """What makes vectors: float32 little-endian, L2-normalised, ``4 * dimension`` bytes each."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Model and version of the chunker; vectors of different fingerprints are never compared."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+
+    @property
+    def scripts(self) -> str:
+        """The script that it reads alone (:class:`tars_memory.index.models.Manifest`); empty: any."""
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
+        """The vectors of each text and of the words of its lines after the first; in order, lazily."""
+
+    def embed_query(self, text: str) -> QueryVector:
+        """The vectors of a query and of its words."""
+
+
+class Runner(Protocol):
+    """What runs a model on one text; safe to call from several threads."""
+
+    def query(self, text: str) -> QueryVector:
+        """The vectors of a query and of its words."""
+
+    def passage(self, text: str) -> Embedded:
+        """The vectors of a passage and of its words."""
+
+
+class ModelEmbedder:
+    """The :class:`Embedder` of a prepared model. Nothing is opened before the first text."""
+
+    def __init__(self, manifest: models.Manifest, folder: Path) -> None:
+        self.manifest = manifest
+        self.folder = folder
+        self.dimension = manifest.dimension
+        self.scripts = manifest.scripts
+        self.fingerprint = manifest.fingerprint
+        self._opened: Runner | None = None
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
+        """The vectors of each text and of the words of its lines after the first, from one pass each; in order, lazily.
+
+        Raises:
+            ModelUnavailableError: the model can't be opened or gives no vectors.
+        """
+        return in_order(self._runner().passage, texts)
+
+    def embed_query(self, text: str) -> QueryVector:
+        """The vectors of a query, without the memory of :class:`tars_memory.index.vectors.QueryVectors`."""
+        return self._runner().query(text)._replace(model=self.manifest.name)
+
+    def _runner(self) -> Runner:
+        if self._opened is None:
+            self._opened = _open(self.manifest, self.folder, repack=True)
+        return self._opened
+
+
+class FastEmbed:
+    """A prepared model in fastembed."""
+
+    def __init__(self, manifest: models.Manifest, model: Any, numpy: Any) -> None:
+        self.manifest = manifest
+        self._model = model
+        self._numpy = numpy
+
+    def query(self, text: str) -> QueryVector:
+        """The vector of a query, as fastembed makes it for this model; it gives none of words."""
+        prefixed = clean(self.manifest.query_prefix + text)
+        return QueryVector(unit(self._numpy, next(iter(self._model.query_embed(prefixed)))), ())
+
+    def passage(self, text: str) -> Embedded:
+        """The vector of a passage; fastembed gives none of words."""
+        prefixed = clean(self.manifest.passage_prefix + text)
+        vector = unit(self._numpy, next(iter(self._model.passage_embed([prefixed], batch_size=1))))
+        return Embedded(vector, bytes(text.count("\n")), b"")
+
+
+def open_embedder(model: str, cache: Path) -> ModelEmbedder:
+    """The embedder of the named model.
+
+    One that pip installed is prepared in the cache folder the first time (about a second); nothing is fetched.
+
+    Raises:
+        ModelUnavailableError: missing or damaged; at once, with what to do.
+    """
+    return ModelEmbedder(*prepare.ready(model, cache))
+
+
+def open_runner(model: str, cache: Path) -> Runner:
+    """The named model, open for a query or a few passages; fastembed is loaded only for one that needs it.
+
+    Raises:
+        ModelUnavailableError: missing or damaged; at once, with what to do.
+    """
+    return _open(*prepare.ready(model, cache))
+
+
+def _open(manifest: models.Manifest, folder: Path, *, repack: bool = False) -> Runner:
+    return Session(manifest, folder, repack=repack) if manifest.is_direct else open_fastembed(manifest, folder)
+
+
+def open_fastembed(manifest: models.Manifest, folder: Path) -> FastEmbed:
+    """Open a prepared folder with fastembed; never reaches for a network.
+
+    Raises:
+        ModelUnavailableError: fastembed is missing or can't read the model.
+    """
+    try:
+        model = load_fastembed().TextEmbedding(
+            manifest.name,
+            cache_dir=str(folder.parent),
+            threads=1,
+            providers=["CPUExecutionProvider"],
+            local_files_only=True,
+            specific_model_path=str(folder),
+        )
+    except ModelUnavailableError:
+        raise
+    except Exception as error:  # fastembed, onnxruntime and tokenizers each raise what they like
+        raise ModelUnavailableError(
+            f"fastembed can't open the model {manifest.name}: {error}", models.install_hint()
+        ) from error
+    return FastEmbed(manifest, model, load_numpy())
+
+
+def in_order(function: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
+    """Map over the items in a few threads, results in order, never far ahead of the one who asks."""
+    workers = min(workers, os.cpu_count() or 1)
+    if workers == 1:
+        yield from map(function, items)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers) as threads:
+        waiting: deque[Future[R]] = deque()
+        try:
+            for item in items:
+                waiting.append(threads.submit(function, item))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+POOLING = {"OnnxTextEmbedding": "cls", "PooledEmbedding": "mean", "PooledNormalizedEmbedding": "mean"}
+"""fastembed's class of a model -> how it pools. Models of any other class are run by fastembed alone."""
+
+
+_RETRIEVE = "Represent this sentence for searching relevant passages: "
+
+
+PREFIXES: tuple[tuple[str, str, str], ...] = (
+    ("baai/bge-small-zh", "为这个句子生成表示以用于检索相关文章:", ""),
+    ("baai/bge-", _RETRIEVE, ""),
+    ("mixedbread-ai/mxbai-embed-", _RETRIEVE, ""),
+    ("snowflake/snowflake-arctic-embed-", _RETRIEVE, ""),
+    ("intfloat/multilingual-e5-", "query: ", "passage: "),
+    ("nomic-ai/nomic-embed-text-", "search_query: ", "search_document: "),
+)
+"""Start of a model's name in lower case, what its model card puts before a query, and before a passage."""
+
+
+CONFIG_FILES = ("tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json")
+
+
+TOLERANCE = 1e-5
+"""Largest difference in any dimension between fastembed's vector and ours for the model to be run without it."""
+
+
+PROBES = ("one", "where did Anna move last spring?", "Zürich, 東京: " + "a longer passage about nothing much. " * 20)
+
+
+class Found(NamedTuple):
+    """A model as fastembed describes it, and the folder with its files."""
+
+    name: str
+    kind: str
+    dimension: int
+    model_file: str
+    files: tuple[str, ...]
+    folder: Path
+
+
+def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Manifest:
+    """Make a model ready for use without a network from then on; fetches it if no folder is given.
+
+    Args:
+        name: ``embedded``, ``multilingual``, or a model that fastembed knows, for example ``BAAI/bge-small-en-v1.5``.
+        cache: the program's cache folder.
+        folder: where the model's files already are, for a machine without a network.
+
+    Raises:
+        UsageError: fastembed knows no such model.
+        ModelUnavailableError: it can't be fetched, a file is missing, or it can't be run.
+    """
+    if models.packaged(name) is not None:
+        return prepare.ready(name, cache)[0]
+    downloads = cache / "models" / ".downloads"
+    found = _find(name, downloads, folder)
+    query_prefix, passage_prefix = prefixes(found.name)
+    direct = models.Manifest(
+        name=found.name,
+        files={file: prepare.sha256(found.folder / file) for file in found.files},
+        model_file=found.model_file,
+        dimension=found.dimension,
+        max_tokens=_max_tokens(found.folder),
+        pooling=POOLING.get(found.kind, "own"),
+        query_prefix=query_prefix,
+        passage_prefix=passage_prefix,
+        runner="onnxruntime" if found.kind in POOLING else "fastembed",
+        scripts=models.LATIN if models.is_english(found.name) else "",
+    )
+    sources = {file: found.folder / file for file in found.files}
+    prepared = prepare.prepare(direct, sources, {}, cache)
+    if direct.is_direct and not agrees(direct, prepared):
+        shutil.rmtree(prepared, ignore_errors=True)
+        values = direct.as_dict() | {"runner": "fastembed", "pooling": "own"}
+        direct = models.Manifest(**values)
+        prepare.prepare(direct, sources, {}, cache)
+    shutil.rmtree(downloads, ignore_errors=True)
+    models.forget_others(direct, cache)
+    return direct
+
+
+def known_models() -> list[tuple[str, int, float, str]]:
+    """Name, dimension, size in GB and languages (where its card says so) of each model that fastembed can fetch."""
+    listed = load_fastembed().TextEmbedding.list_supported_models()
+    return sorted((one["model"], one["dim"], one["size_in_GB"], _languages(one["description"])) for one in listed)
+
+
+def _languages(description: str) -> str:
+    """``English`` of "Text embeddings, Unimodal (text), English, 512 input tokens truncation, …"."""
+    parts = re.split(r", (?![^()]*\))", description)
+    end = next((number for number, part in enumerate(parts) if "input tokens" in part), 3)
+    found = parts[end - 1] if 0 < end < len(parts) else ""
+    return "many" if re.match("(?i)multi-?lingual", found) else found
+
+
+def prefixes(name: str) -> tuple[str, str]:
+    """What goes before a query and before a passage for the model of that name."""
+    for start, query, passage in PREFIXES:
+        if name.lower().startswith(start):
+            return query, passage
+    return "", ""
+
+
+def agrees(manifest: models.Manifest, folder: Path) -> bool:
+    """Whether the model, run directly, gives what fastembed gives."""
+    reference = open_fastembed(manifest, folder)
+    try:
+        session = Session(manifest, folder)
+        pairs = [(session.query(text).vector, reference.query(text).vector) for text in PROBES]
+    except ModelUnavailableError:
+        return False
+    return all(distance(ours, theirs) <= TOLERANCE for ours, theirs in pairs)
+
+
+def distance(one: bytes, other: bytes) -> float:
+    """The largest difference in any dimension; infinite between vectors of different length."""
+    if len(one) != len(other):
+        return float("inf")
+    count = len(one) // 4
+    pairs = zip(unpack(f"<{count}f", one), unpack(f"<{count}f", other), strict=True)
+    return float(max(abs(a - b) for a, b in pairs))
+
+
+def _find(name: str, downloads: Path, folder: Path | None) -> Found:
+    """Look the model up in fastembed's list and fetch its files unless they are at hand."""
+    try:
+        fastembed = load_fastembed()
+    except ImportError as error:
+        raise ModelUnavailableError(f"fastembed can't be imported: {error}", models.install_hint()) from error
+    for kind in fastembed.TextEmbedding.EMBEDDINGS_REGISTRY:
+        for description in kind._list_supported_models():  # the public list doesn't say which class
+            if description.model.lower() == name.lower():
+                return _fetch(kind, description, downloads, folder)
+    known = (models.EMBEDDED, models.MULTILINGUAL, *(one[0] for one in known_models()))
+    like = [one for one in known if one.lower() in name.lower() or name.lower() in one.lower()][:3]
+    meant = f"tars-memory models use {' or '.join(like)}" if like else "tars-memory models list shows those it knows"
+    raise UsageError(f"fastembed knows no model named {name!r}", meant)
+
+
+def _fetch(kind: Any, description: Any, downloads: Path, folder: Path | None) -> Found:
+    if folder is None:
+        try:
+            folder = Path(kind.download_model(description, str(downloads), retries=1, local_files_only=False))
+        except Exception as error:  # hub, sockets, disk: each library raises its own
+            raise ModelUnavailableError(
+                f"{description.model} can't be fetched: {error}",
+                "is there a network? on a machine without one, give the folder that holds the model's files",
+            ) from error
+    wanted = (description.model_file, *description.additional_files, *CONFIG_FILES)
+    files = tuple(dict.fromkeys(file for file in wanted if (folder / file).is_file()))
+    missing = {description.model_file, *description.additional_files, "tokenizer.json"} - set(files)
+    if missing:
+        raise ModelUnavailableError(f"{folder} lacks {', '.join(sorted(missing))} of {description.model}")
+    return Found(description.model, kind.__name__, description.dim, description.model_file, files, folder)
+
+
+def _max_tokens(folder: Path) -> int:
+    """The limit that fastembed takes: the stricter of two keys; 512 where there is none to be found."""
+    config = disk.own_object(folder / "tokenizer_config.json")
+    said = (config.get("model_max_length"), config.get("max_length"))
+    # Transformers writes 1e30 for "unknown".
+    limits = [value for value in said if isinstance(value, int) and 0 < value < 1_000_000]
+    return min(limits, default=512)
+
+
+# -- the model run directly by onnxruntime
+
+MAX_CHARACTERS = 20_000
+"""Longer texts are cut before they are split into word pieces: no model here sees more than a tenth of it."""
+
+
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
+"""Characters of scripts written without blanks: a run of them is not a word."""
+_NONSENSE = 0.45
+"""Word pieces a character of nonsense (letters or syllables at random), which has .36 to .75; English has .17 to .30,
+other languages written in its letters .30 to .50."""
+MOST_WORDS = 255
+"""Words of one line that are given a vector: what one byte can count."""
+
+
+class Embedded(NamedTuple):
+    """The vectors of one passage, from one pass through the model.
+
+    A passage's first line says where the rest stands; only the rest has words. A word of it that is not a stop word and
+    lies within what the model sees has a vector of its own, the mean of its pieces', of which the signs are kept: one
+    bit a dimension.
+    """
+
+    vector: bytes
+    """Of the whole: float32 little-endian, L2-normalised."""
+    counts: bytes
+    """One byte for each line after the first: how many of its words have a vector, at most 255. From a model that
+    reads names one byte more, 8: the vector of the note's name takes the room of so many words."""
+    bits: bytes
+    """The words' vectors in order, ``dimension / 8`` bytes each; the name's last, a signed byte a dimension."""
+
+
+class Session:
+    """One model, open, for this process. Its methods may be called from several threads at once."""
+
+    def __init__(self, manifest: models.Manifest, folder: Path, *, repack: bool = False) -> None:
+        """Open the prepared folder of a model whose runner is onnxruntime.
+
+        Args:
+            manifest: of the model.
+            folder: its prepared folder.
+            repack: let onnxruntime copy the weights into the layout its kernels like best. For one query that costs
+                more than it gives. Weights in four bits
+                are always copied: 12 ms, and a fifth of the time for a query.
+
+        Raises:
+            ModelUnavailableError: onnxruntime or tokenizers is missing or can't read the model.
+        """
+        self.manifest = manifest
+        self.dimension = manifest.dimension
+        self._folder = folder
+        try:
+            self._numpy = load_numpy()
+            onnxruntime = load_onnxruntime()
+            self._read = _reader(self._numpy, manifest, folder)
+        except ImportError as error:
+            hint = models.install_hint(manifest.name if models.packaged(manifest.name) else models.EMBEDDED)
+            raise ModelUnavailableError(f"the embedding model can't be run here: {error}", hint) from error
+        except ModelUnavailableError:
+            raise
+        except Exception as error:  # tokenizers' exceptions share no base class
+            raise _damaged(folder, error) from error
+        try:
+            self._model = onnxruntime.InferenceSession(
+                str(prepare.graph_of(folder, manifest, onnxruntime.__version__)),
+                _options(onnxruntime, repack or manifest.runner == models.E5),
+                providers=["CPUExecutionProvider"],
+            )
+        except ModelUnavailableError:
+            raise
+        except Exception as error:  # nor do onnxruntime's
+            raise _damaged(folder, error) from error
+        self._inputs = {node.name for node in self._model.get_inputs()}
+        self._named = ("", b"")
+
+    def query(self, text: str) -> QueryVector:
+        """The vectors of a query, and of its words."""
+        np, prefix = self._numpy, self.manifest.query_prefix
+        hidden, offsets = self._run(prefix + text)
+        vector = unit(np, whole(np, hidden, self.manifest.pooling), self._folder)
+        spans = list(_words(prefix + text, len(prefix), len(prefix + text), offsets, self._read.centre))
+        bits, _ = word_bits(np, hidden, offsets, spans, self._read.centre)
+        size = self.dimension // 8
+        words = tuple(bits[start : start + size] for start in range(0, len(bits), size))
+        return QueryVector(vector, words, self._read.strange(clean(text)))
+
+    def passage(self, text: str) -> Embedded:
+        """The vectors of a passage, and of the words of its lines after the first."""
+        np, prefix, centre = self._numpy, self.manifest.passage_prefix, self._read.centre
+        hidden, offsets = self._run(prefix + text)
+        spans: list[tuple[int, int]] = []
+        lines: list[int] = []
+        start = len(prefix)
+        for number, line in enumerate(text.split("\n")):
+            if number:
+                words = list(islice(_words(prefix + text, start, start + len(line), offsets, centre), MOST_WORDS))
+                spans += words
+                lines += [number - 1] * len(words)
+            start += len(line) + 1
+        bits, found = word_bits(np, hidden, offsets, spans, centre)
+        counts = bytearray(text.count("\n"))
+        for index in found:
+            counts[lines[index]] += 1
+        if centre is not None and (name := self._name(text)):
+            counts, bits = counts + b"\x08", bits + name
+        return Embedded(unit(np, whole(np, hidden, self.manifest.pooling), self._folder), bytes(counts), bits)
+
+    def _name(self, text: str) -> bytes:
+        """The vector of the name that a passage's first line begins with, by itself; nothing without one.
+
+        Eight bits a number are enough: a cosine differs by .001. The passages of a note follow each other, so that its
+        name is embedded about once.
+        """
+        name = text.split("\n", 1)[0].split(SEPARATOR, 1)[0]
+        if not name.strip():
+            return b""
+        known = self._named
+        if known[0] != name:
+            np = self._numpy
+            vector = whole(np, self._run(self.manifest.passage_prefix + name)[0], self.manifest.pooling)
+            known = self._named = name, np.rint(vector * (127 / abs(vector).max())).astype(np.int8).tobytes()
+        return known[1]
+
+    def _run(self, text: str) -> tuple[Any, list[tuple[int, int]]]:
+        """The model's output for one text, and the character span of each of its tokens."""
+        given, offsets = self._read(clean(text))
+        hidden = self._model.run(None, {name: value for name, value in given.items() if name in self._inputs})[0]
+        return hidden, offsets
+
+
+class _Reader(Protocol):
+    """From a text to what a model is fed."""
+
+    centre: Any
+    """What is taken from each token's vector before its signs count; None: nothing."""
+
+    def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+        """What the model is fed for a text, and the character span of each token; empty for the first and last."""
+
+    def strange(self, text: str) -> float:
+        """How unlike any language a text is: 1 and more is not words at all; 0 where the pieces don't tell."""
+
+
+class _Tokenizer:
+    """The :class:`_Reader` of a model with a tokenizer.json."""
+
+    centre = None
+
+    def __init__(self, np: Any, file: Path, most: int) -> None:
+        """Open the file; a text is cut at ``most`` tokens, those that open and end it included."""
+        import tokenizers
+
+        self._np = np
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(most)
+        self._unknown = {self._tokenizer.token_to_id(name) for name in ("[UNK]", "<unk>")}
+
+    def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+        """As said there."""
+        np = self._np
+        encoded = self._tokenizer.encode(text)
+        ids = np.array([encoded.ids], np.int64)
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        return given, encoded.offsets
+
+    def strange(self, text: str) -> float:
+        """As said there, by how short the pieces are, for these have no scores; 0 of scripts without blanks."""
+        encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        sizes = [end - start for start, end in encoded.offsets]
+        if not sum(sizes) or _UNSPACED.search(text):
+            return 0.0
+        pieces = sum(size if piece in self._unknown else 1 for piece, size in zip(encoded.ids, sizes, strict=True))
+        return pieces / sum(sizes) / _NONSENSE
+
+
+def _reader(np: Any, manifest: models.Manifest, folder: Path) -> _Reader:
+    """What splits texts for that model."""
+    if manifest.runner == models.E5:
+        return prepare.Reader(folder, np, manifest.max_tokens)
+    return _Tokenizer(np, folder / "tokenizer.json", manifest.max_tokens)
+
+
+def _damaged(folder: Path, error: Exception) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"the embedding model in {folder} can't be opened: {error}",
+        "remove that folder; the next search or reindex rebuilds it",
+    )
+
+
+def _words(
+    text: str, start: int, end: int, offsets: Sequence[tuple[int, int]], centre: Any
+) -> Iterator[tuple[int, int]]:
+    """The content words of a part of a text; where a model knows scripts without blanks, the pieces of their runs."""
+    spans = content_spans(text, start, end)
+    if centre is None or text.isascii():
+        yield from spans
+        return
+    for span, (first, last) in zip(spans, token_ranges(offsets, spans), strict=True):
+        if _UNSPACED.search(text, *span):
+            yield from (offsets[index] for index in range(first, last))
+        else:
+            yield span
+
+
+def word_bits(
+    np: Any,
+    hidden: Any,
+    offsets: Sequence[tuple[int, int]],
+    spans: Sequence[tuple[int, int]],
+    centre: Any = None,
+) -> tuple[bytes, list[int]]:
+    """The signs of the words' vectors, and which of the spans have one: those that any token lies in.
+
+    ``centre`` is taken from every token's vector first.
+    """
+    if hidden.ndim == 2:
+        return b"", []
+    found: list[int] = []
+    edges: list[int] = []
+    for index, (first, last) in enumerate(token_ranges(offsets, spans)):
+        if first < last:
+            found.append(index)
+            edges += (first, last)
+    if not found:
+        return b"", []
+    if edges[-1] == hidden.shape[1]:
+        edges.pop()  # reduceat sums to the end by itself
+    sums = np.add.reduceat(hidden[0] if centre is None else hidden[0] - centre, edges, axis=0)[::2]
+    data: bytes = np.packbits(sums > 0, axis=1).tobytes()
+    return data, found
+
+
+def whole(np: Any, hidden: Any, pooling: str) -> Any:
+    """The model's output for one text as one vector, not yet of length 1."""
+    if hidden.ndim == 2:
+        return hidden[0]
+    return hidden[0, 0] if pooling == "cls" else hidden[0].sum(axis=0, dtype=np.float64) / hidden.shape[1]
+
+
+def token_ranges(offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """For each character span the range [first, last) of tokens that overlap it; empty if there are none."""
+    inner = [index for index, (start, end) in enumerate(offsets) if end > start]
+    starts = [offsets[index][0] for index in inner]
+    ends = [offsets[index][1] for index in inner]
+    for start, end in spans:
+        first = bisect_left(ends, start + 1)
+        last = bisect_left(starts, end)
+        found = start < end and first < last
+        yield (inner[first], inner[last - 1] + 1) if found else (0, 0)
+
+
+def unit(np: Any, vector: Any, folder: Path | None = None) -> bytes:
+    """The vector at length 1: float32 little-endian; ``folder`` holds the model that made it.
+
+    Raises:
+        ModelUnavailableError: it has no direction (zeros, infinities, NaN): the model is damaged.
+    """
+    length = float(np.sqrt((vector * vector).sum(dtype=np.float64)))
+    if not 0.0 < length < float("inf"):
+        raise ModelUnavailableError(
+            f"the embedding model{f' in {folder}' if folder else ''} gives a vector without direction",
+            f"remove {'that folder' if folder else 'its folder in the cache'}; the next search or reindex rebuilds it",
+        )
+    data: bytes = (vector / length).astype("<f4").tobytes()
+    return data
+
+
+def clean(text: str) -> str:
+    """The text as tokenizers takes it: no lone surrogates, not endless."""
+    text = text[:MAX_CHARACTERS]
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _options(onnxruntime: Any, repack: bool) -> Any:
+    """How the model is opened: measured, for a process that embeds a few texts and ends.
+
+    No optimisation (the copy is optimised), no arena (one text needs few buffers), one thread that doesn't spin.
+    """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False
+    options.add_session_config_entry("session.disable_prepacking", "0" if repack else "1")
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return options
