@@ -113,14 +113,17 @@ class Watcher:
     def wait(self) -> bool:
         """Wait until a look is due and its burst is over; False if the watcher was stopped.
 
-        A watch that was lost is taken up again meanwhile.
+        A watch that was lost, or lost events, is taken up again before.
         """
         due = time.monotonic() + (self._poll if self.polling else SWEEP)
-        while not self._hint.is_set() and time.monotonic() < due:
-            self._hint.wait(min(CHECK, max(0.0, due - time.monotonic())))
+        while True:
             if not self._stopped.is_set() and not self._is_whole():
                 self._again()
                 break
+            left = due - time.monotonic()
+            if self._hint.is_set() or left <= 0:
+                break
+            self._hint.wait(min(CHECK, left))
         if self._hint.is_set():
             self._settle()
         return not self._stopped.is_set()
@@ -180,10 +183,10 @@ class Watcher:
         return found.st_dev, found.st_ino
 
     def _is_whole(self) -> bool:
-        """Whether the folder is the one that is watched, and the watch lives."""
+        """Whether the folder is the one that is watched, and the watch lives and lost nothing."""
         observer = self._observer
         alive = observer is None or (observer.is_alive() and all(e.is_alive() for e in observer.emitters))
-        return alive and self._seen() == self._identity
+        return alive and not self._losses.lost and self._seen() == self._identity
 
     def _again(self) -> None:
         """Take up a watch that was lost: the folder was unmounted, moved, or made again."""
@@ -193,14 +196,21 @@ class Watcher:
 
 
 class _Losses(logging.Handler):
-    """watchdog tells of lost events by its log only; a record of it is a hint, and is not printed."""
+    """watchdog tells of lost events by its log only; a record of it is a hint, and is not printed.
+
+    watchdog then takes up all folders again on the queue that overflowed. Each watch that it gives back is an event
+    there, so a vault of more folders than the queue has places would overflow it for ever: :attr:`lost` asks for a
+    watch with a queue of its own instead.
+    """
 
     def __init__(self, hint: threading.Event) -> None:
         super().__init__(logging.WARNING)
+        self.lost = False
         self._hint = hint
         self._logger = logging.getLogger("watchdog")
 
     def attach(self) -> None:
+        self.lost = False
         self._logger.addHandler(self)
         self._logger.propagate = False
 
@@ -208,6 +218,7 @@ class _Losses(logging.Handler):
         self._logger.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002
+        self.lost = True
         self._hint.set()
 
 

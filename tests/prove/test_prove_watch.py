@@ -194,13 +194,16 @@ def test_soak(place: Path) -> None:
 
 
 def test_a_storm_that_the_queue_has_no_room_for(place: Path) -> None:
+    """More folders than the queue has places. Without a model: who makes vectors beside may read a note first."""
     before = QUEUE.read_text()
     narrowed = os.access(QUEUE, os.W_OK)
     if narrowed:
         QUEUE.write_text("64")
     try:
         watched = Watched(place, {"one.md": note(0)})
-        watched.start()
+        watched.env["TARS_MEMORY_EMBEDDING_MODEL"] = "nonexistent/model"
+        watched.launch()
+        watched.until(lambda: bool(watched.batches), 60)
         count = max(300, int(5000 * SCALE))
         for number in range(count):
             folder = watched.root / f"d{number % 17}" / f"e{number % 5}"
@@ -211,6 +214,9 @@ def test_a_storm_that_the_queue_has_no_room_for(place: Path) -> None:
             assert memory.workspace.index().verify() == []
         (watched.root / "d16" / "e4" / "late.md").write_text(note(1))  # its folder is watched after all
         watched.until(lambda: sum(int(str(b["changed"])) for _, b in watched.batches) >= count + 2, 60)
+        used = cpu(watched.process.pid)
+        time.sleep(2)
+        assert cpu(watched.process.pid) - used < 0.5  # it doesn't take up its folders again and again
         watched.stop()
         print(f"queue of {QUEUE.read_text().strip()}: {count} files, none missed")
     finally:
