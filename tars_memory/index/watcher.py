@@ -162,7 +162,33 @@ class Watcher:
             self._losses.detach()
             return f"the system gives no events for {self.root} ({error.strerror or error})"
         self._observer = observer
+        if self._has_gaps():
+            self.close()
+            return (
+                f"the system can't watch all folders of {self.root} (fs.inotify.max_user_watches is reached): "
+                f"looking every {self._poll:g} s"
+            )
         return ""
+
+    def _has_gaps(self) -> bool:
+        """Whether folders of the vault have no watch: at the system's limit watchdog passes them over in silence."""
+        if sys.platform != "linux" or self._observer is None:
+            return False
+        from watchdog.observers import inotify_c
+
+        probe = inotify_c.inotify_init()
+        if probe < 0:
+            return False  # nothing is known then
+        try:
+            if inotify_c.inotify_add_watch(probe, os.fsencode(self.root), inotify_c.InotifyConstants.IN_CREATE) >= 0:
+                return False
+        finally:
+            os.close(probe)
+        watches = 0
+        for number in os.listdir("/proc/self/fdinfo"):
+            with contextlib.suppress(FileNotFoundError), open(f"/proc/self/fdinfo/{number}") as info:
+                watches += sum(line.startswith("inotify ") for line in info)
+        return watches < sum(1 for _ in os.walk(self.root))
 
     def _on_event(self, event: events.FileSystemEvent) -> None:
         if any(path and self._matters(os.fsdecode(path)) for path in (event.src_path, event.dest_path)):
@@ -186,7 +212,7 @@ class Watcher:
         """Whether the folder is the one that is watched, and the watch lives and lost nothing."""
         observer = self._observer
         alive = observer is None or (observer.is_alive() and all(e.is_alive() for e in observer.emitters))
-        return alive and not self._losses.lost and self._seen() == self._identity
+        return alive and not self._losses.lost and self._seen() == self._identity and not self._has_gaps()
 
     def _again(self) -> None:
         """Take up a watch that was lost: the folder was unmounted, moved, or made again."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -213,6 +216,51 @@ def test_lost_events_are_a_hint(opener: Callable[[], Memory]) -> None:
     watcher.forget()
     logging.getLogger("watchdog.observers.inotify_c").warning("Inotify queue overflowed; events were lost")
     assert watcher.hinted()
+    before = watcher._observer
+    assert watcher.wait()
+    assert watcher._observer is not before  # its queue is empty, whatever was left on the other
+    watcher.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="inotify's limit")
+def test_folders_that_the_system_watches_no_more_are_looked_at_by_the_clock(
+    opener: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from watchdog.observers import inotify_c
+
+    root = root_of(opener)
+    for number in range(9):
+        (root / f"d{number}").mkdir()
+    watch, left = inotify_c.inotify_add_watch, 6
+
+    def limited(descriptor: int, path: bytes, mask: int) -> int:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            ctypes.set_errno(errno.ENOSPC)
+            return -1
+        return watch(descriptor, path, mask)
+
+    monkeypatch.setattr(inotify_c, "inotify_add_watch", limited)
+    watcher = Watcher(root)
+    watcher.start()
+    assert "max_user_watches" in watcher.polling
+    watcher.close()
+    left = 100
+    watcher = Watcher(root)
+    watcher.start()
+    left = 0
+    watcher.stop()
+    watcher.wait()
+    assert not watcher.polling  # another program took the rest: all folders of the vault are watched all the same
+    watcher.close()
+    left = 100
+    watcher = Watcher(root)
+    watcher.start()
+    left = 0
+    (root / "last").mkdir()
+    assert watcher.wait()
+    assert "limit reached" in watcher.polling
     watcher.close()
 
 
