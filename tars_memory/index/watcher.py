@@ -154,8 +154,8 @@ class Watcher:
         self._losses.attach()
         # After lost events watchdog takes up folders again and warns of each that it watched already.
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
-        observer = Observer()
         try:
+            observer = Observer()
             observer.schedule(handler, str(self.root), recursive=True, event_filter=wanted)
             observer.start()
         except OSError as error:

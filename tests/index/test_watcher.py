@@ -190,18 +190,19 @@ def test_polling_sees_the_same(opener: Callable[[], Memory]) -> None:
         assert sum("as asked" in notice for batch in running.batches for notice in batch.notices) == 1
 
 
+@pytest.mark.parametrize("step", ["__init__", "start"])
 def test_where_the_system_gives_no_events_it_looks_by_the_clock(
-    opener: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch
+    opener: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     from watchdog.observers.api import BaseObserver
 
-    def full(self: object) -> None:
-        raise OSError(28, "inotify watch limit reached")
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "inotify limit reached")
 
-    monkeypatch.setattr(BaseObserver, "start", full)
+    monkeypatch.setattr(BaseObserver, step, full)
     watcher = Watcher(root_of(opener))
     watcher.start()
-    assert "inotify watch limit reached" in watcher.polling
+    assert "inotify limit reached" in watcher.polling
     watcher.close()
     monkeypatch.setattr("tars_memory.index.watcher.is_local", lambda path: False)
     watcher.start()
