@@ -17,7 +17,7 @@ from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry, Tier
-from tars_memory.vault.suspicion import hidden, suspicious
+from tars_memory.vault.suspicion import check_text, hidden, suspicious
 from tars_memory.vault.writing.store import Landed, Spool, SpooledItem, Store, WriteSession
 
 if TYPE_CHECKING:
@@ -319,7 +319,11 @@ class Caller:
         A person at a terminal decides what becomes of a credential (the command line asks). Whoever else writes
         gets it masked, and a notice says so. A notice also names invisible characters, which are left out where it is
         written.
+
+        Raises:
+            UsageError: it is no text, see :func:`tars_memory.vault.suspicion.check_text`.
         """
+        check_text(text)
         if unseen := hidden(text):
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
         if not suspicious(text) or self.attended:

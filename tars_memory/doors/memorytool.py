@@ -22,6 +22,7 @@ from tars_memory.memory import Memory
 from tars_memory.vault.folder import TEMP_SUFFIX, digest
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets import veiled
+from tars_memory.vault.suspicion import check_text, visible
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -364,7 +365,7 @@ class MemoryTool:
         """A text as it may be written, and what to say of that, in separate lines."""
         caller = self.memory.workspace.capture(writes=False)
         caller.notices, caller.interactive = [], False
-        kept = caller.masked(text)
+        kept = "\r".join(map(visible, caller.masked(text).split("\r")))
         return kept, "".join(f"\nNote: {notice}" for notice in caller.notices)
 
     def _fits(self, named: str, text: str, size: int = 0) -> bytes:
@@ -384,8 +385,9 @@ def _is_odd(name: str) -> bool:
 
 def _text(said: Mapping[str, Any], name: str, otherwise: str | None = None) -> str:
     found = said.get(name, otherwise)
-    if not isinstance(found, str) or "\0" in found:
+    if not isinstance(found, str):
         raise MemoryToolError(f"Error: `{name}` is missing or not a text")
+    check_text(found, f"`{name}`")
     return found
 
 
@@ -420,7 +422,7 @@ def _size(count: int) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """A text as it is written; half a character, as JSON can hold one, becomes a question mark."""
+    """A text as it is written; :func:`_text` has seen that it is one."""
     return text.encode("utf-8", "replace")
 
 

@@ -6,6 +6,8 @@ Text that nobody sees is still read by a model, and can hide a sentence in a not
 here is the one table of invisible characters, for every door of the program. What works on what one sees stays: emoji
 of several characters, and the joiners that some scripts need between letters. :func:`shown` is the same for markdown:
 what a reader doesn't see of a line. It stands here because a keyword search needs it and loads no grammar.
+
+And what is no text at all, :func:`check_text` refuses where it was typed: written, it would be something else.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
+
+from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +95,54 @@ def _shape() -> re.Pattern[str]:
     )
 
 
+# -- what is no text
+
+_NO_TEXT = "[\x00\ud800-\udfff]"
+"""A NUL, and what Python makes of a byte that is no UTF-8 (U+DC80 to U+DCFF) or of half an escape of JSON."""
+
+_UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
+"""How UTF-16 begins, as bytes that are no UTF-8."""
+
+
+def check_text(text: str, what: str = "the text") -> None:
+    """See that what was typed can be written as it was typed: a note is UTF-8, and no character of it is a NUL.
+
+    Args:
+        text: as the system gave it, each byte that is no UTF-8 as a lone surrogate.
+        what: it is, as the message names it.
+
+    Raises:
+        UsageError: it is not; the message says what stands where.
+    """
+    if text.isascii() and "\0" not in text:
+        return
+    found = re.search(_NO_TEXT, text)
+    if found is None:
+        return
+    sign, before = ord(found[0]), text[: found.start()]
+    held = "holds a NUL" if not sign else f"holds half a character (U+{sign:04X})"
+    held = f"is not UTF-8: byte {sign - 0xDC00:02X}" if _is_byte(sign) else held
+    line = 1 + len(re.findall(r"\r\n|\r|\n", before))
+    many = len(re.findall(_NO_TEXT, text))
+    more = f"; it is the first of {many:,}" if many > 1 else ""
+    raise UsageError(f"{what} {held} in line {line}, at offset {len(before.encode())}{more}", _conversion(text, sign))
+
+
+def _is_byte(sign: int) -> bool:
+    return 0xDC80 <= sign <= 0xDCFF
+
+
+def _conversion(text: str, sign: int) -> str:
+    """What to do about a text that can't be written because of this sign."""
+    if text.startswith(_UTF16):
+        return "it begins as UTF-16 does: convert it first: iconv -f utf-16 -t utf-8"
+    if _is_byte(sign):
+        return "convert it first from its own encoding, which may be Latin-1: iconv -f latin1 -t utf-8"
+    if not sign:
+        return "convert it first if it is UTF-16: iconv -f utf-16 -t utf-8; else take the NUL out: tr -d '\\0'"
+    return "give the whole character: as escapes of JSON it takes two"
+
+
 # -- what nobody sees
 
 IGNORABLE = (
@@ -143,12 +195,11 @@ def visible(text: str, told: Callable[[str], str] = lambda _: "") -> str:
 
 
 def hidden(text: str) -> int:
-    """How many characters of the text seem to be hidden on purpose: soft hyphens and byte order marks are none."""
-    if text.isascii():
+    """How many characters nobody would see; soft hyphens, byte order marks and what breaks a line don't count."""
+    if text.isascii() and text.isprintable():
         return 0
-    text = text.replace("\u00ad", "").replace("\ufeff", "")
-    ignorable = re.compile(f"[{IGNORABLE}]")
-    return len(ignorable.findall(text)) - len(ignorable.findall(visible(text)))
+    text = re.sub(r"[\xad\ufeff\r\v\f\x1c-\x1e\x85]", "", text)
+    return len(unseen().findall(text)) - len(unseen().findall(visible(text)))
 
 
 def shown(line: str) -> str:

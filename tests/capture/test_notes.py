@@ -71,7 +71,7 @@ def test_settings_that_cannot_be_used_are_named_and_those_that_cannot_be_read_ar
 def test_what_stands_in_it_is_a_template_and_the_text_as_it_is(bench):
     bench.options = LayoutOptions(note_template="T/note")
     bench.put("T/note.md", "---\nmade: {{date}}\n---\n# {{title}}")
-    text = "- [ ] x ^d-forged\n%%\n\n# More `code`\r\nlast\udcff"
+    text = "- [ ] x ^d-forged\n%%\n\n# More `code`\r\nlast"
     made = new(bench.ctx(), "Rye", text)
     assert bench.get(made.path) == f"---\nmade: 2026-11-21\n---\n# Rye\n{text}\n"
     bench.options = LayoutOptions(note_template="T/gone")

@@ -14,7 +14,7 @@ from tars_memory.vault.markdown.document import Document
 
 
 def test_a_fact_becomes_one_bullet_with_a_name(bench):
-    receipt = remember(bench.ctx(), "Anna likes\n C# \x00 a lot", tags=["people", "#work/x"])
+    receipt = remember(bench.ctx(), "Anna likes\n C# \x01 a lot", tags=["people", "#work/x"])
     assert bench.get("Memory.md") == shipped("Memory.md").decode() + "- Anna likes C#  a lot #people #work/x\n"
     (entry,) = entries.read("Memory.md", Document(bench.get("Memory.md").encode()))
     assert (receipt.path, receipt.line, receipt.ref, receipt.text) == ("Memory.md", entry.line, entry.ref, entry.text)
@@ -52,7 +52,7 @@ def test_a_section_is_made_if_absent(bench):
     assert bench.get("Memory.md") == after
 
 
-@pytest.mark.parametrize("section", ["", "  ", "#", "\n", "[[]]", "\x00"])
+@pytest.mark.parametrize("section", ["", "  ", "#", "\n", "[[]]", "\x01"])
 def test_a_section_without_words_is_refused(bench, section):
     with pytest.raises(UsageError, match="not a heading"):
         remember(bench.ctx(), "a", section=section)

@@ -22,6 +22,10 @@ from tars_memory.vault.writing.store import WriteSession
 WORDS = "the ferry to Cobh leaves at nine"
 
 
+def as_bytes(text: str | bytes | None) -> bytes:
+    return text if isinstance(text, bytes) else (text or "").encode()
+
+
 class Desk:
     """A vault, and commands in this process."""
 
@@ -31,12 +35,12 @@ class Desk:
         self.capsys, self.patch = capsys, patch
         patch.chdir(base)
 
-    def call(self, *argv: str, stdin: str | None = None, vault: bool = True, **env: str) -> tuple[int, str]:
+    def call(self, *argv: str, stdin: str | bytes | None = None, vault: bool = True, **env: str) -> tuple[int, str]:
         known = {"TARS_MEMORY_HOME": str(self.home), "TERM": "xterm"}
         if vault:
             known["TARS_MEMORY_DIR"] = str(self.root)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((stdin or "").encode())))
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(as_bytes(stdin))))
             code = run(list(argv), Call({**known, **env}))
         sys.stdout.flush()
         told = self.capsys.readouterr()
@@ -237,3 +241,78 @@ def test_a_mistyped_variable_is_said_at_once(desk: Desk) -> None:
     assert code == 0 and "limitt" not in told, "in the mail of each cron job it would be noise"
     code, told = desk.call("status", TARS_MEMORY_EMBEDDING_MODEL="none")
     assert code == 0 and told.count("limitt") == 1
+
+
+NO_TEXT = {
+    "Latin-1": (b"tea\nand caf\xe9", "byte E9 in line 2, at offset 11", "iconv -f latin1 -t utf-8"),
+    "several bytes": (b"\xff \xfe \xff", "byte FF in line 1, at offset 0; it is the first of 3", "iconv -f latin1"),
+    "UTF-16": ("tea".encode("utf-16"), "byte FF in line 1, at offset 0", "iconv -f utf-16 -t utf-8"),
+    "a NUL": ("tee für Ä\0nna".encode(), "holds a NUL in line 1, at offset 11", "tr -d '\\0'"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TEXT)
+def test_what_came_on_stdin_and_is_no_text_is_refused_and_kept_to_the_byte(desk: Desk, name: str) -> None:
+    data, place, hint = NO_TEXT[name]
+    before = {path: path.read_bytes() for path in desk.root.rglob("*.md")}
+    for argv in (["remember"], ["log"], ["new", "Note"], ["learn", "how"], ["topic", "--agent", "claude", "t"]):
+        code, told = desk.call(*argv, "--stdin", stdin=data)
+        assert code == 2 and place in told and hint in told and "is kept in " in told, (argv, told)
+    assert {path: path.read_bytes() for path in desk.root.rglob("*.md")} == before
+    kept = [path.read_bytes() for path in desk.home.glob("state/kept/*.txt")]
+    assert kept == [data + b"\n"] * 5 and desk.waiting() == []
+    code, told = desk.call("doctor")
+    assert "iconv" in told and "| tars-memory remember --stdin" in told, told
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["remember", "tea \udcff"],
+        ["remember", "tea", "--section", "\udcff"],
+        ["remember", "tea", "--tag", "x\udcff"],
+        ["log", "tea \udcff"],
+        ["feedback", "good", "tea \udcff"],
+        ["feedback", "good", "tea", "--question", "\udcff"],
+        ["edit", "a fact to edit", "tea \udcff"],
+        ["facts", "add", "Anna", "lives in", "C\udcffrk"],
+        ["facts", "add", "\udcff", "lives in", "Cork"],
+        ["new", "tea \udcff"],
+        ["headings", "Memory.md", "--add", "tea \udcff"],
+        ["learn", "how", "--when", "\udcff", "--file", "steps.md"],
+        ["topic", "--agent", "claude", "tea", "\udcff"],
+        ["topic", "--agent", "claude", "\udcff", "tea"],
+    ],
+)
+def test_words_that_are_no_text_are_refused_wherever_they_stand(desk: Desk, argv: list[str]) -> None:
+    (desk.root.parent / "steps.md").write_text("1. boil water\n")
+    code, told = desk.call(*argv)
+    assert code == 2 and "byte FF in line 1" in told, told
+    assert [path.name for path in desk.root.rglob("*.md")] == ["Memory.md"]
+    assert desk.waiting() == [] and desk.aside() == []
+
+
+def test_a_file_of_steps_or_of_an_answer_that_is_no_text_is_refused(desk: Desk) -> None:
+    (desk.root.parent / "steps.md").write_bytes(b"1. boil\n2. st\xe9p\n")
+    code, told = desk.call("learn", "how", "--file", "steps.md")
+    assert code == 2 and "byte E9 in line 2, at offset 13" in told
+    code, told = desk.call("extract", "steps.md", "--reply", "steps.md")
+    assert code == 2 and "the answer is not UTF-8: byte E9 in line 2" in told, told
+
+
+def test_a_search_takes_what_is_no_text(desk: Desk) -> None:
+    assert desk.call("search", "f\udcffct", "--mode", "lexical")[0] in (0, 1)
+    assert desk.call("context", "f\udcffct")[0] in (0, 1)
+
+
+def test_control_characters_are_left_out_with_a_word(desk: Desk) -> None:
+    code, told = desk.call("remember", "--stdin", stdin=b"a \x1b[31mred\x07 ferry\r\nand\ta page\x0cend\n")
+    assert code == 0 and "left out 2 invisible characters" in told
+    assert "- a [31mred ferry and\ta page end\n" in (desk.root / "Memory.md").read_text()
+
+
+def test_what_is_left_in_the_pipe_by_a_command_that_was_called_wrongly_is_kept(desk: Desk) -> None:
+    for argv in (["learn", "how", "--file", "x"], ["new", "--section", "a"], ["topic"]):
+        code, told = desk.call(*argv, "--stdin", stdin=WORDS)
+        assert code == 2 and "what came on stdin is kept in" in told, (argv, told)
+    assert desk.aside() == [f"{WORDS}\n"] * 3

@@ -224,8 +224,24 @@ def test_a_text_cut_within_a_character_is_answered(tmp_path: Path) -> None:
             b'{"text": "Anna brings the cake \\ud83c"}}}'
         )
         answer = server.hear()
-        assert answer["id"] == 7 and not answer["result"]["isError"]
-        assert answer["result"]["structuredContent"]["text"] == "Anna brings the cake ?"
+        assert answer["id"] == 7 and answer["result"]["isError"]
+        assert "half a character (U+D83C) in line 1, at offset 21" in answer["result"]["content"][0]["text"]
+        for number, (name, member) in enumerate(ASKED.items(), 8):
+            text = f'{{"jsonrpc": "2.0", "id": {number}, "method": "tools/call", "params": {{"name": "{name}", '
+            server.say(f'{text}"arguments": {{"{member}": "the cake \\ud83c"}}}}}}'.encode())
+            answer = server.hear()
+            assert answer["id"] == number and "bug" not in str(answer), answer
+    assert "cake" not in "".join(path.read_text() for path in tmp_path.rglob("*.md"))
+
+
+ASKED = {
+    "memory_search": "query",
+    "memory_get": "target",
+    "memory_context": "question",
+    "memory_facts": "about",
+    "memory_why": "target",
+    "memory_propose": "text",
+}
 
 
 def test_a_failure_is_a_sentence_for_the_model(tmp_path: Path) -> None:

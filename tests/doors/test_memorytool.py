@@ -294,8 +294,20 @@ def test_bytes_that_are_no_text_stay(root: Path, tool: MemoryTool) -> None:
     file.write_bytes(b"\xff one\r\ntwo\xfe")
     assert "two\ufffd" in do(tool, "view", "/memories/x.md")
     do(tool, "str_replace", "/memories/x.md", old_str="one", new_str="uno")
-    do(tool, "insert", "/memories/x.md", insert_line=2, insert_text="end \ud800")
-    assert file.read_bytes() == b"\xff uno\r\ntwo\xfe\nend ?\n"
+    do(tool, "insert", "/memories/x.md", insert_line=2, insert_text="end\u200b")
+    assert file.read_bytes() == b"\xff uno\r\ntwo\xfe\nend\n"
+
+
+def test_half_a_character_is_refused(root: Path, tool: MemoryTool) -> None:
+    create(tool, "/memories/x.md", "one ?\n")
+    said = "`{}` holds half a character (U+D800) in line 1, at offset 4"
+    assert said.format("insert_text") in refused(
+        tool, "insert", "/memories/x.md", insert_line=1, insert_text="end \ud800"
+    )
+    assert said.format("file_text") in refused(tool, "create", "/memories/y.md", file_text="end \ud800")
+    found = refused(tool, "str_replace", "/memories/x.md", old_str="one \ud800", new_str="two")
+    assert said.format("old_str") in found
+    assert (root / "agents" / "claude" / "x.md").read_text() == "one ?\n"
 
 
 def test_a_busy_vault_is_said(root: Path) -> None:

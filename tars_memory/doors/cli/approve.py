@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.padding import Padding
 from rich.text import Text
 
+from tars_memory import vault
 from tars_memory.curation.proposals import BESIDE, Proposal, Related
 from tars_memory.curation.review import Review, Reviewed, UnapprovedRule, approve
 from tars_memory.curation.review_note import shown
+from tars_memory.disk import Places
 from tars_memory.doors.cli.output import ClosedOutput, clean, counted, line
 from tars_memory.doors.cli.screen import console
 from tars_memory.errors import ConflictError, TarsError, UsageError
+from tars_memory.vault.suspicion import check_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -521,7 +524,8 @@ def in_editor(
         instead: what helps where there is no editor.
 
     Raises:
-        UsageError: there is no editor, or it failed.
+        UsageError: there is no editor, it failed, or what it left is no text; that is kept then.
+        UnwritableError: it is no text, and can't be kept: the message repeats it.
     """
     named = call.env.get("VISUAL") or call.env.get("EDITOR") or ""
     try:
@@ -542,9 +546,16 @@ def in_editor(
         if code:
             raise UsageError(f"{words[0]} ended with {code}", instead)
         try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                return file.read().partition(SCISSORS)[0].strip()
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                left = file.read().partition(SCISSORS)[0].strip()
         except OSError:
             return ""
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    try:
+        check_text(left, "what the editor left")
+    except UsageError as error:
+        store = vault.writing.store
+        kept = store.keep_aside(Places.of(call.env).state / "kept", f"{store.new_item()}-editor", left)
+        raise UsageError(error.message, f"{error.hint}; it is kept in {kept}") from None
+    return left

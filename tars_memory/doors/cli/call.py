@@ -58,16 +58,16 @@ class Typed:
     Attributes:
         command, arguments: as the spool calls it again; ``text`` is there once it was read.
         item: its name in the spool; what is written bears it, so that nothing is written twice.
-        piped: it came on stdin, where nobody can call it back.
+        came: where it came from that nobody can call it back: ``on stdin``, ``from the editor``; else empty.
     """
 
-    __slots__ = ("arguments", "command", "item", "piped")
+    __slots__ = ("arguments", "came", "command", "item")
 
     def __init__(self, command: str, arguments: dict[str, Any]) -> None:
         self.command = command
         self.arguments = arguments
         self.item = vault.writing.store.new_item()
-        self.piped = False
+        self.came = ""
 
 
 class Call:
@@ -334,7 +334,7 @@ class Call:
             if not text.strip():
                 raise UsageError("nothing came on stdin", "pipe the text in: … | tars-memory remember --stdin")
             if self.typed is not None:
-                self.typed.arguments["text"], self.typed.piped = text, True
+                self.typed.arguments["text"], self.typed.came = text, "on stdin"
             return text
         text = " ".join(words or ())
         if not text.strip():
@@ -806,17 +806,21 @@ ReplyFile = Annotated[
 
 
 def answer_in(source: str) -> str:
-    """The text of a file, or of stdin; bytes that are not UTF-8 are replaced.
+    """The text of a file, or of stdin.
 
     Raises:
-        UsageError: it can't be read.
+        UsageError: it can't be read, or is no text.
     """
     if source == "-":
-        return read_stdin()
-    try:
-        return Path(source).read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise UsageError(f"{source} can't be read: {error.strerror}", "name the file that holds the answer") from error
+        text = read_stdin()
+    else:
+        try:
+            text = Path(source).read_bytes().decode("utf-8", "surrogateescape")
+        except OSError as error:
+            hint = "name the file that holds the answer"
+            raise UsageError(f"{source} can't be read: {error.strerror}", hint) from error
+    vault.suspicion.check_text(text, "the answer")
+    return text
 
 
 def answering(call: Call, prompt: Prompt, job: str, model: str, reply: str | None) -> LanguageModel | None:

@@ -90,21 +90,20 @@ def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:
     """Keep what was typed and is not written, whatever ended the command; ``error.kept`` says where.
 
     What was refused for what it says, or for how the command was called, stays with whoever typed it; only what came
-    through a pipe, which nobody can call back, becomes a file.
+    through a pipe or from an editor, which nobody can call back, becomes a file.
     """
     if call.dry_run or isinstance(error, SystemExit | GeneratorExit):
         return
     call.listen(ignoring=True)  # what is kept now must not be cut off
     typed = call.typed
-    if typed is None:
-        text = _left_in_the_pipe(argv) if _is_refusal(error, "") else ""
-        told = _aside(call, text, "typed") if text else ""
-    elif not str(typed.arguments.get("text", "")).strip() or getattr(error, "repeats", False):
+    if _is_refusal(error, typed.command if typed else ""):
+        came = typed.came if typed else ""
+        text = typed.arguments.get("text", "") if typed and came else _left_in_the_pipe(argv)
+        told = _aside(call, text, typed.command if typed else "typed", came or "on stdin") if text.strip() else ""
+    elif typed is None or not str(typed.arguments.get("text", "")).strip() or getattr(error, "repeats", False):
         told = ""
     elif getattr(error, "spooled", None):
         told = ""  # explain() says it
-    elif _is_refusal(error, typed.command):
-        told = _aside(call, typed.arguments["text"], typed.command) if typed.piped else ""
     else:
         told = _spooled(error, call, typed)
     if told:
@@ -145,7 +144,7 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
     return _waits(item)
 
 
-def _aside(call: Call, text: str, command: str) -> str:
+def _aside(call: Call, text: str, command: str, came: str) -> str:
     """Make a file of words that no command can place; a sentence that says where."""
     text = text if call.interactive else masked(text)
     try:
@@ -154,19 +153,19 @@ def _aside(call: Call, text: str, command: str) -> str:
         )
     except errors.UnwritableError as failed:
         return f"{failed.message}; {failed.hint}"
-    return f"what came on stdin is kept in {path}"
+    return f"what came {came} is kept in {path}"
 
 
 def _left_in_the_pipe(argv: Sequence[str]) -> str:
     """What a command would have read, had it been called rightly."""
-    wanted = any(word in ("remember", "log") for word in argv) and "--stdin" in argv
+    wanted = any(word in ("remember", "log", "new", "learn", "topic") for word in argv) and "--stdin" in argv
     try:
         if not wanted or sys.stdin is None or sys.stdin.isatty():
             return ""
         text = read_stdin()
     except (OSError, ValueError):
         return ""
-    return text if text.strip() else ""
+    return text
 
 
 def _masked(said: dict[str, Any]) -> dict[str, Any]:

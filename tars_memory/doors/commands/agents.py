@@ -61,7 +61,10 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
         raise UsageError("the steps are missing", "pipe them in with --stdin, or name a file: --file steps.md")
     told = [title, "the steps, as markdown or a line each"]
     written = cli.approve.in_editor(call, BLANK, told, instead="give the steps with --stdin or --file")
-    return "" if written == BLANK.strip() else written
+    steps = "" if written == BLANK.strip() else written
+    if call.typed is not None:
+        call.typed.arguments["text"], call.typed.came = steps, "from the editor"
+    return steps
 
 
 def _read(file: str) -> str:
