@@ -7,6 +7,7 @@ stderr and leaves with ``exit_code``. Anything else that reaches the top is a bu
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 
@@ -32,6 +33,13 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"about {max(1, round(seconds))} s"
     return f"about {round(seconds / 60)} min" if seconds < 5_400 else f"about {round(seconds / 3_600)} h"
+
+
+def legible(text: str) -> str:
+    r"""The text with bytes that are not UTF-8 as ``\xff``; Python keeps, and ``repr`` writes, lone surrogates."""
+    return re.sub(
+        r"\\udc([89a-f][0-9a-f])|[\udc80-\udcff]", lambda each: f"\\x{each[1] or f'{ord(each[0]) & 0xFF:02x}'}", text
+    )
 
 
 class TarsError(Exception):

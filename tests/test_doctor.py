@@ -136,6 +136,18 @@ def test_a_numbered_note_that_says_nearly_the_same_may_be_a_copy(open_memory: Ca
     assert "Pot.md" in found["message"]
 
 
+def test_what_is_not_searched_is_named_with_what_to_do(open_memory: Callable[[], Memory]) -> None:
+    top = root(open_memory)
+    with open(os.fsencode(top) + b"/n\xffame.md", "wb") as file:
+        file.write(b"oolong\n")
+    (top / "long.md").write_text("tea " * 3_000_000)
+    told = {each["message"]: (each["hint"], each["path"]) for each in findings(open_memory, "skipped")}
+    assert told == {
+        "not searched, not named in UTF-8: n\\xffame.md": ("rename it: mv, or convmv for many", ""),
+        "not searched, too big: long.md": ("raise [limits] max_note_bytes, or split the note", "long.md"),
+    }
+
+
 def test_a_note_that_is_called_so_is_no_copy(open_memory: Callable[[], Memory]) -> None:
     folder = root(open_memory)
     theme = "---\ntags: theme\n---\n# {}\n\nDeveloped by somebody\n\n## Screenshots\n\nnone\n\nin the settings\n"

@@ -244,6 +244,13 @@ class Index:
         except UnwritableError:
             return _status_of_none(self)
 
+    def left_out(self) -> dict[str, list[str]]:
+        """The notes that are not taken in although the sweep saw them, by reason."""
+        found: dict[str, list[str]] = {}
+        for reason, path in self.connection().execute("SELECT hash, path FROM files WHERE note IS NULL ORDER BY path"):
+            found.setdefault(bytes(reason).decode("ascii", "replace"), []).append(path)
+        return found
+
     def verify(self) -> list[str]:
         """The differences between this index and a rebuilt one, and between its vectors and the cache, a sentence each.
 
@@ -321,11 +328,9 @@ class _Refresh:
         report, connection = self._report, self._index.connection()
         if self._meta.get("sweep") != self._look.sweep.digest or self._meta.get("recipe") != self._look.recipe:
             self._settle(intake.stored(connection, self._meta.get("recipe") == self._look.recipe))
-        report.skipped = dict(self._index.vault.skipped)
-        sql = "SELECT hash, count(*) FROM files WHERE note IS NULL GROUP BY hash"
-        for reason, count in self._index.connection().execute(sql):
-            name = bytes(reason).decode("ascii", "replace")
-            report.skipped[name] = report.skipped.get(name, 0) + count
+        report.skipped = self._index.vault.skipped
+        for reason, paths in self._index.left_out().items():
+            report.skipped[reason] = report.skipped.get(reason, 0) + len(paths)
         return report
 
     def _settle(self, stored: dict[str, bytes]) -> None:

@@ -150,7 +150,7 @@ class Sweep:
         self._packed: list[tuple[str, list[str], bytes]] = []
         for prefix, names, numbers in folders:
             packed = _packed(numbers)
-            digest.update("\0".join((prefix, *names, "")).encode("utf-8", "surrogateescape"))
+            digest.update("\0".join((prefix, *names, "")).encode())
             digest.update(packed)
             self._packed.append((prefix, names, packed))
         self.digest = digest.digest()
@@ -249,9 +249,9 @@ class Look:
 
     @property
     def found(self) -> dict[str, bytes]:
-        """Path → stamp, without names in another encoding than UTF-8: nothing could name them."""
+        """Path → stamp."""
         if self._found is None:
-            self._found = {path: stamp for path, stamp in self.sweep.stamps().items() if _is_text(path)}
+            self._found = self.sweep.stamps()
         return self._found
 
     def again(self, sweep: Sweep) -> None:
@@ -435,11 +435,3 @@ def stored(connection: sqlite3.Connection, same_recipe: bool = True) -> dict[str
     """Path → stamp as they were written; by another recipe every note is to be looked at again."""
     found: dict[str, bytes] = dict(connection.execute("SELECT path, stamp FROM files").fetchall())
     return found if same_recipe else dict.fromkeys(found, LOOK_AGAIN)
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -31,6 +31,7 @@ from tars_memory.errors import (
     UsageError,
     VaultError,
     counted,
+    legible,
 )
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
@@ -42,7 +43,16 @@ from tars_memory.vault.markdown.edits import bare, insert_bullet, lines_of
 from tars_memory.vault.markdown.lines import unmarked
 from tars_memory.vault.model import Splice
 from tars_memory.vault.suspicion import check_text
-from tars_memory.vault.vault import has_markers, is_conflict_copy, lacks, numbered, original_of
+from tars_memory.vault.vault import (
+    MISNAMED,
+    UNREADABLE_FILE,
+    UNREADABLE_FOLDER,
+    has_markers,
+    is_conflict_copy,
+    lacks,
+    numbered,
+    original_of,
+)
 from tars_memory.vault.writing.history import RESTORE, LostLine
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.store import ELSEWHERE, Spool, Store, Written
@@ -61,6 +71,16 @@ SHOWN = 3
 """Lines of a conflict copy that are shown."""
 TEMPLATE = 3
 """Notes that hold the same line before it counts as a template's."""
+NAMED = 10
+"""Files that are not searched, of one reason, that are named."""
+UNSEARCHED = {
+    MISNAMED: "rename it: mv, or convmv for many",
+    "too big": "raise [limits] max_note_bytes, or split the note",
+    "unreadable": "look at it with ls -l",
+    UNREADABLE_FILE: "look at it with ls -l",
+    UNREADABLE_FOLDER: "look at it with ls -ld",
+}
+"""Why what may be meant to be a note is not searched, and what to do about it."""
 TWIN_LINES, TWIN_OWN = 3, 0.5
 """A numbered note counts as a copy from that many lines on, and if at most this share of them is its own: two notes of
 one template share headings, hardly their text."""
@@ -455,13 +475,7 @@ def _index(workspace: Workspace) -> Iterator[Trouble]:
         yield from _without_vector(workspace, report.pending_vectors)
     if not told["vec"]:
         yield Trouble("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")
-    for reason, count in sorted(report.skipped.items()):
-        if reason in ("unreadable", "too big"):
-            yield Trouble(
-                "skipped",
-                f"{counted(count, 'file is', 'files are')} not searched: {reason}",
-                "tars-memory status counts all reasons",
-            )
+    yield from _unsearched(workspace)
     if report.stale:
         return
     try:
@@ -472,6 +486,16 @@ def _index(workspace: Workspace) -> Iterator[Trouble]:
     if differences:
         said = f"the index differs from the notes: {differences[0]}"
         yield Trouble("index", said, "tars-memory reindex --full", mend=lambda: workspace.reindex(full=True))
+
+
+def _unsearched(workspace: Workspace) -> Iterator[Trouble]:
+    """What may be meant to be a note and is not searched, by name."""
+    left_out = {**workspace.vault.passed_over, **workspace.index().left_out()}
+    for reason, hint in UNSEARCHED.items():
+        if paths := left_out.get(reason):
+            names = ", ".join(map(legible, paths[:NAMED])) + (", …" if len(paths) > NAMED else "")
+            whole = paths[0] if len(paths) == 1 and legible(paths[0]) == paths[0] else ""
+            yield Trouble("skipped", f"not searched, {reason}: {names}", hint, whole)
 
 
 def _shared(workspace: Workspace) -> Iterator[Trouble]:

@@ -37,6 +37,10 @@ READ_TRIES = 5
 """How often a note that changes under the reading is read again before its last bytes are taken."""
 
 
+MISNAMED = "not named in UTF-8"
+UNREADABLE_FILE, UNREADABLE_FOLDER = "unreadable file", "unreadable folder"
+"""Why a sweep passes over what may be meant to be a note."""
+
 REGULAR = 0o10
 """The type bits of a regular file's mode."""
 
@@ -50,7 +54,7 @@ class Vault:
         root: its real path.
         scope: the project that it is opened for; empty for what is outside projects.
         id: from ``.tars/vault-id``; None before the first write.
-        skipped: what the last sweep passed over: reason to count.
+        passed_over: what the last sweep passed over: reason to paths.
         limits: what is too big to read.
         problem: why the layout is not known although the notes are; becomes :attr:`Layout.problem`.
     """
@@ -68,7 +72,7 @@ class Vault:
         self.root = root
         self.scope = scope
         self.id = read_id(root)
-        self.skipped: dict[str, int] = {}
+        self.passed_over: dict[str, list[str]] = {}
         self.limits = limits or LimitsOptions()
         self._options = layout
         self._layout: Layout | None = None
@@ -93,6 +97,11 @@ class Vault:
         except (OSError, RuntimeError, ValueError) as error:
             raise VaultError(f"no vault at {os.fspath(path)!r}: {error}", "is it mounted?") from error
         raise VaultError(f"{os.fspath(path)!r} is not a folder", "name the vault's folder with --vault")
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """How many files the last sweep passed over, by reason."""
+        return {reason: len(paths) for reason, paths in self.passed_over.items()}
 
     @property
     def layout(self) -> Layout:
@@ -143,13 +152,13 @@ class Vault:
         return any(name in (VAULT_FOLDER, ".obsidian") or name[-3:].lower() == ".md" for name in names)
 
     def sweep(self) -> list[FolderSweep]:
-        """The notes with what tells whether they changed; what is passed over is counted in :attr:`skipped`.
+        """The notes with what tells whether they changed; what is passed over is named in :attr:`passed_over`.
 
         Raises:
             VaultError: the vault itself can't be listed.
         """
         looked = _Sweep(self.root)
-        found, self.skipped = looked.notes(), looked.skipped
+        found, self.passed_over = looked.notes(), looked.passed_over
         return found
 
     def paths(self) -> list[str]:
@@ -354,7 +363,7 @@ class _Sweep:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.skipped: dict[str, int] = {}
+        self.passed_over: dict[str, list[str]] = {}
 
     def notes(self) -> list[FolderSweep]:
         """The notes, folder by folder and as bare numbers.
@@ -387,13 +396,26 @@ class _Sweep:
                     except FileNotFoundError:
                         continue  # gone since it was listed
                     except OSError:
-                        self._skip("unreadable file")
+                        self._skip(UNREADABLE_FILE, prefix + name)
                         continue
                     names.append(name)
                     numbers += (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
             if names:
-                found.append(FolderSweep(prefix, names, numbers))
+                found.append(self._named(FolderSweep(prefix, names, numbers)))
         return found
+
+    def _named(self, folder: FolderSweep) -> FolderSweep:
+        """The folder without names in another encoding than UTF-8: no link, row or JSON could hold them."""
+        if _is_text("".join(folder.names)):
+            return folder
+        named = FolderSweep(folder.prefix, [], [])
+        for at, name in enumerate(folder.names):
+            if _is_text(name):
+                named.names.append(name)
+                named.numbers.extend(folder.numbers[4 * at : 4 * at + 4])
+            else:
+                self._skip(MISNAMED, folder.prefix + name)
+        return named
 
     @contextmanager
     def _listed(self, prefix: str) -> Iterator[Iterable[os.DirEntry[str]]]:
@@ -432,52 +454,62 @@ class _Sweep:
         if not prefix:
             raise VaultError(f"{self.root} can't be listed: {error.strerror}", "is it mounted?") from error
         if not isinstance(error, FileNotFoundError):
-            self._skip("unreadable folder")
+            self._skip(UNREADABLE_FOLDER, prefix)
 
     def _other(self, entry: os.DirEntry[str], prefix: str, pending: list[str]) -> os.stat_result | None:
         """What is not a plain note: a folder to enter later, a note with an unusual name, or something to skip."""
         name = entry.name
         is_note = name[-3:].lower() == ".md"
         if name[0] == ".":
-            self._skip_hidden(entry)
+            self._skip_hidden(entry, prefix + name)
         elif is_note and entry.is_file(follow_symlinks=False):
             if not is_conflict_copy(name):
                 return entry.stat(follow_symlinks=False)
-            self._skip("conflict copy")
+            self._skip("conflict copy", prefix + name)
         elif entry.is_dir(follow_symlinks=False):
             if getattr(entry, "is_junction", bool)():
-                self._skip("link")
+                self._skip("link", prefix + name)
+            elif not _is_text(name):
+                self._skip(MISNAMED, f"{prefix}{name}/")
             else:
                 pending.append(f"{prefix}{name}/")
         elif entry.is_symlink():
             self._skip_link(prefix + name, is_note)
         elif not entry.is_file(follow_symlinks=False):
-            self._skip("not a regular file")
+            self._skip("not a regular file", prefix + name)
         return None
 
-    def _skip(self, reason: str) -> None:
-        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+    def _skip(self, reason: str, path: str) -> None:
+        self.passed_over.setdefault(reason, []).append(path)
 
-    def _skip_hidden(self, entry: os.DirEntry[str]) -> None:
-        name = entry.name
-        if name.endswith(beneath.TEMP_SUFFIX):
-            self._skip("temporary file")
-        elif name.endswith(".icloud"):
-            self._skip("not downloaded (iCloud)")
+    def _skip_hidden(self, entry: os.DirEntry[str], path: str) -> None:
+        if path.endswith(beneath.TEMP_SUFFIX):
+            self._skip("temporary file", path)
+        elif path.endswith(".icloud"):
+            self._skip("not downloaded (iCloud)", path)
         elif entry.is_dir(follow_symlinks=False):
-            self._skip("hidden folder")
-        elif name[-3:].lower() == ".md":
-            self._skip("hidden file")
+            self._skip("hidden folder", path)
+        elif path[-3:].lower() == ".md":
+            self._skip("hidden file", path)
 
     def _skip_link(self, path: str, is_note: bool) -> None:
         try:
             target = os.path.realpath(os.path.join(self.root, path), strict=True)
         except (OSError, ValueError):
-            self._skip("dangling link")
+            self._skip("dangling link", path)
             return
         if is_note or os.path.isdir(target):
             inside = os.path.commonpath((self.root, target)) == os.fspath(self.root)
-            self._skip("link within the vault" if inside else "link out of the vault")
+            self._skip("link within the vault" if inside else "link out of the vault", path)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is UTF-8: Python keeps what isn't as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 # -- what syncs and merges leave behind: copies of a note that another device saved, notes with unresolved markers

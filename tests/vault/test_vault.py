@@ -120,12 +120,20 @@ def test_the_sweep_gives_what_tells_a_change(tmp_path: Path) -> None:
         assert folder.numbers == [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
 
 
-def test_names_that_are_no_utf_8_are_walked_and_read(tmp_path: Path) -> None:
-    with open(os.fsencode(tmp_path) + b"/\xff\xfe.md", "wb") as file:
-        file.write(b"x")
+def test_names_that_are_no_utf_8_are_passed_over_by_name(tmp_path: Path) -> None:
+    make(tmp_path, "a.md", "x/b.md", "x/c.md")
+    for name in (b"/\xff\xfe.md", b"/x/n\xffame.md", b"/x/picture\xff.png"):
+        with open(os.fsencode(tmp_path) + name, "wb") as file:
+            file.write(b"x")
+    os.mkdir(os.fsencode(tmp_path) + b"/f\xff")
     vault = Vault.open(tmp_path)
-    (path,) = vault.paths()
-    assert vault.read(path) == b"x"
+    assert sorted(vault.paths()) == ["a.md", "x/b.md", "x/c.md"]
+    assert [sorted(map(os.fsencode, paths)) for paths in vault.passed_over.values()] == [
+        [b"f\xff/", b"x/n\xffame.md", b"\xff\xfe.md"]
+    ]
+    assert vault.skipped == {"not named in UTF-8": 3}
+    found = {folder.prefix: (folder.names, len(folder.numbers)) for folder in vault.sweep()}
+    assert (len(found["x/"][0]), found["x/"][1]) == (2, 8)
 
 
 def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

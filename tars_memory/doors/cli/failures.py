@@ -195,7 +195,7 @@ def _joined(*sentences: str) -> str:
 
 
 def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | None = None) -> int:
-    more = more or {}
+    more, message, hint = more or {}, errors.legible(message), errors.legible(hint)
     if call.out.json:
         call.out.complain(to_json(hidden({"error": message, "hint": hint, "exit_code": code, **more})))
         return code

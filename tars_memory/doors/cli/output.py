@@ -25,7 +25,7 @@ import time
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tars_memory import disk, vault
-from tars_memory.errors import NotFoundError, SettingsError, UsageError
+from tars_memory.errors import NotFoundError, SettingsError, UsageError, legible
 from tars_memory.errors import counted as counted
 from tars_memory.errors import duration as duration
 
@@ -232,7 +232,7 @@ class Output:
         """Talk: a sentence on stderr, once however often it is said; nothing with ``--quiet``."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
-            self.complain(f"{PROGRAM}: {clean(text)}")
+            self.complain(f"{PROGRAM}: {clean(legible(text))}")
 
     def complain(self, text: str) -> None:
         """Something on stderr that even ``--quiet`` doesn't silence."""
