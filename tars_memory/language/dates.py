@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from functools import cache
 from itertools import pairwise
 from typing import Any
+from unicodedata import decimal
 
 from tars_memory.language.words import LANGUAGES, WORD, fold, language
 
@@ -271,12 +272,12 @@ def dated(text: str, today: date) -> list[tuple[NamedDate, list[str]]]:
         today: what relative words (``yesterday``, ``last week``, ``3 days ago``) count from.
     """
     scan = _Scan(text[:_LONGEST], today)
-    return [(named, scan.words[first:last]) for named, first, last in scan.run()]
+    return [(named, scan.raw[first:last]) for named, first, last in scan.run()]
 
 
 def parse_day(value: str, today: date) -> NamedDate | None:
     """The value of ``since:`` or ``until:`` as a stretch of days; None when it is not a date (:data:`ACCEPTED`)."""
-    value = value.strip().replace("_", " ")
+    value = _ascii_digits(value).strip().replace("_", " ")
     if value[:-1].isdecimal() and value[-1:].lower() in _DURATIONS and len(value) <= 6:
         day = _ago(int(value[:-1]), _DURATIONS[value[-1].lower()], today)
         return NamedDate(day, day) if day else None
@@ -312,18 +313,25 @@ def _abroad() -> _Abroad:
     return _Abroad()
 
 
+@cache
+def _pieces() -> re.Pattern[str]:
+    """A word; where words stand without blanks, a number with the sign that says what it is stands by itself."""
+    signed = r"\d{1,4}[年月日년월일]"
+    return re.compile(rf"{signed}|(?:(?!{signed})[^\W_])+")
+
+
 class _Scan:
     """One pass over the words of a text; every rule returns a date and how many words it took."""
 
     def __init__(self, text: str, today: date, *, alone: bool = False) -> None:
-        self.text = text
         self.today = today
         self.alone = alone
         """The text is nothing but a date: no capital or preposition is asked for."""
         self.abroad = _abroad() if alone or any(map(str.isdigit, text)) else None
-        spans = [m.span() for m in WORD.finditer(text)]
+        spans = [m.span() for m in (WORD if text.isascii() else _pieces()).finditer(text)]
         self.raw = [text[a:b] for a, b in spans]
-        self.words = [word.lower() for word in self.raw]
+        text = _ascii_digits(text)
+        self.words = [text[a:b].lower() for a, b in spans]
         self.gaps = [text[a:b].strip() for (_, a), (b, _) in pairwise(spans)] + [""]
 
     def run(self) -> list[tuple[NamedDate, int, int]]:
@@ -355,6 +363,12 @@ class _Scan:
             return ""
         return self.words[i]
 
+    def year_of(self, word: str) -> int | None:
+        """The year that a word is: any where the text is nothing but a date, else one of this or the last century."""
+        if self.alone and len(word) == 4 and _digits(word):
+            return int(word) or None
+        return _year(word)
+
     def month(self, word: str) -> int | None:
         """The number of the month that a word names."""
         return _MONTHS.get(word) or (self.abroad.months.get(fold(word)) if self.abroad else None)
@@ -365,7 +379,7 @@ class _Scan:
 
     def iso(self, i: int) -> tuple[NamedDate, int] | None:
         """``2026-03-15``, ``2026/3/15``, ``2026-03``."""
-        year = _year(self.words[i])
+        year = self.year_of(self.words[i])
         if year is None or self.gaps[i] not in ("-", "/", ".") or i + 1 >= len(self.words):
             return None
         month = _number(self.words[i + 1], 12)
@@ -407,7 +421,7 @@ class _Scan:
 
     def day_month_year(self, i: int) -> tuple[NamedDate, int] | None:
         """``3.10.2026``; with other signs where the numbers leave one reading: ``23/11/2026``, ``11/23/2026``."""
-        year, sign = _year(self.words[i + 2]) if i + 2 < len(self.words) else None, self.gaps[i]
+        year, sign = self.year_of(self.words[i + 2]) if i + 2 < len(self.words) else None, self.gaps[i]
         if year is None or sign not in ("-", "/", ".") or self.gaps[i + 1] != sign:
             return None
         first, second = _number(self.words[i], 31), _number(self.words[i + 1], 31)
@@ -427,7 +441,7 @@ class _Scan:
         if day is not None:
             return self.with_year(month, day, i, at + 1)
         at = self.joined(i + 1)
-        year = _year(self.word(at))
+        year = self.year_of(self.word(at))
         if year is not None:
             return _month(year, month), at + 1 - i
         if not self.month_alone(i):
@@ -454,7 +468,7 @@ class _Scan:
 
     def with_year(self, month: int, day: int, i: int, at: int) -> tuple[NamedDate, int] | None:
         """A day of a month with the year that may follow."""
-        year = _year(self.word(self.joined(at)))
+        year = self.year_of(self.word(self.joined(at)))
         whole = _safe(year or 2000, month, day)
         if whole is None:
             return None
@@ -535,16 +549,16 @@ class _Scan:
             return _months(year, first, length), 2
         if word in _SEASONS:
             at = i + 2 if self.word(i + 1) == "of" else i + 1
-            named = _year(self.word(at))
+            named = self.year_of(self.word(at))
             return (_months(named, *_SEASONS[word]), at + 1 - i) if named is not None else None
         if len(word) == 2 and word[0] == "q" and word[1] in "1234":
-            named = _year(self.word(i + 1))
+            named = self.year_of(self.word(i + 1))
             return (_months(named, 3 * int(word[1]) - 2, 3), 2) if named is not None else None
         return None
 
     def year(self, i: int) -> tuple[NamedDate, int] | None:
         """``2026`` by itself."""
-        year = _year(self.words[i])
+        year = self.year_of(self.words[i])
         return (NamedDate(date(year, 1, 1), date(year, 12, 31)), 1) if year is not None else None
 
     def days(self, offset: int, taken: int) -> tuple[NamedDate, int]:
@@ -575,7 +589,8 @@ def _month(year: int, month: int) -> NamedDate:
 
 def _months(year: int, first: int, length: int) -> NamedDate:
     years, month = divmod(first - 1 + length, 12)
-    return NamedDate(date(year, first, 1), date(year + years, month + 1, 1) - timedelta(1))
+    after = _safe(year + years, month + 1, 1)  # the calendar ends with the year 9999
+    return NamedDate(date(year, first, 1), after - timedelta(1) if after else date.max)
 
 
 def _ago(number: int, unit: str, today: date) -> date | None:
@@ -616,6 +631,18 @@ def _count(word: str) -> int | None:
 def _unit(word: str) -> str | None:
     word = word.removesuffix("s")
     return word if word in _UNITS else None
+
+
+def _ascii_digits(text: str) -> str:
+    """The text, each sign in its place, with the digits of every script, and full-width signs, as ASCII has them."""
+    return text if text.isascii() else "".join(map(_ascii_digit, text))
+
+
+@cache
+def _ascii_digit(sign: str) -> str:
+    if "！" <= sign <= "～":
+        return chr(ord(sign) - 0xFEE0)
+    return str(decimal(sign)) if sign.isdecimal() else sign
 
 
 def _digits(word: str) -> bool:

@@ -168,9 +168,9 @@ class Query:
 
     @property
     def day(self) -> str:
-        """The day that it is, if it is nothing but one, as ISO has it: ``3 May 2026``, ``3.5.2026``; else ''."""
+        """The day that it is, if it is nothing but one, as ISO has it: ``3 May 2026``, ``2026年5月3日``; else ''."""
         said = {*self.words, *(word for phrase in self.phrases for word in phrase)}
-        if len(self.dates) != 1 or self.quoted or self.literals or self.prefixes or not said <= self.date_words:
+        if len(self.dates) != 1 or self.quoted or self.prefixes or not said.union(self.literals) <= self.date_words:
             return ""
         named = self.dates[0]
         return named.start.isoformat() if named.start == named.end and not named.yearless else ""
@@ -409,7 +409,9 @@ class _Reading:
         query.meaning = " ".join(part for part in self.said if part)
         dated = dates.dated(query.meaning, self.today)
         query.dates = [named for named, _ in dated]
-        query.date_words = frozenset(fold(word) for _, words in dated for word in words)
+        named = [word for _, words in dated for word in words]
+        pieces = (piece for word in named for group in runs_and_rest(word) for piece in group)  # 3日 is 3 and 日
+        query.date_words = frozenset((*map(fold, named), *pieces))
 
 
 def _with_signs(piece: str, parts: list[str]) -> str:
