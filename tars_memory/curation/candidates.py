@@ -39,7 +39,7 @@ from tars_memory.vault.sessions import SessionFact, extracted_on, linked
 from tars_memory.vault.sessions import read as read_session
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.settings import FactsOptions
     from tars_memory.vault.vault import Vault
@@ -58,42 +58,40 @@ class WaitingLine(NamedTuple):
     """A line that waits.
 
     Attributes:
-        mark: the line itself.
-        text: its words.
+        entry: with the block id that it has or is to get; feedback of tars without its ``note:``.
         day: of its note, or of the feedback.
         kind: ``fact``, ``correction`` or ``reward``.
-        state: ``extracted``, ``expired``, or None for feedback.
         question, answer: that the feedback is about; empty for none.
-        claim: what it states over time; None for nothing.
+        steps: the procedure that feedback gives, in its words or in a list below it; None for none.
         said: what the newest session note that links to it says of it.
         talk: path of that note; empty for none.
-        line, ref: of its entry.
-        steps: the procedure that feedback gives, in its words or in a list below it; None for none.
+        claim: what it states over time; None for nothing.
     """
 
-    mark: Mark
-    text: str
+    entry: Entry
     day: date
     kind: str = "fact"
-    state: str | None = None
     question: str = ""
     answer: str = ""
-    claim: facts.Claim | None = None
+    steps: Steps | None = None
     said: SessionFact = SessionFact("")
     talk: str = ""
-    line: int = 0
-    ref: str = ""
-    steps: Steps | None = None
+    claim: facts.Claim | None = None
+
+    @property
+    def mark(self) -> Mark:
+        """The line itself."""
+        return Mark(self.entry.path, self.entry.raw, self.entry.block_id or "")
 
     @property
     def source(self) -> str:
         """``2026-11-21#^d-abc``, as a link's target; with its folders where other notes may share its name: that of a
         project, and a day that is called ``2026/11/21``.
         """
-        whole = self.mark.path[:-3]
+        whole = self.entry.path[:-3]
         name = whole.rpartition("/")[2]
         is_alone = not is_in_project(whole) and (self.kind != "fact" or name == self.day.isoformat())
-        return f"{name if is_alone else whole}#^{self.mark.block_id}"
+        return f"{name if is_alone else whole}#^{self.entry.block_id}"
 
 
 class Waiting(NamedTuple):
@@ -123,21 +121,17 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
     found: list[WaitingLine] = []
     refused = dict.fromkeys(words for words in inbox.refused(vault) if unbulleted(words) == words)  # removals
     for path in vault.ours(Tier.DAILY):
-        note, day = _note(vault, path, notices), layout.day_of(path)
+        note, day = read_note(vault, path, notices), layout.day_of(path)
         if day and any(f"[{state}]".encode() in note.data for state in (*states, "rejected")):
             entries = note.entries
-            marks = _Marks(entries)
-            found += (
-                WaitingLine(marks.of(entry), entry.text, day, state=entry.state, line=entry.line, ref=entry.ref)
-                for entry in entries
-                if entry.state in states
-            )
+            ids = _BlockIds(entries)
+            found += (WaitingLine(ids.given(entry), day) for entry in entries if entry.state in states)
             refused |= dict.fromkeys(entry.text for entry in entries if entry.state == "rejected")
     for path, kind in ((layout.corrections, "correction"), (layout.rewards, "reward")):
-        if vault.look(path) is not None:
-            found += _feedback(_note(vault, path, notices), kind)
+        if (note := read_note(vault, path, notices)).data:
+            found += _feedback(note, kind)
     found.sort(key=lambda candidate: candidate.day)  # stable: lines of one note keep their order
-    return Waiting(found, notices, list(refused))
+    return Waiting(_with_claims(vault, found), notices, list(refused))
 
 
 def earliest(today: date, window_days: int) -> date:
@@ -151,19 +145,19 @@ def arrived(vault: Vault, since: date) -> frozenset[str]:
     The session notes say when; of one that has grown, all of its candidates count.
     """
     found: set[str] = set()
-    for note in map(partial(_note, vault, notices=[]), vault.ours(Tier.EPISODIC)):
+    for note in map(partial(read_note, vault, notices=[]), vault.ours(Tier.EPISODIC)):
         if extracted_on(note.data) >= since.isoformat():
             found |= linked(note.data).keys()
     return frozenset(found)
 
 
-def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, SessionFact]]:
+def said(vault: Vault, lines: Iterable[Entry]) -> dict[str, tuple[str, SessionFact]]:
     """By block id of a daily line, the path of the newest session note that links to it, and what that says of it."""
-    wanted = {name for name in block_ids if name}
+    wanted = {line.block_id for line in lines if line.block_id}
     found: dict[str, tuple[str, SessionFact]] = {}
     sessions = vault.ours(Tier.EPISODIC) if wanted else []
     for path in sorted(sessions, key=lambda path: (not vault.layout.is_archived(path), path), reverse=True):
-        data = _note(vault, path, []).data
+        data = read_note(vault, path, []).data
         if here := wanted & {name.decode("ascii") for name in _NAMED.findall(data)}:
             found |= {name: (path, fact) for name, fact in linked(data).items() if name in here}
             wanted -= here
@@ -177,7 +171,7 @@ def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
     whose heading is the instant and whose bullets begin with ``input:``, ``got:`` and ``note:``.
     """
     entries = note.entries
-    marks = _Marks(entries, "f")
+    ids = _BlockIds(entries, "f")
     for number, entry in enumerate(entries):
         if entry.depth or entry.state:
             continue
@@ -196,13 +190,13 @@ def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
                 next((each.text.removeprefix(key).strip() for each in beside if each.text.startswith(key)), "")
                 for key in keys
             )
-            asked, place = (question, answer), {"line": entry.line, "ref": entry.ref}
-            mark, steps = marks.of(entry), _steps(note, entry, words.strip())
-            yield WaitingLine(mark, words.strip(), when, kind, None, *asked, **place, steps=steps)  # type: ignore[arg-type]
+            given = ids.given(entry)._replace(text=words.strip())
+            yield WaitingLine(given, when, kind, question, answer, _steps(note, given))
 
 
-def _steps(note: Note, entry: Entry, words: str) -> Steps | None:
+def _steps(note: Note, entry: Entry) -> Steps | None:
     """The procedure that feedback gives: in its words, or in a numbered list below them."""
+    words = entry.text
     below = "\n".join(note.document.text(line) for line in range(entry.line + 1, entry.end_line + 1))
     title = words.rstrip(" :：")
     if found := steps_in(words):
@@ -218,7 +212,7 @@ def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, Ste
     """
     paths = sorted(vault.ours(Tier.EPISODIC), key=lambda path: path.rpartition("/")[2], reverse=True)
     for path in paths[:MOST_SESSIONS]:
-        note = _note(vault, path, notices)
+        note = read_note(vault, path, notices)
         turns = note.data.partition(b"## Turns")[2]
         if not turns or not may_give_steps(turns.decode("utf-8", "replace")):
             continue
@@ -232,28 +226,29 @@ MOST_SESSIONS = 200
 """Session notes, the newest, in which procedures are looked for: a review lists what waits at once."""
 
 
-class _Marks:
-    """The candidates of a note, each with the block id that it is to get if it has none: a link leads to it alone."""
+class _BlockIds:
+    """The block ids of the candidates of a note, also of those that have none yet: a link leads to one line alone."""
 
     def __init__(self, entries: Sequence[Entry], prefix: str = "d") -> None:
         self._prefix = prefix
         self._taken = {entry.block_id.lower() for entry in entries if entry.block_id}
         self._repeats: Counter[str] = Counter()
 
-    def of(self, entry: Entry) -> Mark:
-        """The mark of the next candidate."""
+    def given(self, entry: Entry) -> Entry:
+        """The next candidate with its block id."""
         name = entry.block_id
         while name is None:
             free = grammar.block_id(entry.path, entry.text, self._prefix, self._repeats[entry.text])
             self._repeats[entry.text] += 1
             name = None if free in self._taken else free
-        return Mark(entry.path, entry.raw, name)
+        return entry._replace(block_id=name)
 
 
-def _note(vault: Vault, path: str, notices: list[str]) -> Note:
-    """The note; one that can't be read is empty."""
+def read_note(vault: Vault, path: str, notices: list[str]) -> Note:
+    """The note; one that is not there, or can't be read, is empty."""
     try:
-        return vault.note(path)
+        if vault.look(path) is not None:
+            return vault.note(path)
     except NotFoundError:
         pass
     except TarsError as error:
@@ -265,25 +260,25 @@ OP = "fact"
 """The op of these proposals."""
 
 
-def with_claims(vault: Vault, found: Sequence[WaitingLine]) -> list[WaitingLine]:
+def _with_claims(vault: Vault, found: Sequence[WaitingLine]) -> list[WaitingLine]:
     """The candidates, each with what its session's note says of it: what was said, what it states over time.
 
     The same words state the same, whichever session they are from. A line that was reworded since, or that does not
     hold the value at all, is read again.
     """
-    told = said(vault, {each.mark.block_id for each in found if each.kind == "fact"})
+    told = said(vault, [each.entry for each in found if each.kind == "fact"])
     by_words: dict[str, facts.Claim] = {}
     claimed: list[WaitingLine] = []
     for each in found:
-        talk, fact = told.get(each.mark.block_id, ("", each.said))
-        text, claim = fact.text, facts.claim_in(fact.claim)
-        if claim is not None and (_folded(text) != _folded(each.text) or _folded(claim.object) not in _folded(text)):
+        talk, fact = told.get(each.entry.block_id or "", ("", each.said))
+        claim = facts.claim_in(fact.claim)
+        if claim is not None and not _says(fact, claim, each.entry):
             claim = _anew(each, claim.subject)
         if claim is not None and claim.until is None:
-            by_words.setdefault(facts.folded(each.text), claim._replace(since=None))
+            by_words.setdefault(facts.folded(each.entry.text), claim._replace(since=None))
         claimed.append(each._replace(claim=claim, said=fact, talk=talk))
     return [
-        each if each.claim or each.kind != "fact" else each._replace(claim=by_words.get(facts.folded(each.text)))
+        each if each.claim or each.kind != "fact" else each._replace(claim=by_words.get(facts.folded(each.entry.text)))
         for each in claimed
     ]
 
@@ -298,9 +293,8 @@ class StatedFacts:
 
     def __init__(self, note: Note, options: FactsOptions) -> None:
         self._path = note.path
-        self._read = note.facts
-        self._facts = self.all = [fact for _, fact in self._read]
-        self._entries = {fact.ref: entry for entry, fact in self._read}
+        self._facts = [fact for _, fact in note.facts]
+        self._entries = {fact.ref: entry for entry, fact in note.facts}
         self._predicates = facts.Predicates.of(options)
         self._me = facts.names(options.me)
         self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
@@ -329,7 +323,7 @@ class StatedFacts:
                 groups.append(group)
                 last[about] = group
             group.append(each)
-            if each.state == "extracted" and each.claim.until is None:
+            if each.entry.state == "extracted" and each.claim.until is None:
                 self._open.setdefault(about, []).append((each.day, value))
         return groups
 
@@ -341,11 +335,9 @@ class StatedFacts:
         others = (fact for fact in self._about(claim) if facts.folded(fact.object) != claim.key[2])
         return not any(fact.since and before.day < fact.since <= day for fact in others)
 
-    def rivals(self, today: date) -> list[tuple[list[Entry], date]]:
-        """The facts of which only one can hold today; and since when the latest of them does."""
-        found = facts.rivals(self.all, self._predicates, today)
-        began = (max((fact.since for fact in group if fact.since), default=today) for group in found)
-        return [([self._entries[f.ref] for f in group], day) for group, day in zip(found, began, strict=True)]
+    def rivals(self, today: date) -> list[list[facts.Fact]]:
+        """The facts of which only one can hold today."""
+        return facts.rivals(self._facts, self._predicates, today)
 
     def waits(self, group: Sequence[WaitingLine]) -> bool:
         """Whether a claim says nothing new now, but would if what was said otherwise before it were accepted."""
@@ -477,9 +469,15 @@ def _folded(text: str) -> str:
     return " ".join(text.replace("’", "'").casefold().split())
 
 
+def _says(fact: SessionFact, claim: facts.Claim, line: Entry) -> bool:
+    """Whether a line still says what its session's note has of it, and that holds the value."""
+    words = _folded(fact.text)
+    return words == _folded(line.text) and _folded(claim.object) in words
+
+
 def _anew(candidate: WaitingLine, subject: str) -> facts.Claim | None:
     """What a line states as it is now; whoever said "I" before says so still."""
-    claim = extraction.rules.stated(candidate.text, candidate.day)
+    claim = extraction.rules.stated(candidate.entry.text, candidate.day)
     return claim._replace(subject=subject) if claim and claim.subject == facts.ME != subject != facts.WE else claim
 
 
@@ -521,7 +519,7 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
     for path in vault.paths():
         if not layout.is_ours(path) or (layout.tier_of(path) is Tier.NOTE and not layout.timed(path)):
             continue
-        note = _note(vault, path, notices)
+        note = read_note(vault, path, notices)
         if not any(mark in note.data for mark in _DISPUTED):
             continue
         for dispute in markdown.merging.disputed(note.entries):
@@ -531,7 +529,7 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
             how = "One machine removed “{}”, another one changed it" if dispute.removed else "Two machines changed “{}”"
             why = how.format(dispute.was)
             words = f"Does this still hold: “{asked[0].text}”?" if dispute.removed else ""
-            found.append(question_about(dispute.lines[-1], asked, today.isoformat(), why, words))
+            found.append(question_about(path, dispute.lines[-1].section, asked, today.isoformat(), why, words))
     return found
 
 
@@ -539,7 +537,7 @@ def _asked(vault: Vault, note: Note, entry: Entry) -> Related:
     """A line that a question is about, as it can be chosen."""
     raw, number = named(note, entry)
     day = vault.layout.day_of(note.path)
-    return Related(note.path, entry.line, entry.ref, entry.text, day.isoformat() if day else "", raw, number)
+    return Related.of(entry, _iso(day) or "")._replace(raw=raw, occurrence=number)
 
 
 def _now(line: Related, lines: Mapping[str, Related]) -> Related:

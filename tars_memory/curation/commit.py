@@ -239,13 +239,12 @@ class _Batch:
             if decision.accept and decision.proposal.op == "append" and layout.is_facts(decision.proposal.target)
             if (said := facts.said(decision.text or decision.proposal.text))
         }
-        read = facts.read(layout.facts, self.session.note(layout.facts).document) if beside else []
-        entries = {fact.ref: entry for entry, fact in read}
+        known = self.session.note(layout.facts).facts if beside else ()
         predicates = Predicates.of(self.ctx.settings.facts)
-        for group in facts.rivals((fact for _, fact in read), predicates, self.ctx.now.date()):
+        for group in facts.rivals((fact for _, fact in known), predicates, self.ctx.now.date()):
             if (facts.folded(group[0].subject), facts.folded(group[0].predicate)) in beside:
-                lines = tuple(Related(layout.facts, 0, fact.ref, f"{fact.predicate} {fact.object}") for fact in group)
-                asked = question_about(entries[group[-1].ref], lines, "", "")
+                lines = tuple(map(Related.stating, group))
+                asked = question_about(layout.facts, group[-1].subject, lines, "", "")
                 found.append((asked.id, asked.text))
         return found
 

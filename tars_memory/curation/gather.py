@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections import Counter
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.capture.notes import playbook_place
 from tars_memory.curation import candidates
 from tars_memory.curation.proposals import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of, question_about
-from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
+from tars_memory.errors import TarsError, UsageError, counted
 from tars_memory.language import statements
 from tars_memory.language.statements import SimilarTexts
 from tars_memory.language.words import STOP_WORDS, every, every_word, stem, tokens
@@ -34,7 +33,6 @@ from tars_memory.vault import inbox, playbooks
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.lines import Steps, steps_in
 from tars_memory.vault.model import Entry, role
-from tars_memory.vault.note import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.remember import Caller
     from tars_memory.curation.candidates import WaitingLine
     from tars_memory.vault.markdown.facts import Fact
+    from tars_memory.vault.note import Note
     from tars_memory.vault.vault import Vault
 
 
@@ -110,9 +109,8 @@ def gather(
     proposals: list[Proposal] = []
     aged: list[Mark] = []
     settled: list[Mark] = []
-    every = candidates.with_claims(vault, waiting.candidates)
-    open_ = [each for each in every if (each.mark.path, each.mark.block_id) not in taken]
-    told_of = {each.mark.block_id: each.said for each in every}
+    open_ = [each for each in waiting.candidates if (each.entry.path, each.entry.block_id) not in taken]
+    told_of = {each.entry.block_id: each.said for each in waiting.candidates}
     shown: list[WaitingLine] = []
     for kind in ("fact", "correction", "reward"):
         groups = _grouped([each for each in open_ if each.kind == kind and not each.claim])
@@ -120,7 +118,7 @@ def gather(
         for group in groups:
             past = kind == "fact" and group[-1].day < earliest and not _new(group, arrived)  # feedback does not age
             if past:
-                aged += [each.mark for each in group if each.state == OPEN]
+                aged += [each.mark for each in group if each.entry.state == OPEN]
             if (past and not expired) or (group[0].claim and standing.facts.waits(group)):
                 continue
             made = standing.proposal(group)
@@ -144,7 +142,7 @@ def gather(
     ordered = [each._replace(asked_before=_refused(each, refused, waiting.refused)) for each in ordered]
     asked = [each for each in ordered if each.asked_before]
     ordered = [each for each in ordered if not each.asked_before]
-    refs = {each.mark: each.ref for each in every}
+    refs = {each.mark: each.entry.ref for each in waiting.candidates}
     named = {refs[mark]: each for each in (*ordered, *asked) for mark in each.marks if mark in refs}
     ordered = _together(ordered, vault.layout.procedural)
     ordered[:told] = standing.beside(ordered[:told], shown)
@@ -211,68 +209,71 @@ def offered(ctx: Caller) -> frozenset[tuple[str, str]]:
     return frozenset((mark.path, mark.block_id.lower()) for each in found.offered.values() for mark in each.marks)
 
 
+class _TierLine(NamedTuple):
+    """A line of the tier notes.
+
+    Attributes:
+        entry: as it stands.
+        fact: that it states over time; None for none.
+        shown: as it is shown beside a proposal, but for its day: the journal is asked for that of few.
+    """
+
+    entry: Entry
+    fact: Fact | None
+    shown: Related
+
+    @property
+    def note(self) -> str:
+        """The note that it came from; empty for none."""
+        return (self.entry.provenance or "").partition("#")[0]
+
+
+def _tier_lines(note: Note, *, states: bool) -> Iterator[_TierLine]:
+    """The lines of a note; ``states``: those with a fact state it."""
+    facts = {fact.line: fact for _, fact in note.facts} if states else {}
+    copies = {entry.line: n for same in note.raws.values() if len(same) > 1 for n, entry in enumerate(same)}
+    for entry in (*note.entries, *grammar.unlisted(note.path, note.document)):
+        fact = facts.get(entry.line)
+        shown = Related.stating(fact)._replace(date="") if fact else Related.of(entry)
+        raw = "" if entry.depth else entry.raw
+        yield _TierLine(entry, fact, shown._replace(raw=raw, occurrence=copies.get(entry.line)))
+
+
 class _Standing:
     """The tier notes as they are, to compare candidates with."""
 
     def __init__(self, ctx: Caller, notices: list[str]) -> None:
-        vault, layout = ctx.vault, ctx.layout
+        layout = ctx.layout
         self.memory, self.procedural = layout.memory, layout.procedural
         self._ctx = ctx
         self._sections: dict[str, Sections] = {}
-        self.entries: list[Entry] = []
-        self.promoted: set[str] = set()
+        self._kept: list[_TierLine] = []
         for path in (layout.memory, layout.procedural, layout.facts):
-            tier = Note.of(layout, path, None)
-            try:
-                tier = vault.note(path) if vault.look(path) is not None else tier
-            except NotFoundError:
-                pass
-            except TarsError as error:
-                notices.append(error.message)
-            entries = [*tier.entries, *grammar.unlisted(path, tier.document)]
-            self.entries += entries
-            self.promoted |= {entry.provenance.casefold() for entry in entries if entry.provenance}
+            tier = candidates.read_note(ctx.vault, path, notices)
+            lines = [*_tier_lines(tier, states=path == layout.facts)]
             titles = [section.title for section in tier.document.sections if section.level > 1]
-            self._sections[path] = Sections(entries, titles, layout.notes_section)
-        self._said = {_words(entry.text) for entry in self.entries}
+            self._sections[path] = Sections([line.entry for line in lines], titles, layout.notes_section)
+            self._kept += lines
         self.facts = candidates.StatedFacts(tier, ctx.settings.facts)
-        self._about: dict[int, Fact] = {fact.line: fact for fact in self.facts.all}
-        self._facts_note = layout.facts
-        copies = Counter((entry.path, entry.raw) for entry in self.entries)
-        seen: Counter[tuple[str, str]] = Counter()
-        self.lines: dict[str, Related] = {}
-        self._related: list[Related] = []
-        for entry in self.entries:
-            key = entry.path, entry.raw
-            line = self._line(entry, seen[key] if copies[key] > 1 else None)
-            seen[key] += 1
-            self._related.append(line)
-            if line.raw:
-                self.lines[line.ref] = line
+        self.promoted = {line.entry.provenance.casefold() for line in self._kept if line.entry.provenance}
+        self.lines = {line.shown.ref: line.shown for line in self._kept if line.shown.raw}
+        self._said = {_words(line.entry.text) for line in self._kept}
         self._siblings: dict[str, list[int]] = {}
-        for number, entry in enumerate(self.entries):
-            if note := _note(entry):
-                self._siblings.setdefault(note, []).append(number)
+        for number, line in enumerate(self._kept):
+            if line.note:
+                self._siblings.setdefault(line.note, []).append(number)
 
     def questions(self, vault: Vault, today: date, notices: list[str]) -> list[Proposal]:
         """Which of some lines holds: what merges have left, and facts of which only one value can be true."""
         found = candidates.disputes(vault, today, self.lines, notices)  # as long as they stand in a note
-        by_line = {(line.path, line.line): line for line in self.lines.values()}
         decided = cache(lambda: inbox.decided(vault))
-        for group, day in self.facts.rivals(today):
-            asked = tuple(by_line[entry.path, entry.line] for entry in group if (entry.path, entry.line) in by_line)
-            rivals = question_about(group[-1], asked, day.isoformat(), RIVALS)
+        for group in self.facts.rivals(today):
+            day = max((fact.since for fact in group if fact.since), default=today)
+            asked = tuple(self.lines[fact.ref] for fact in group if fact.ref in self.lines)
+            rivals = question_about(group[-1].path, group[-1].subject, asked, day.isoformat(), RIVALS)
             found += [rivals] if rivals.id not in decided() else []
         self.lines.update({line.ref: line for each in found for line in each.conflicts})
         return found
-
-    def _line(self, entry: Entry, occurrence: int | None) -> Related:
-        """An entry as it is shown beside a proposal."""
-        fact = self._about.get(entry.line) if entry.path == self._facts_note else None
-        ref = fact.ref if fact else entry.ref
-        raw = "" if entry.depth else entry.raw
-        text = f"{fact.predicate} {fact.object}" if fact else entry.text
-        return Related(entry.path, entry.line, ref, text, "", raw, occurrence)
 
     def beside(self, proposals: Sequence[Proposal], waiting: Sequence[WaitingLine]) -> list[Proposal]:
         """The proposals, each with the lines about the same: of its very subject and predicate first, then the best.
@@ -286,8 +287,8 @@ class _Standing:
         """
         if not proposals:
             return []
-        index = SimilarTexts([line.text for line in self._related])
-        others = SimilarTexts([each.text for each in waiting])
+        index = SimilarTexts([line.shown.text for line in self._kept])
+        others = SimilarTexts([each.entry.text for each in waiting])
 
         def told(each: Proposal) -> Proposal:
             if each.parts:
@@ -302,9 +303,9 @@ class _Standing:
         why = proposal.why
         if proposal.op in ("append", "fact"):
             said = proposal.said
-            same = {fact.line for fact in self.facts.same(proposal.fact)} if proposal.fact else set()
+            same = set(self.facts.same(proposal.fact)) if proposal.fact else set()
             ends = {(each.path, each.line) for each in proposal.fact.ends} if proposal.fact else set()
-            numbers = [n for n, entry in enumerate(self.entries) if self._is_fact(entry) and entry.line in same]
+            numbers = [n for n, line in enumerate(self._kept) if line.fact in same]
             found = list(proposal.conflicts)
             direct = [n for n in dict.fromkeys((*numbers, *index.about(said))) if self._stands(n, ends)]
             found += (self._dated_line(number, proposal.section) for number in direct)
@@ -313,7 +314,7 @@ class _Standing:
             rivals = [n for n, c in enumerate(waiting) if claim and c.claim and c.claim.key[:2] == claim.key[:2]]
             rest = [waiting[n] for n in dict.fromkeys((*rivals, *others.about(said))) if waiting[n].mark not in own]
             found += [
-                Related(c.mark.path, c.line, c.ref, c.text, c.day.isoformat(), c.mark.raw, waits=True) for c in rest
+                Related.of(each.entry, each.day.isoformat())._replace(raw=each.entry.raw, waits=True) for each in rest
             ]
             if len(found) < CONFLICTS:
                 further = (n for n in self._further(direct, index) if self._stands(n, ends))
@@ -321,8 +322,9 @@ class _Standing:
             once = {(line.path, line.line): line for line in reversed(found)}
             proposal = proposal._replace(conflicts=tuple(reversed(once.values()))[:CONFLICTS])
         elif proposal.op == "choose":
-            by_ref = {line.ref: self._day(self.entries[n], self._fact(n)) for n, line in enumerate(self._related)}
-            dated = (each._replace(date=each.date or by_ref.get(each.ref, "")) for each in proposal.conflicts)
+            undated = {each.ref for each in proposal.conflicts if not each.date}
+            days = {line.shown.ref: self._day(line) for line in self._kept if line.shown.ref in undated}
+            dated = (each._replace(date=each.date or days.get(each.ref, "")) for each in proposal.conflicts)
             proposal = proposal._replace(conflicts=tuple(dated))
         return proposal._replace(why=why or (BESIDE if proposal.conflicts else NEW))
 
@@ -334,32 +336,23 @@ class _Standing:
         """
         seen = set(found)
         for number in found:
-            about = index.about(self._related[number].text)
-            for other in (*about, *self._siblings.get(_note(self.entries[number]), ())):
+            about = index.about(self._kept[number].shown.text)
+            for other in (*about, *self._siblings.get(self._kept[number].note, ())):
                 if other not in seen:
                     seen.add(other)
                     yield other
 
     def _stands(self, number: int, ends: Collection[tuple[str, int]]) -> bool:
         """Whether a line may be shown: no fact that is over, and none that the proposal ends by itself."""
-        entry, fact = self.entries[number], self._fact(number)
+        entry, fact, _ = self._kept[number]
         return (entry.path, entry.line) not in ends and not (fact and fact.until)
 
     def _dated_line(self, number: int, section: str) -> Related:
         """An entry with its day; a fact says whom it is about, unless that is the person or the proposal's heading."""
-        entry, fact = self.entries[number], self._fact(number)
-        told = self._related[number]
+        _, fact, told = line = self._kept[number]
         if fact and not self.facts.is_of(fact, section):
             told = told._replace(text=f"{fact.subject} {told.text}")
-        return told._replace(date=self._day(entry, fact))
-
-    def _fact(self, number: int) -> Fact | None:
-        """The fact that an entry states, if it states one."""
-        entry = self.entries[number]
-        return self._about[entry.line] if self._is_fact(entry) else None
-
-    def _is_fact(self, entry: Entry) -> bool:
-        return entry.path == self._facts_note and entry.line in self._about
+        return told._replace(date=self._day(line))
 
     def proposal(self, group: Sequence[WaitingLine]) -> Proposal | None:
         """What to do about some candidates that say the same; None if that is there already."""
@@ -415,12 +408,11 @@ class _Standing:
         first = group[0]
         steps = next((each.steps for each in group if each.steps), None)
         if steps and (made := self._procedure(steps)):
-            said = evidence(first.text, first.question, first.answer)
             day, marks = first.day.isoformat(), tuple(each.mark for each in group)
-            return made._replace(quote=said, source=first.source, date=day, why=_why(group), marks=marks)
-        if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
+            return made._replace(quote=_evidence(first), source=first.source, date=day, why=_why(group), marks=marks)
+        if any(each.entry.block_id and each.source.casefold() in self.promoted for each in group):
             return None
-        placed = fact(first.text) if first.kind == "fact" else rule(first.text, good=first.kind == "reward")
+        placed = fact(first.entry.text) if first.kind == "fact" else rule(first.entry.text, good=first.kind == "reward")
         if first.said.kind:
             placed = placed._replace(factual=first.said.kind != RULE)
         text = grammar.neutralise(placed.text)
@@ -434,7 +426,7 @@ class _Standing:
             target=target,
             section=section,
             text=text,
-            quote=first.said.quote if first.kind == "fact" else evidence(first.text, first.question, first.answer),
+            quote=first.said.quote if first.kind == "fact" else _evidence(first),
             source=first.source,
             date=first.day.isoformat(),
             why=_why(group),
@@ -445,10 +437,9 @@ class _Standing:
             speaker="" if role(first.said.speaker) == "user" else first.said.speaker,
         )
 
-    def _day(self, entry: Entry, fact: Fact | None) -> str:
-        if fact and fact.since:
-            return fact.since.isoformat()
-        return day_of(entry, self._ctx.dated)
+    def _day(self, line: _TierLine) -> str:
+        since = line.fact and line.fact.since
+        return since.isoformat() if since else day_of(line.entry, self._ctx.dated)
 
 
 def _alike(one: Steps, other: Steps) -> bool:
@@ -471,16 +462,11 @@ def _why(group: Sequence[WaitingLine]) -> str:
     if len(group) > 1:
         days = list(dict.fromkeys(each.day.isoformat() for each in group))
         parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
-    others = list(dict.fromkeys(each.text for each in group if each.text != first.text))
+    others = list(dict.fromkeys(each.entry.text for each in group if each.entry.text != first.entry.text))
     if others:
         parts.append("also as " + ", ".join(f"“{_cut(text)}”" for text in others[:3]))
     text = "; ".join(parts)
     return text[:1].upper() + text[1:]
-
-
-def _note(entry: Entry) -> str:
-    """The note that an entry came from; empty for none."""
-    return (entry.provenance or "").partition("#")[0]
 
 
 def _words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -492,7 +478,7 @@ def _words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
 def _new(group: Sequence[WaitingLine], arrived: Callable[[], Collection[str]]) -> bool:
     """Whether one of them was extracted only now."""
     names = arrived()
-    return any(each.mark.block_id in names for each in group)
+    return any(each.entry.block_id in names for each in group)
 
 
 def _grouped(found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
@@ -503,10 +489,10 @@ def _grouped(found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
     alike: dict[tuple[str, ...], list[list[WaitingLine]]] = {}
     groups: list[list[WaitingLine]] = []
     for candidate in found:
-        new = statements.read(candidate.text)
+        new = statements.read(candidate.entry.text)
         near = alike.setdefault(tuple(sorted(new.content)) or new.words, [])
         for group in near:
-            if statements.compare(statements.read(group[0].text), new) in ("same", "near"):
+            if statements.compare(statements.read(group[0].entry.text), new) in ("same", "near"):
                 group.append(candidate)
                 break
         else:
@@ -629,10 +615,10 @@ class Sections:
     def _of_kind(self, text: str) -> str:
         said = text.casefold()
         own = [title for title in self.titles if title != self.notes and title not in _KINDS]
-        for title, speaks, named in _kinds():
+        for title, speaks, called in _kinds():
             if not speaks.search(said):
                 continue
-            there = next((each for each in self.titles if named.search(each.casefold())), "")
+            there = next((each for each in self.titles if called.search(each.casefold())), "")
             if there or (self.notes and not own):
                 return there or title
         return ""
@@ -729,14 +715,11 @@ def rule(said: str, *, good: bool) -> FeedbackRule:
     return FeedbackRule(f"Correction: {plain}")  # in a language without a list nobody knows whether it forbids
 
 
-def evidence(said: str, question: str, answer: str) -> str:
+def _evidence(feedback: WaitingLine) -> str:
     """What a rule rests on, for the person who decides: the feedback and what it was about."""
-    parts = [said]
-    if question:
-        parts.append(f"asked: {question}")
-    if answer:
-        parts.append(f"answered: {answer}")
-    return parts[0] + (f" ({'; '.join(parts[1:])})" if len(parts) > 1 else "")
+    about = [f"asked: {feedback.question}"] if feedback.question else []
+    about += [f"answered: {feedback.answer}"] if feedback.answer else []
+    return feedback.entry.text + (f" ({'; '.join(about)})" if about else "")
 
 
 def _imperative(words: str) -> bool:

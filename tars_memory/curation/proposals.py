@@ -11,7 +11,7 @@ from tars_memory.vault.markdown import entries as grammar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tars_memory.vault.markdown.facts import Claim
+    from tars_memory.vault.markdown.facts import Claim, Fact
     from tars_memory.vault.model import Entry
 
 
@@ -204,6 +204,17 @@ class Related(NamedTuple):
     occurrence: int | None = None
     waits: bool = False
 
+    @classmethod
+    def of(cls, entry: Entry, day: str = "") -> Related:
+        """An entry, to be shown alone: whoever offers to replace it adds its ``raw``."""
+        return cls(entry.path, entry.line, entry.ref, entry.text, day)
+
+    @classmethod
+    def stating(cls, fact: Fact) -> Related:
+        """A fact over time, likewise."""
+        day = fact.since.isoformat() if fact.since else ""
+        return cls(fact.path, fact.line, fact.ref, f"{fact.predicate} {fact.object}", day)
+
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
         return {name: getattr(self, name) for name in ("path", "line", "ref", "text", "date")}
@@ -347,19 +358,22 @@ def change_of_line(op: str, entry: Entry, text: str, source: str, day: str, why:
     return Proposal(name, op, entry.path, entry.section, text, entry.raw, source, day, why, replaces=entry.raw)
 
 
-def question_about(entry: Entry, asked: tuple[Related, ...], day: str, why: str, words: str = "") -> Proposal:
+def question_about(
+    path: str, section: str, asked: tuple[Related, ...], day: str, why: str, words: str = ""
+) -> Proposal:
     """The question which of some lines holds, or in other words.
 
     Args:
-        entry: the last of them.
+        path: of the note of the last of them.
+        section: heading above it.
         asked: all of them.
         day: on which one of them takes the others' place.
         why: it is asked.
         words: the question, if it is another one.
     """
     words = words or question(asked)
-    name = inbox.proposal_id("choose", entry.path, entry.section, words)
-    return Proposal(name, "choose", entry.path, entry.section, words, "", "merge", day, why, asked)
+    name = inbox.proposal_id("choose", path, section, words)
+    return Proposal(name, "choose", path, section, words, "", "merge", day, why, asked)
 
 
 class Decision(NamedTuple):

@@ -227,7 +227,7 @@ def _sorted(review: Review, asked: Material, op: dialogues.ModelOp, name: str) -
     elif op.kind == "replace":
         line = asked.lines[op.lines[0] - 1]
         target, section = line.path, line.section
-        beside = [Related(line.path, line.line, line.ref, line.text)]  # the person chooses, not the model
+        beside = [Related.of(line)]  # the person chooses, not the model
     elif op.section:
         section = asked.sections[op.section - 1]
     elif first.target != layout.memory:
@@ -272,11 +272,12 @@ def compare(ctx: Caller, asked: Material, model: LanguageModel) -> Offered:
     def made(op: dialogues.ModelOp) -> Proposal:
         """A line to remove, or the question which of some lines is to stay."""
         lines = [asked.lines[number - 1] for number in op.lines]
+        first = lines[0]
         if op.kind == "stale":
-            return proposed(ctx, "remove", lines[0], _why(op, f"{model.name} thinks it is over"))
+            return proposed(ctx, "remove", first, _why(op, f"{model.name} thinks it is over"))
         why = "sees a contradiction" if op.kind == "conflict" else "takes them to say the same"
-        told = tuple(related(ctx, line) for line in lines)
-        question = question_about(lines[0], told, ctx.now.date().isoformat(), _why(op, f"{model.name} {why}"))
+        told, today = tuple(related(ctx, line) for line in lines), ctx.now.date().isoformat()
+        question = question_about(first.path, first.section, told, today, _why(op, f"{model.name} {why}"))
         return question._replace(source=SOURCE)
 
     done = _kept(ctx, "tidy", asked, model, lambda op: op.lines, made, quiet_ids(ctx))
@@ -302,7 +303,7 @@ def proposed(ctx: Caller, op: str, line: Entry, why: str, text: str = "") -> Pro
 
 def related(ctx: Caller, line: Entry) -> Related:
     """A line as it is shown beside a proposal, with its day."""
-    return Related(line.path, line.line, line.ref, line.text, day_of(line, ctx.dated))
+    return Related.of(line, day_of(line, ctx.dated))
 
 
 # --- ``tidy --curate``: a note that changed while the model was asked ends it all: what it said was about another text

@@ -183,7 +183,7 @@ class World:
 
     def related(self, entry: Entry) -> Related:
         """A line as it is shown."""
-        return Related(entry.path, entry.line, entry.ref, entry.text, day_of(entry, self.dated))
+        return Related.of(entry, day_of(entry, self.dated))
 
 
 def role_of(layout: Layout, path: str) -> Role | None:

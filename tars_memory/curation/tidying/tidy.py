@@ -285,7 +285,7 @@ def _proposal(finding: Finding, entry: Entry, today: str) -> Proposal:
     asked = finding.conflicts
     if finding.op == "choose":
         day = max(each.date for each in asked) or today
-        return question_about(entry, asked, day, "", finding.words)._replace(source=SOURCE)
+        return question_about(entry.path, entry.section, asked, day, "", finding.words)._replace(source=SOURCE)
     why = f"{finding.kind}: {finding.suggestion}"
     made = change_of_line(finding.op or "remove", entry, finding.words, SOURCE, today, why)
     return made._replace(conflicts=asked)
