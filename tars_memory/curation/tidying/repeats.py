@@ -217,28 +217,19 @@ def _values(note: TidyNote, world: World) -> Iterator[Asked]:
     path = world.layout.facts
     if note.role != "memory" and note.path != path:
         return
-    known: dict[tuple[str, str], Asked] = defaultdict(list)
-    values: dict[tuple[str, str], set[str]] = defaultdict(set)
-    headings: list[str] = []
-    for entry, fact in world.stated:
-        headings.append(fact.subject)
-        if world.predicates.replaces(fact.predicate) and fact.holds(world.today):
-            key = truth.folded(fact.subject), truth.predicate_key(fact.predicate)
-            since = fact.since.isoformat() if fact.since else ""
-            known[key].append((entry, Related(path, fact.line, fact.ref, f"{fact.predicate} {fact.object}", since)))
-            values[key].add(truth.object_key(fact.object))
-    if note.role == "memory":
-        for entry in _short(note):
-            claim = stated(entry.text, world.today)
-            if claim and world.predicates.replaces(claim.predicate):
-                heading = truth.heading_for(claim.subject, headings, truth.names(world.facts.me))
-                key = truth.folded(heading), truth.predicate_key(claim.predicate)
-                known[key].append((entry, world.related(entry)))
-                values[key].add(truth.object_key(claim.object))
-    for key, group in known.items():
-        here = any(line.path == note.path for _, line in group)
-        if len(values[key]) > 1 and here and (note.role == "memory" or {line.path for _, line in group} == {path}):
-            yield group
+    entries = {fact: entry for entry, fact in world.stated}
+    headings = [fact.subject for fact in entries]
+    for entry in _short(note) if note.role == "memory" else ():
+        if claim := stated(entry.text, world.today):
+            subject = truth.heading_for(claim.subject, headings, truth.names(world.facts.me))
+            said = (subject, claim.predicate, claim.object, None, None)
+            entries[truth.Fact(entry.ref, *said, "", entry.path, entry.line)] = entry
+    for group in truth.rivals(entries, world.predicates, world.today):
+        if note.path in {fact.path for fact in group}:
+            yield [
+                (entries[fact], Related.stating(fact) if fact.path == path else world.related(entries[fact]))
+                for fact in group
+            ]
 
 
 def _moved(note: TidyNote, world: World) -> Iterator[Asked]:
