@@ -24,7 +24,7 @@ from tars_memory.disk import Places, blake2b, sha256
 from tars_memory.errors import TarsError, UnwritableError, counted
 from tars_memory.index.database import PART, STAMP
 from tars_memory.index.talks import Log, OwnTurn, Talk, TalkIndex
-from tars_memory.settings import PROJECT_FILE, LayoutOptions, chosen_project, find_project
+from tars_memory.settings import PROJECT_FILE, LayoutOptions, Settings, chosen_project, find_project
 from tars_memory.vault.secrets import mask, veil
 from tars_memory.vault.template import recognised
 from tars_memory.vault.vault import Vault
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tars_memory.capture.turns import Transcript, Turn
     from tars_memory.index.database import Progress
     from tars_memory.index.indexer import Index
-    from tars_memory.settings import Settings
 
 
 # --- conversations

@@ -13,7 +13,7 @@ from math import sqrt
 from struct import pack
 from typing import TYPE_CHECKING
 
-from tars_memory.curation.models.llm import Completion, Spent
+from tars_memory.curation.models.llm import Completion, Prompt, Spent
 from tars_memory.curation.models.llm import tokens as tokens_of
 from tars_memory.index.models import QueryVector
 from tars_memory.index.passages import Embedded
@@ -22,8 +22,6 @@ from tars_memory.language.words import STOP_WORDS, WORD, fold, tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from tars_memory.curation.models.llm import Prompt
 
 
 class HashEmbedder:

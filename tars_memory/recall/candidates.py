@@ -14,7 +14,7 @@ from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import index, vault
-from tars_memory.index.fulltext import expression
+from tars_memory.index.fulltext import Filter, expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
 from tars_memory.language.words import is_run, stem
 from tars_memory.recall import weights
@@ -23,7 +23,6 @@ from tars_memory.recall.weights import Exclusion, Terms, bm25, heads_of, idf
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
     from tars_memory.recall.query import Query

@@ -51,7 +51,7 @@ from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded, predicate_key
 from tars_memory.vault.markdown.lines import candidates_of, unmarked
-from tars_memory.vault.model import Tier
+from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from tars_memory.recall.names import Selection
     from tars_memory.recall.query import Query
     from tars_memory.recall.search import Answer
-    from tars_memory.vault.model import Entry
     from tars_memory.vault.playbooks import Playbook
     from tars_memory.vault.vault import Vault
 

@@ -5,7 +5,7 @@ trusted; what is left out of them, and that is said.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
@@ -19,15 +19,13 @@ from tars_memory.vault.markdown.entries import parse
 from tars_memory.vault.markdown.lines import ended_lines, may_say_end
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
-from tars_memory.vault.vault import note_lines
+from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from tars_memory.recall.search import Answer, Shares
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.vault import Vault
 
 
 COMMENT = "a comment"

@@ -20,7 +20,7 @@ from tars_memory.vault.links import block_ids, targets_in
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded
 from tars_memory.vault.markdown.lines import CODE, TAG, heading_of, passages, says_who
-from tars_memory.vault.vault import note_lines
+from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tars_memory.index.chunking import LinkTable
     from tars_memory.index.reader import IndexReader
     from tars_memory.vault.model import Entry
-    from tars_memory.vault.vault import Vault
 
 
 # --- which facts are about a name, and which belong into a prompt: of the user, and those that the question touches

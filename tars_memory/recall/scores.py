@@ -18,14 +18,13 @@ from tars_memory import vault
 from tars_memory.language.words import tokens, unspaced_runs
 from tars_memory.recall import weights
 from tars_memory.recall.candidates import NAMESAKES, Candidate, CandidateLine, Pool
-from tars_memory.recall.query import Hit
+from tars_memory.recall.query import Fading, Hit, Query
 from tars_memory.recall.weights import REFUSED, mean, phrase_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.index.reader import ChunkRow, IndexReader
-    from tars_memory.recall.query import Fading, Query
 
 
 PARTS = (

@@ -19,7 +19,7 @@ from tars_memory.index.naming import name_parts, names_of
 from tars_memory.language.words import fold, grammar_words, is_inflected, stem, unspaced_runs
 from tars_memory.recall import scores
 from tars_memory.recall.candidates import CHUNKS_READ, Candidate, CandidateLine, Pool, decided, gather, silent, unasked
-from tars_memory.recall.query import Hit, SearchResult, obsidian_url, verified
+from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, verified
 from tars_memory.recall.scores import once, passages, told_day, whole
 from tars_memory.recall.weights import DEFAULT, LINE_NAMED, STRANGE, UNTOLD, Terms, idf, mean
 from tars_memory.vault.vault import note_lines
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import IndexReader
-    from tars_memory.recall.query import Query, SearchRequest
 
 
 BREADTH = 5

@@ -28,7 +28,7 @@ from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
 from tars_memory.language.words import foreign, is_latin
 from tars_memory.recall import query as queries
-from tars_memory.recall.query import SearchRequest
+from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult
 from tars_memory.settings import MODES
 from tars_memory.vault.suspicion import suspicious
 from tars_memory.vault.vault import note_lines
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from tars_memory.index.vectors import QueryVectors
     from tars_memory.recall.context import Context as Packed
     from tars_memory.recall.names import Selection
-    from tars_memory.recall.query import Hit, Query, SearchResult
     from tars_memory.recall.search import Answer, Shares, Told
     from tars_memory.vault.playbooks import Playbook
     from tars_memory.workspace import Workspace

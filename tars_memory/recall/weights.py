@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import fold_signs
 from tars_memory.language.words import WORD, fold, is_run, stem, symbols
-from tars_memory.recall.query import Fading
+from tars_memory.recall.query import Fading, Query
 from tars_memory.settings import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.language.dates import NamedDate
-    from tars_memory.recall.query import Query
     from tars_memory.vault.model import Line
 
 
