@@ -12,17 +12,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches  # only who mistypes pays for it
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tars_memory import disk
 from tars_memory.disk import OBSIDIAN_FOLDER, VAULT_FOLDER, Places
 from tars_memory.errors import SettingsError, UnwritableError, UsageError, VaultError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
 
 # --- what can be set
 

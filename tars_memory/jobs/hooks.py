@@ -11,16 +11,13 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.disk import sha256
 from tars_memory.errors import SettingsError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
 
 START, PROMPT, COMPACT, END = "start", "prompt", "compact", "end"
 TOOL, CORRECTION = "tool", "correction"

@@ -13,9 +13,10 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.disk import sha256
@@ -26,9 +27,6 @@ from tars_memory.jobs.hostfile import Insertion
 from tars_memory.vault.folder import Folder
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.system import UnsupportedError, VaultLock, of_this_system
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 PROGRAMS = frozenset({"tars-memory", "tm", "tars-memory.exe", "tm.exe"})
 """The names under which we are called."""

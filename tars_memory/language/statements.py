@@ -11,13 +11,11 @@ import math
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tars_memory.language.words import STOP_WORDS, stem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # --- sentences: not what was pasted, quoted or fenced; linear in the text
 

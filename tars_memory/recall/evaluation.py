@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.recall.packing import CHARACTERS_PER_TOKEN
-from tars_memory.recall.query import parse
+from tars_memory.recall.query import Hit, SearchResult, parse
 from tars_memory.vault.vault import note_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from tars_memory.recall.query import Hit, SearchResult
 
 NOTE_CUTS = (1, 5, 10)
 RANKS = 10

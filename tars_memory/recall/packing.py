@@ -15,14 +15,11 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tars_memory.vault.markdown.entries import plain
 from tars_memory.vault.suspicion import visible as without_unseen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
 
 RANK = 7
 """A line of rank r is worth 1 / (r + 7). Flat between 5 and 10 on locomo-dev."""

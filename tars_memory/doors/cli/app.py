@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from difflib import get_close_matches  # typer has imported it
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -22,9 +23,6 @@ from tars_memory.doors import cli
 from tars_memory.doors.cli.call import HELP, Call, Command, Ended, call_of, shared
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
 from tars_memory.errors import UsageError, installing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COMMANDS = {
     "Write": {

@@ -12,8 +12,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tars_memory.disk import Places
 from tars_memory.doors.cli.app import run
@@ -26,10 +26,6 @@ from tars_memory.jobs.hooks import Desk, holds
 from tars_memory.memory import Memory
 from tars_memory.settings import HookOptions, Settings
 from tars_memory.vault.writing.system import alone
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 NICENESS = 10
 

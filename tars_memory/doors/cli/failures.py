@@ -7,8 +7,9 @@ import errno
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -17,9 +18,6 @@ from tars_memory.disk import Places
 from tars_memory.doors.cli.call import Call, Typed, read_stdin
 from tars_memory.doors.cli.output import PROGRAM, clean, hidden, masked, to_json
 from tars_memory.settings import AUTHOR, PROJECT, Settings, here
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 USAGE, UNWRITABLE, BUG = 2, 5, 70
 
