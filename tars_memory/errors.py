@@ -138,6 +138,13 @@ class TeamIndexError(TarsError):
     exit_code = 7
 
 
+def reason(error: Exception) -> str:
+    """What went wrong and what to do next, in one line; of a fault of ours its kind."""
+    if isinstance(error, TarsError):
+        return f"{error.message}; {error.hint}" if error.hint else error.message
+    return f"{type(error).__name__}: {error}"
+
+
 def did_you_mean(names: list[str]) -> str:
     """The question that offers these names."""
     *others, last = names

@@ -24,6 +24,7 @@ from tars_memory.errors import (
     VaultError,
     counted,
     duration,
+    reason,
 )
 from tars_memory.settings import (
     AUTHOR,
@@ -459,7 +460,7 @@ class Workspace:
             try:
                 report.pending_vectors = self.embed_pending(progress)
             except ModelUnavailableError as error:
-                report.notices.append(f"keywords only: {error.message}; {error.hint}")
+                report.notices.append(f"keywords only: {reason(error)}")
         report.published = self.publish(progress, takes_over=full)
         return report
 
@@ -555,7 +556,7 @@ class Workspace:
         try:
             self._forgotten()
         except SettingsError as error:
-            notices.append(f"{what} are not searched: {error.message}; {error.hint}")
+            notices.append(f"{what} are not searched: {reason(error)}")
             return False
         return True
 
@@ -605,7 +606,7 @@ class Workspace:
         )
         context.again = self._again
         if writes and (problem := self.vault.layout.problem) is not None and problem is not self.vault.problem:
-            said = f"notes are written where they are by default: {problem.message}; {problem.hint}"
+            said = f"notes are written where they are by default: {reason(problem)}"
             self.notices += [said] if said not in self.notices else []
         context.notices, context.kept = self.notices, self.kept
         return context
@@ -624,7 +625,7 @@ class Workspace:
             context = self.capture()
         except UnwritableError as error:
             text = text if self.interactive else vault.secrets.mask(text)
-            raise UnwritableError.of_lost(text, f"{error.message}; {error.hint}") from error
+            raise UnwritableError.of_lost(text, reason(error)) from error
         context.item, self.item = self.item, None
         return context
 

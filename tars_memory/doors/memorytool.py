@@ -17,7 +17,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
+from tars_memory.errors import NotFoundError, TarsError, UsageError, counted, reason
 from tars_memory.memory import Memory
 from tars_memory.vault.folder import TEMP_SUFFIX, digest
 from tars_memory.vault.model import Splice
@@ -136,7 +136,7 @@ class MemoryTool:
         except MemoryToolError as error:
             return ToolAnswer(error.message, is_error=True)
         except TarsError as error:
-            return ToolAnswer(f"Error: {error.message}" + (f"; {error.hint}" if error.hint else ""), is_error=True)
+            return ToolAnswer(f"Error: {reason(error)}", is_error=True)
 
     # --- the commands
 

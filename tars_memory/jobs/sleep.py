@@ -22,7 +22,7 @@ from tars_memory.capture.turns import Transcript, Unknown
 from tars_memory.curation.extraction.extract import Examiner, conversations, opened
 from tars_memory.curation.extraction.keeping import Record
 from tars_memory.curation.ticks import settle
-from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, counted
+from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, counted, reason
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
 from tars_memory.jobs.hooks import Desk
@@ -195,14 +195,7 @@ def _step(name: str, work: Callable[[], tuple[str, dict[str, int], str]]) -> Ste
     try:
         return Step(name, *work())
     except Exception as error:  # a fault of ours in one step must not cost the others
-        return Step(name, "", {}, _why(error))
-
-
-def _why(error: Exception) -> str:
-    """What went wrong, in one line."""
-    if isinstance(error, TarsError):
-        return f"{error.message}; {error.hint}" if error.hint else error.message
-    return f"{type(error).__name__}: {error}"
+        return Step(name, "", {}, reason(error))
 
 
 def _extract(
@@ -263,7 +256,7 @@ def _keep(memory: Memory, record: Record) -> tuple[str, dict[str, int], str]:
             record.kept[path] = stamp
             record.save()
         except Exception as error:
-            errors.append(f"{path}: {_why(error)}; the next night tries again")
+            errors.append(f"{path}: {reason(error)}; the next night tries again")
     told = f"{counted(turns, 'turn')} kept of logs that are about to be deleted" if turns else ""
     return told, {"logs": len(going), "turns": turns}, "; ".join(errors[:MOST_TOLD])
 
@@ -297,7 +290,7 @@ def _examine(
                 if why:
                     break
         except Exception as error:
-            why = _why(error)
+            why = reason(error)
         counts["sources"] += 1
         row = row + 1 if why else 0
         if why:
@@ -450,7 +443,7 @@ def _index(memory: Memory) -> tuple[str, dict[str, int], str]:
     except ModelUnavailableError as error:  # whoever has no model knows it, and need not be told by mail every night
         if isinstance(error.__cause__, OSError):
             raise
-        memory.workspace.notices.append(f"keywords only: {error.message}; {error.hint}")
+        memory.workspace.notices.append(f"keywords only: {reason(error)}")
     counts = {"changed": report.changed, "removed": report.removed, "pending": report.pending_vectors}
     told = f"{counted(report.changed, 'note')} read" if report.changed or report.removed else ""
     return told, counts, "; ".join(report.notices)
@@ -607,7 +600,7 @@ class Watching:
                     self._published = pending
         except TarsError as error:  # the vault may be back, the disk may have room at the next look
             self._watcher.forget()
-            notices.append(f"{error.message}; {error.hint}" if error.hint else error.message)
+            notices.append(reason(error))
         took = time.monotonic() - begun
         return Batch(changed, removed, embedded, pending, took, self._news(notices))
 
@@ -625,7 +618,7 @@ class Watching:
                 return PORTION, left
             pending = index.embed_pending(PORTION) if before else 0
         except ModelUnavailableError as error:
-            notices.append(f"keywords only: {error.message}; {error.hint}")
+            notices.append(f"keywords only: {reason(error)}")
             return 0, 0
         return before - pending, pending
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import index
 from tars_memory.curation import ticks
 from tars_memory.disk import VAULT_FOLDER
-from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted
+from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted, reason
 from tars_memory.index import models as known
 from tars_memory.index import passages, prepare
 from tars_memory.index.intake import RefreshReport
@@ -202,7 +202,7 @@ def refreshed(workspace: Workspace) -> RefreshReport:
         report = RefreshReport()
         report.stale = len(workspace.vault.paths())
         report.skipped = workspace.vault.skipped
-        report.notices.append(f"{error.message}; {error.hint}")
+        report.notices.append(reason(error))
         return report
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from tars_memory.disk import Places
 from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.output import masked
-from tars_memory.errors import BusyError, TarsError
+from tars_memory.errors import BusyError, TarsError, reason
 from tars_memory.index import detached
 from tars_memory.index.files import BACKGROUND, WRITER_WAIT, IndexFiles
 from tars_memory.index.intake import RefreshBudget
@@ -166,7 +166,7 @@ class _Finishing:
             self._read()
             ended = self._embed()
         except TarsError as error:
-            ended = f"{error.message}; {error.hint}" if error.hint else error.message
+            ended = reason(error)
         self._tell(self._work._replace(ended=ended), now=True)
 
     def _read(self) -> None:

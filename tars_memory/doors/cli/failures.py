@@ -135,7 +135,7 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
             said |= {"asked_folder": str(here())}
         item = vault.writing.store.Spool(folder).put(typed.command, said, typed.item)
     except errors.UnwritableError as failed:
-        return f"{failed.message}; {failed.hint}"
+        return errors.reason(failed)
     except Exception as failed:
         return f"your text could NOT be kept ({failed}), copy it from here: {said['text']}"
     error.spooled = item  # type: ignore[attr-defined]
@@ -150,7 +150,7 @@ def _aside(call: Call, text: str, command: str, came: str) -> str:
             Places.of(call.env).state / "kept", f"{vault.writing.store.new_item()}-{command}", text
         )
     except errors.UnwritableError as failed:
-        return f"{failed.message}; {failed.hint}"
+        return errors.reason(failed)
     return f"what came {came} is kept in {path}"
 
 

@@ -16,7 +16,7 @@ from tars_memory.disk import Places, read_id
 from tars_memory.doors.cli.app import program
 from tars_memory.doors.cli.call import Call, Command, call_of, command, confirmed
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
-from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError
+from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError, reason
 from tars_memory.jobs import hooks
 from tars_memory.settings import (
     ACTOR,
@@ -225,8 +225,7 @@ def _print(call: Call, event: hooks.Event, text: str, agent: str) -> None:
 
 
 def _tell(desk: hooks.Desk, error: Exception) -> None:
-    said = f"{error.message}; {error.hint}" if isinstance(error, TarsError) else f"{type(error).__name__}: {error}"
-    desk.log(f"failed: {masked(clean(said))}")
+    desk.log(f"failed: {masked(clean(reason(error)))}")
 
 
 def _set_timer(seconds: float) -> Any:
