@@ -253,14 +253,14 @@ def test_a_damaged_spool_file_is_set_aside_with_its_words(house: House, capsys: 
 def test_a_damaged_manifest_is_a_model_that_is_not_there(tmp_path: Path) -> None:
     from tars_memory.index.models import EMBEDDED_MANIFEST, read_manifest
 
-    said = EMBEDDED_MANIFEST.as_dict()
+    said = EMBEDDED_MANIFEST._asdict()
     path = tmp_path / "manifest.json"
     path.write_text(json.dumps({"manifest": said, "lengths": {}}))
     assert read_manifest(tmp_path) is not None
     for _, data in changed(said):
         path.write_bytes(json.dumps({"manifest": json.loads(data), "lengths": {}}).encode())
         found = read_manifest(tmp_path)
-        assert found is None or {name: type(value) for name, value in found.as_dict().items()} == {
+        assert found is None or {name: type(value) for name, value in found._asdict().items()} == {
             name: type(value) for name, value in said.items()
         }
     for _, data in changed({"manifest": said, "lengths": {"manifest.json": 5}}):

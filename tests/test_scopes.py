@@ -120,7 +120,7 @@ def test_no_line_of_another_scope_in_any_question(vault: Path, count: int) -> No
                 mode = chance.choice(["lexical", "hybrid"])
                 found = memory.search(text, mode=mode, explain=True, limit=50)
                 packed = memory.context(text.replace("path:", ""), mode=mode, budget=chance.choice([200, 2000, 9000]))
-                told = json.dumps([packed.text, packed.to_json()])
+                told = json.dumps(packed)
                 told += shown(found) if "canary" not in text else shown([(hit.path, hit.text) for hit in found.hits])
                 assert not [each for each in foreign(owner, outside=False) if each in told], text
                 ours += canary(owner) in told

@@ -37,7 +37,7 @@ def opened(tmp_path: Path, notes: dict[str, str] | None = None, actor: str = "ag
 
 def answer(memory: Memory, text: str) -> str:
     """What a search says, but for the query that it repeats."""
-    return json.dumps({**memory.search(text).to_json(), "query": ""}, default=str)
+    return json.dumps({**memory.search(text).as_dict(), "query": ""}, default=str)
 
 
 def test_over_a_hundred_credentials_in_over_a_hundred_formats_are_tried() -> None:

@@ -271,9 +271,7 @@ def test_what_is_always_loaded_of_a_shared_vault_is_data_after_ones_own(office: 
         assert "leaks" in memory.context(project="boat").text
         windowed = memory.context("when does the harbour office open", window=4000, mode="lexical")
         assert "opens at seven" in windowed.text and windowed.used <= windowed.budget
-        (note,) = {block["path"] for block in packed.to_json()["blocks"] if block.get("vault")} - {
-            str(office.team / "Procedural.md")
-        }
+        (note,) = {block.path for block in packed.blocks if block.vault} - {str(office.team / "Procedural.md")}
         assert note == str(office.team / "Memory.md")
     assert office.looks() == office.before
 

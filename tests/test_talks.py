@@ -89,7 +89,7 @@ def test_what_was_said_is_found_at_its_line_with_day_speaker_and_answer(world: W
     assert "walnut floors" in hit.text
     assert hit.best_line[0] == hit.end_line == 3  # of the log: what open opens
     assert "marina" in hit.answer
-    assert hit.to_json()["speaker"] == "user"
+    assert hit.as_dict()["speaker"] == "user"
     assert "- 2026-11-02 user said: the lease says walnut floors" in world.told("walnut floors")
 
 

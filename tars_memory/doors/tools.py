@@ -116,7 +116,7 @@ AS_OF = _text("The day on which it has to hold: 2026-03-15, 2026-03, yesterday. 
 def _search(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     names = {"tier": "tiers", "tag": "tags"}
     asked = {names.get(name, name): value for name, value in said.items()}
-    found = memory.search(asked.pop("query"), **_dated(memory, asked)).to_json()
+    found = memory.search(asked.pop("query"), **_dated(memory, asked)).as_dict()
     for hit in found["hits"]:
         del hit["obsidian_url"]  # for people; it takes as much room as the words
     return found

@@ -20,7 +20,7 @@ import time
 from contextlib import closing
 from shutil import rmtree
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from tars_memory import disk
@@ -83,10 +83,6 @@ class Manifest(NamedTuple):
     runner: str = "onnxruntime"
     scripts: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """The manifest as plain values, for ``manifest.json``."""
-        return self._asdict()
-
     @property
     def is_direct(self) -> bool:
         """Whether onnxruntime runs it here, not fastembed."""
@@ -95,7 +91,7 @@ class Manifest(NamedTuple):
     @property
     def identity(self) -> str:
         """16 hexadecimal digits: a hash over all of the manifest but name and scripts."""
-        said = self.as_dict() | {"name": None, "files": sorted(self.files.items())}
+        said = self._asdict() | {"name": None, "files": sorted(self.files.items())}
         del said["scripts"]
         return sha256(repr(sorted(said.items())).encode()).hexdigest()[:16]
 
@@ -228,7 +224,7 @@ def _lengths_hold(folder: Path, lengths: object) -> bool:
 def _is_sound(manifest: Manifest) -> bool:
     """Whether each member is of its type."""
     kinds = dict.fromkeys(("dimension", "max_tokens"), int) | {"normalised": bool, "files": dict}
-    said = manifest.as_dict()
+    said = manifest._asdict()
     return (
         all(type(value) is kinds.get(name, str) for name, value in said.items())
         and all(0 < number < 1 << 20 for number in (manifest.dimension, manifest.max_tokens))

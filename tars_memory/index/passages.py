@@ -265,7 +265,7 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
     prepared = prepare.prepare(direct, sources, {}, cache)
     if direct.is_direct and not agrees(direct, prepared):
         shutil.rmtree(prepared, ignore_errors=True)
-        values = direct.as_dict() | {"runner": "fastembed", "pooling": "own"}
+        values = direct._asdict() | {"runner": "fastembed", "pooling": "own"}
         direct = models.Manifest(**values)
         prepare.prepare(direct, sources, {}, cache)
     shutil.rmtree(downloads, ignore_errors=True)

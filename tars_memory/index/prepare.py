@@ -166,7 +166,7 @@ def prepare(
             lengths = {name: (building / name).stat().st_size for name in (*sources, *config, *made)}
             if manifest.is_direct:
                 optimised(building, manifest)
-            record = {"manifest": manifest.as_dict(), "lengths": lengths}
+            record = {"manifest": manifest._asdict(), "lengths": lengths}
             (building / "manifest.json").write_text(json.dumps(record, indent=1), "utf-8")
             _install(building, folder, whole=models.read_manifest)
         finally:

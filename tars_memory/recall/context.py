@@ -700,10 +700,13 @@ class _Filling(Reading):
         at = len(text) - sum(sizes)
         for run, size in zip(runs, sizes, strict=True):
             cost = tokens(at + size) - tokens(at)  # rounded so that the blocks add up
-            blocks.append(PromptBlock(run, cost, shared[run.path][0] if run.path in shared else ""))
+            vault = shared[run.path][0] if run.path in shared else ""
+            lines = "\n".join(run.texts)
+            blocks.append(PromptBlock(run.kind, run.path, run.start_line, run.end_line, lines, cost, vault))
             at += size
         self._list_dropped()
-        return Context(self.budget, text, blocks, self.packing.dropped, self.notices, self.named)
+        used, dropped = tokens(len(text)), self.packing.dropped
+        return Context(self.budget, used, text, blocks, dropped, self.named, self.notices)
 
     def _list_dropped(self) -> None:
         """Each line that was left out once, with the first reason; what came in after all is not listed."""

@@ -194,7 +194,7 @@ class ModeRun:
         """The categories, in order."""
         return sorted({question.category for question, _ in self.answers})
 
-    def to_json(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The documented object of ``eval --json``: means over all questions, and by category; figures of each."""
         named = [{"category": name, **_rounded(self.means(name))} for name in self.categories()]
         each = [{"id": question.id, **_rounded(figures)} for question, figures in self.answers]
@@ -221,10 +221,10 @@ class Evaluation:
         self.missing = list(missing)
         self.notices = list(dict.fromkeys(notice for each in (run, *self.against) for notice in each.notices))
 
-    def to_json(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The documented object of ``eval --json``; its notices are the command's to add."""
-        against = [other.to_json() for other in self.against]
-        return {"limit": self.limit, **self.run.to_json(), "against": against, "missing": self.missing}
+        against = [other.as_dict() for other in self.against]
+        return {"limit": self.limit, **self.run.as_dict(), "against": against, "missing": self.missing}
 
 
 def evaluate(

@@ -45,14 +45,13 @@ LOADED = "loaded already"
 NOTHING = "nothing recalled: no note says anything near the question"
 
 
-class Dropped:
+class Dropped(NamedTuple):
     """Lines that were left out, and why."""
 
-    def __init__(self, path: str, start_line: int, end_line: int, why: str) -> None:
-        self.path = path
-        self.start_line = start_line
-        self.end_line = end_line
-        self.why = why
+    path: str
+    start_line: int
+    end_line: int
+    why: str
 
 
 class Portion:
@@ -237,7 +236,7 @@ class Packing:
             and last.end_line < start_line
             and all(self._is_blank(path, number) for number in range(last.end_line + 1, start_line))
         ):
-            last.end_line = end_line
+            self.dropped[-1] = last._replace(end_line=end_line)
             return
         self.dropped.append(Dropped(path, start_line, end_line, why))
 
@@ -298,31 +297,30 @@ def characters(tokens: int) -> int:
 # --- what packing hands out: a prompt text, and where each of its lines stands
 
 
-class PromptBlock:
+class PromptBlock(NamedTuple):
     """Consecutive lines of one note in the prompt.
 
     Attributes:
         kind: one of :data:`KINDS`.
         path: of the note; the whole one if a shared vault has it.
-        vault: the name of that; empty for the person's own.
         start_line: 1-based.
         end_line: inclusive.
         text: its lines as the prompt has them, one for each line of the note.
         tokens: that it takes up, tags and place around it included.
+        vault: the name of the shared vault; empty for the person's own.
     """
 
-    def __init__(self, run: Run, cost: int, vault: str = "") -> None:
-        self.kind = run.kind
-        self.path = run.path
-        self.start_line = run.start_line
-        self.end_line = run.end_line
-        self.text = "\n".join(run.texts)
-        self.tokens = cost
-        self.vault = vault
+    kind: str
+    path: str
+    start_line: int
+    end_line: int
+    text: str
+    tokens: int
+    vault: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented object of ``context --format json``."""
-        return {name: value for name, value in vars(self).items() if name != "vault" or value}
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {name: value for name, value in self._asdict().items() if name != "vault" or value}
 
 
 class NamedPlaybook(NamedTuple):
@@ -341,7 +339,7 @@ class NamedPlaybook(NamedTuple):
     approved: bool
 
 
-class Context:
+class Context(NamedTuple):
     """A packed prompt.
 
     Attributes:
@@ -350,38 +348,17 @@ class Context:
         text: for the prompt; '' if there is nothing to say.
         blocks: what stands in it, in its order.
         dropped: what was considered and left out, with why.
-        notices: sentences for the person.
         playbooks: those that fit the question, best first; :attr:`NamedPlaybook.whole` says which is given whole.
+        notices: sentences for the person.
     """
 
-    def __init__(
-        self,
-        budget: int,
-        text: str,
-        blocks: list[PromptBlock],
-        dropped: list[Dropped],
-        notices: list[str],
-        playbooks: Sequence[NamedPlaybook] = (),
-    ) -> None:
-        self.budget = budget
-        self.text = text
-        self.used = tokens(len(text))
-        self.blocks = blocks
-        self.dropped = dropped
-        self.notices = notices
-        self.playbooks = playbooks
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object of ``context --format json``."""
-        return {
-            "budget": self.budget,
-            "used": self.used,
-            "text": self.text,
-            "blocks": [block.to_json() for block in self.blocks],
-            "dropped": [vars(gone) for gone in self.dropped],
-            "playbooks": [each._asdict() for each in self.playbooks],
-            "notices": self.notices,
-        }
+    budget: int
+    used: int
+    text: str
+    blocks: list[PromptBlock]
+    dropped: list[Dropped]
+    playbooks: list[NamedPlaybook]
+    notices: list[str]
 
 
 # --- how packed lines stand in a prompt

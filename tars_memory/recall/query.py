@@ -527,7 +527,7 @@ class Hit:
         parts = ", ".join(f"{name} {value:.4f}" for name, value in self.explain.items())
         return f"{self.score:.4f} = {parts}; {self.fading}"
 
-    def to_json(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The documented object of ``search --json``."""
         record: dict[str, Any] = {
             "rank": self.rank,
@@ -594,12 +594,12 @@ class SearchResult:
         for rank, hit in enumerate(self.hits, start=1):
             hit.rank = rank
 
-    def to_json(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The documented object of ``search --json``."""
         record: dict[str, Any] = {
             "query": self.query,
             "mode": self.mode,
-            "hits": [hit.to_json() for hit in self.hits],
+            "hits": [hit.as_dict() for hit in self.hits],
             "abstained": self.abstained,
             "stale": self.stale,
             "notices": self.notices,

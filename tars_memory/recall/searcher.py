@@ -140,8 +140,7 @@ class Searcher:
             selection=search.selection() if any(told_of) else None,
             said=search.said,
         )
-        packed.notices = [*dict.fromkeys((*packed.notices, *search.notices))]
-        return packed
+        return packed._replace(notices=[*dict.fromkeys((*packed.notices, *search.notices))])
 
     def _books(self, scope: str) -> Sequence[Playbook]:
         """The playbooks that a prompt may tell; a vault that has none pays for one look."""

@@ -23,7 +23,7 @@ from tars_memory.doors.commands import agents, exchange  # noqa: F401 - as that
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.names import NoteLinks
-from tars_memory.recall.packing import Context, Dropped, PromptBlock, Run
+from tars_memory.recall.packing import Context, Dropped, PromptBlock, tokens
 from tars_memory.recall.query import Hit, SearchResult, parse
 from tars_memory.vault.markdown.facts import Fact
 
@@ -64,9 +64,10 @@ def result(*hits: Hit, query: str = "green tea", stale: int = 0, **values: Any) 
 
 
 def packed(*, text: str = "- likes tea", **values: Any) -> Context:
-    run = Run("memory", "Memory.md", 7, [text])
-    told = {"budget": 2000, "text": f"<memory-x>\nMemory.md:7\n{text}\n</memory-x>", "blocks": [PromptBlock(run, 11)]}
-    return Context(**{**told, "dropped": [Dropped("Memory.md", 1, 3, "over the budget")], "notices": [], **values})
+    whole = f"<memory-x>\nMemory.md:7\n{text}\n</memory-x>"
+    block, dropped = PromptBlock("memory", "Memory.md", 7, 7, text, 11), Dropped("Memory.md", 1, 3, "over the budget")
+    made = Context(2000, tokens(len(whole)), whole, [block], [dropped], [], [])
+    return made._replace(**values)
 
 
 def evaluated(*against: str, gold: str = "notes/tea.md", notices: tuple[str, ...] = ()) -> Evaluation:

@@ -62,7 +62,8 @@ def test_an_unknown_format_is_said(tm: Run) -> None:
 
 
 def test_nothing_to_say_is_no_failure(tm: Run, memory: Any) -> None:
-    memory.answers["context"] = packed(budget=0, blocks=[], dropped=[Dropped("Memory.md", 1, 3, "a comment")])
-    memory.answers["context"].text = ""
+    memory.answers["context"] = packed(budget=0, blocks=[], dropped=[Dropped("Memory.md", 1, 3, "a comment")])._replace(
+        text=""
+    )
     answer = tm("context")
     assert (answer.code, answer.out, answer.err) == (0, "", "tars-memory: there is nothing to say\n")

@@ -57,7 +57,7 @@ def fast(prepared: tuple[models.Manifest, Path]) -> embedding.FastEmbed:
         dim=manifest.dimension,
         model_file=str(graph.relative_to(folder)),
     )
-    return embedding.open_fastembed(models.Manifest(**manifest.as_dict() | {"name": "of-the-tests/embedded"}), folder)
+    return embedding.open_fastembed(models.Manifest(**manifest._asdict() | {"name": "of-the-tests/embedded"}), folder)
 
 
 def numbers(vector: bytes) -> tuple[float, ...]:
@@ -395,6 +395,6 @@ def test_another_model_is_refused_without_a_network(tmp_path: Path) -> None:
 def test_the_manifest_is_written_for_people_too(prepared: tuple[models.Manifest, Path]) -> None:
     manifest, folder = prepared
     written = json.loads((folder / "manifest.json").read_bytes())["manifest"]
-    assert written == manifest.as_dict()
+    assert written == manifest._asdict()
     assert written["files"]["model.onnx"].startswith("8199be6f")
     assert json.loads((folder / "tokenizer_config.json").read_bytes())["model_max_length"] == 256

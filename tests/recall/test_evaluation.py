@@ -140,7 +140,7 @@ def test_every_question_is_asked_in_every_mode() -> None:
     assert seen == [("one", "hybrid"), ("two", "hybrid"), ("one", "lexical"), ("two", "lexical")]
     assert found.missing == ["a.md:21", "gone.md"]
     assert found.notices == ["said once"]
-    told = found.to_json()
+    told = found.as_dict()
     assert (told["limit"], told["mode"], told["all"]["mrr"], told["against"][0]["all"]["mrr"]) == (
         9,
         "hybrid",

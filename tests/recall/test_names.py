@@ -180,7 +180,7 @@ def test_what_finds_nothing_is_told_the_names_that_are_spelt_alike(vault, text, 
     result = vault.search(text, "lexical")
     if not result.hits:
         assert result.did_you_mean == offered
-        assert result.to_json().get("did_you_mean", []) == offered
+        assert result.as_dict().get("did_you_mean", []) == offered
     assert vault.index.read(lambda reader: reader.names().near(text)) == offered
 
 
@@ -221,7 +221,7 @@ def test_a_misspelt_name_is_offered_though_its_other_words_find_something(tmp_pa
 def test_who_finds_something_is_offered_no_other_name(vault):
     result = vault.search("server", "lexical")
     assert result.hits
-    assert "did_you_mean" not in result.to_json()
+    assert "did_you_mean" not in result.as_dict()
 
 
 @pytest.mark.parametrize(

@@ -57,13 +57,13 @@ def test_a_day_by_itself_is_answered_by_its_own_note(tmp_path, text):
 
 
 def test_json_has_the_documented_fields(vault):
-    record = vault.search("oolong tea").to_json()
+    record = vault.search("oolong tea").as_dict()
     assert list(record) == ["query", "mode", "hits", "abstained", "stale", "notices"]
     assert list(record["hits"][0]) == [
         "rank", "score", "path", "start_line", "end_line", "tier", "date", "title", "headings", "text", "block_id",
         "obsidian_url",
     ]  # fmt: skip
-    assert "explain" in vault.search("oolong tea", explain=True).to_json()["hits"][0]
+    assert "explain" in vault.search("oolong tea", explain=True).as_dict()["hits"][0]
 
 
 def test_explained_parts_add_up_to_the_score(vault):
@@ -106,7 +106,7 @@ def test_nonsense_finds_nothing(vault, text, mode):
     result = vault.search(text, mode)
     assert result.hits == []
     assert result.abstained
-    assert result.to_json()["query"] == text
+    assert result.as_dict()["query"] == text
 
 
 @pytest.mark.parametrize("text", ["12 34 56 78 zq", "!!!! ???? ....", "--- ==="])

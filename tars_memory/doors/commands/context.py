@@ -71,7 +71,7 @@ def context(
         options["loaded"] = False
     packed = call.memory().context(text, **options)
     told = [each + beyond(call) if each == NOTHING else each for each in packed.notices]
-    if call.answered(packed.to_json(), told):
+    if call.answered(packed, told):
         return 0
     if packed.text:
         call.out.data(clean(packed.text))

@@ -508,7 +508,7 @@ def eval_(
             raise UsageError(f"mode {name!r} is unknown", f"it is one of {', '.join(MODES)}")
     options: dict[str, Any] = {"mode": mode, "against": tuple(against or ()), "limit": limit}
     found = call.memory().evaluate(file, **options)
-    if not call.answered(found.to_json(), found.notices, _missing(found.missing)):
+    if not call.answered(found, found.notices, _missing(found.missing)):
         _show_run(call.out, found.run)
         for other in found.against:
             call.out.data("")

@@ -183,7 +183,7 @@ def _answer(
     unread = result.stale - result.unread_logs
     told = unread and result.hits and not call.workspace.reading
     behind = [f"the index is {_behind(unread)}"] if told else []
-    answered = call.answered(result.to_json() if call.out.json else {}, result.notices, behind, lines=one_of_many)
+    answered = call.answered(result, result.notices, behind, lines=one_of_many)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
     elif paths_only and not answered:
