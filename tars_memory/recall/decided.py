@@ -88,7 +88,7 @@ def standing(
         if above is not None and item.indent <= above[0]:
             above = None
         if above is None:
-            state = _state(item, decided) or said.get(_words(item), "")
+            state = decided.get(item.source, "") or said.get(_words(item), "")
             above = (item.indent, state) if state else None
         if above is not None:
             found.update(dict.fromkeys(item.numbers, above[1]))
@@ -271,7 +271,7 @@ def _tells(name: str, refused: Collection[str]) -> bool:
 
 
 def _refused(found: Iterable[Item], decided: Mapping[str, str]) -> dict[str, str]:
-    told = {_words(item): state for item in found if (state := _state(item, decided))}
+    told = {_words(item): state for item in found if (state := decided.get(item.source, ""))}
     told.pop("", None)
     return told
 
@@ -279,10 +279,6 @@ def _refused(found: Iterable[Item], decided: Mapping[str, str]) -> dict[str, str
 def _words(item: Item) -> str:
     """What an item says, without its mark and link, case and spacing aside."""
     return " ".join(item.words.casefold().split())
-
-
-def _state(item: Item, decided: Mapping[str, str]) -> str:
-    return decided.get(item.source, "")
 
 
 def _is_under(row: ChunkRow, title: str) -> bool:

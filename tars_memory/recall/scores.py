@@ -179,7 +179,7 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
             weights.NOTE_EXACT * note.exact,
             by_name * chunk.name_meaning,
             weights.NOTE_NAME * chunk.name,
-            weights.tier_worth(chunk.row.tier),
+            weights.TIER_WORTH.get(chunk.row.tier, 0.0),
             weights.RECENCY_WORTH * fading_of(chunk.row, query).factor,
         )
         top = max(note.top, 0.0)  # below that if all that was read of it was refused

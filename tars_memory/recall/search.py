@@ -627,6 +627,10 @@ class Shares:
         """The question's words that a text holds."""
         return frozenset(self._count(text))
 
+    def told(self, one: Hit | Answer) -> Told:
+        """What the order of a passage or a line depends on."""
+        return Told(self.of(one.text), one.day)
+
 
 class Told(NamedTuple):
     """What the order of a hit depends on.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tars_memory.index.vectors import QueryVectors
     from tars_memory.recall.context import Context as Packed
     from tars_memory.recall.names import Selection
-    from tars_memory.recall.search import Answer, Shares, Told
+    from tars_memory.recall.search import Answer, Shares
     from tars_memory.vault.playbooks import Playbook
     from tars_memory.workspace import Workspace
 
@@ -275,7 +275,7 @@ class Search:
         for hit in kept:
             hit.path, hit.vault = shared.path(hit.path), shared.name
         shares = recall.search.Shares(query, (reader, other))
-        hits = recall.search.merged(result.hits, kept, lambda hit: recall.search.Told(shares.of(hit.text), hit.day))
+        hits = recall.search.merged(result.hits, kept, shares.told)
         limit = self.request.limit or len(result.hits)
         if limit > 1 and not any(hit.vault == shared.name for hit in hits[:limit]):
             best = next((at for at, hit in enumerate(hits) if hit.vault == shared.name), None)
@@ -307,7 +307,7 @@ class Search:
             found = recall.search.ranked(reader, query, narrowed, vector, self.mode)
             for shared in self.workspace.shared(self.notices):
                 theirs, shares = shared.index.read(partial(self._lines, shared, query, reader, vector))
-                found = recall.search.merged(found, theirs, partial(_covered, shares))
+                found = recall.search.merged(found, theirs, shares.told)
             if talks is None:
                 return found
 
@@ -320,12 +320,12 @@ class Search:
                     typed, jobs = within._replace(not_tags=(AUTOMATED,)), within._replace(tags=(AUTOMATED,))
                     theirs = self._told(talks, other, query, told, known, jobs)
                     said = self._told(talks, other, query, told, known, typed)
-                    said = recall.search.merged(said, theirs, partial(_covered, shares))
+                    said = recall.search.merged(said, theirs, shares.told)
                 else:
                     said = self._told(talks, other, query, told, known, within)
                 shares.read(one.text for one in (*found, *said))
                 told.pair((*found, *said), said, shares)
-                return recall.search.merged(found, said, partial(_covered, shares))
+                return recall.search.merged(found, said, shares.told)
 
             return talks.index.read(both)
 
@@ -487,7 +487,7 @@ class Search:
         """Put the hits of conversations among those of the vault."""
         shares = talks.index.read(lambda other: recall.search.Shares(query, (reader, other)))
         said = recall.scores.untold(reader, result.hits, said, shares.words)
-        hits = recall.search.merged(result.hits, said, lambda hit: recall.search.Told(shares.of(hit.text), hit.day))
+        hits = recall.search.merged(result.hits, said, shares.told)
         result.show(hits, self.request.limit)
         result.unread_logs = self._unread
         result.stale += self._unread
@@ -509,17 +509,14 @@ class Search:
                 continue
             if talks.moved(*reader.place(answer.path)):
                 continue
-            name, day = self._called(answer.path), f"{shown.day} " if shown.day else ""
+            name = f"conversation {os.path.basename(answer.path)[:60]}"  # no path of the machine is told
+            day = f"{shown.day} " if shown.day else ""
             text = f"- {day}{shown.speaker} said: {answer.text.strip()}"
             told.put(name, answer.number, text)
             if within.tags:
                 told.automated.add(name)
             found.append(recall.search.Answer(name, answer.number, text, day=shown.day))
         return found
-
-    def _called(self, path: str) -> str:
-        """What a prompt calls a conversation: no path of the machine is told."""
-        return f"conversation {os.path.basename(path)[:60]}"
 
     def _lines(
         self, shared: SharedVault, query: Query, reader: IndexReader, vector: QueryVector | None, other: IndexReader
@@ -670,11 +667,6 @@ class Search:
             query.notes = recall.names.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
         if request.about or request.topics:
             query.selection = recall.names.selection(reader, request.about, request.topics, scope=scope)
-
-
-def _covered(shares: Shares, one: Answer) -> Told:
-    """What the order of a line depends on."""
-    return recall.search.Told(shares.of(one.text), one.day)
 
 
 def _shown(text: str) -> str:

@@ -487,11 +487,6 @@ REFUSED = -10.0
 """Of a candidate that was rejected: below everything else."""
 
 
-def tier_worth(tier: str) -> float:
-    """Of a note's tier."""
-    return TIER_WORTH.get(tier, 0.0)
-
-
 def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, float]) -> Fading:
     """How much of its worth a line of that tier has left.
 
