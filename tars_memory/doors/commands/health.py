@@ -201,7 +201,7 @@ def doctor(
     if adopt + fix + index + (restore is not None) + (drop is not None) > 1:
         raise UsageError("more than one of --fix, --index, --restore, --drop and --adopt", "give one of them")
     if adopt or index:
-        return _adopt(call, path) if adopt else _compare(call)
+        return _adopt(call, path) if adopt else verify(call)
     if path is not None:
         raise UsageError(f"{path!r} without --adopt", "to take over the history of a moved vault: doctor --adopt PATH")
     if drop is not None:
@@ -358,10 +358,6 @@ def verify(call: Call) -> int:
 
     The same as `doctor --index`.
     """
-    return _compare(call)
-
-
-def _compare(call: Call) -> int:
     differences = [str(difference) for difference in call.memory().verify()]
     if not call.answered({"differences": differences}):
         for difference in differences:
