@@ -80,6 +80,7 @@ class Call:
         json, quiet: as in :class:`Output`.
         dry_run: plan and show, write nothing.
         now: the instant fixed by ``--now`` or ``TARS_NOW``, with a time zone; None means the clock.
+        opened: the vault's memory, if it was opened.
         typed: what is to be written, until :meth:`settle`; whatever ends the command before that keeps it in the spool.
     """
 
@@ -93,7 +94,7 @@ class Call:
         self.no_pager = False
         self.typed: Typed | None = None
         self._now_text: str | None = None
-        self._memory: Memory | None = None
+        self.opened: Memory | None = None
         self._heard: dict[int, Any] = {}
 
     def take(self, name: str, value: Any) -> None:
@@ -121,11 +122,6 @@ class Call:
             raise UsageError(f"TARS_MEMORY_ACTOR={named!r} is unknown", f"it is one of {', '.join(ACTORS)}")
 
     @property
-    def opened(self) -> Memory | None:
-        """The vault's memory, if it was opened."""
-        return self._memory
-
-    @property
     def interactive(self) -> bool:
         """Whether a person sits here: both ends of the conversation are a terminal, and no agent says it is one."""
         return self.actor == "person"
@@ -149,12 +145,12 @@ class Call:
         Raises:
             VaultError: there is no vault.
         """
-        if self._memory is None:
-            self._memory = self.fresh_memory()
-            self._memory.workspace.notices += self._unknown(self._memory.workspace.settings)
+        if self.opened is None:
+            self.opened = self.fresh_memory()
+            self.opened.workspace.notices += self._unknown(self.opened.workspace.settings)
         if self.typed is not None:
-            self._memory.workspace.item = self.typed.item
-        return self._memory
+            self.opened.workspace.item = self.typed.item
+        return self.opened
 
     def _unknown(self, settings: Settings) -> list[str]:
         """What is set and means nothing: variables always, for they are part of this very call; what is in files to
@@ -274,14 +270,14 @@ class Call:
         if self._heard:
             for number, before in self._heard.items():
                 signal.signal(number, before)
-        if self._memory is not None:
-            self._memory.close()
+        if self.opened is not None:
+            self.opened.close()
         self.out.close()
 
     def notices(self, *more: Iterable[str]) -> list[str]:
         """What the person should know beside the answer: said on stderr, returned for JSON; each once."""
         found: list[str] = []
-        for group in ((self._memory.workspace.notices if self._memory is not None else ()), *more):
+        for group in ((self.opened.workspace.notices if self.opened is not None else ()), *more):
             found.extend(notice for notice in group if notice not in found)
         told = found if self.out.json or not self.interactive else self._new_today(found)
         for notice in told:
@@ -307,13 +303,13 @@ class Call:
 
     def _new_today(self, notices: list[str]) -> list[str]:
         """The notices without those that pass by themselves and were shown today already."""
-        if self._memory is None or not any(isinstance(each, Passing) for each in notices):
+        if self.opened is None or not any(isinstance(each, Passing) for each in notices):
             return notices
-        day = (self.now or self._memory.workspace.now()).date()
+        day = (self.now or self.opened.workspace.now()).date()
         return [
             each
             for each in notices
-            if not (isinstance(each, Passing) and told_today(self._memory.workspace.state, each, day))
+            if not (isinstance(each, Passing) and told_today(self.opened.workspace.state, each, day))
         ]
 
     def words(self, words: list[str] | None, what: str, *, stdin: bool = False) -> str:
@@ -506,10 +502,7 @@ def say_change(
         after: the lines as they are.
         text: the whole note as it is, if it is known; finds the places of lines that are not side by side.
     """
-    was, now = (
-        [row for row in re.split(r"\r\n|\r|\n", side.decode("utf-8", "replace")) if row.strip()]
-        for side in (before, after)
-    )
+    was, now = ([row for row in vault.vault.note_lines(side) if row.strip()] for side in (before, after))
     would = "would be " if call.dry_run else ""
     gone, come = _without(was, now), _without(now, was)
     if len(gone) == len(come) == 1:
@@ -520,7 +513,7 @@ def say_change(
     if text is not None and not text.strip() and len(gone) > WHOLE:
         call.out.say(f"{would}taken out: {call.out.path(path)}, all of its {counted(len(gone), 'line')}")
         return
-    rows = re.split(r"\r\n|\r|\n", (text or b"").decode("utf-8", "replace"))
+    rows = vault.vault.note_lines(text or b"")
     told = [("taken out", row, number if at == 0 else None) for at, row in enumerate(gone)]
     at = (number or 1) - 1
     for row in come:

@@ -577,22 +577,19 @@ def _write(path: Path, told: str) -> None:
         disk.replace(path, told.encode("utf-8", "surrogateescape"))
 
 
-def recall(state: Path, number: int, *, terminal: bool) -> tuple[str, int, str | None]:
-    """The path, line and Obsidian link of one hit of the last search.
+def hit_of(workspace: Workspace, number: int, *, terminal: bool) -> tuple[str, int, str | None]:
+    """The path, line and Obsidian link of one hit of the caller's last search.
 
     Raises:
-        NotFoundError: there was no search here yet.
+        NotFoundError: there was no search here yet, or one in another project.
         UsageError: it had fewer hits.
     """
     for own in (terminal, not terminal):
         try:
-            told = (
-                (disk.read(state / NAMES[own], most=disk.LARGEST_OWN) or b"")
-                .decode("utf-8", "surrogateescape")
-                .split("\0")
-            )
+            data = disk.read(workspace.state / NAMES[own], most=disk.LARGEST_OWN) or b""
         except SettingsError:
             continue
+        told = data.decode("utf-8", "surrogateescape").split("\0")
         if len(told) % 3 or not all(line.isdigit() and len(line) < 10 for line in told[1::3]):
             continue
         hits = len(told) // 3
@@ -602,18 +599,8 @@ def recall(state: Path, number: int, *, terminal: bool) -> tuple[str, int, str |
                 "search again, or open another one",
             )
         path, at, url = told[3 * number - 3 : 3 * number]
+        if not workspace.sees(path):
+            hint = "search again here, or name it: --project"
+            raise NotFoundError("the last search was made in another project", hint)
         return path, int(at), url or None
     raise NotFoundError("no search has been made here yet", "tars-memory search WORDS, then tars-memory open 1")
-
-
-def hit_of(workspace: Workspace, number: int, *, terminal: bool) -> tuple[str, int, str | None]:
-    """The path, line and Obsidian link of one hit of the caller's last search, as :func:`recall` knows it.
-
-    Raises:
-        NotFoundError: there was no search here yet, or one in another project.
-        UsageError: it had fewer hits.
-    """
-    found = recall(workspace.state, number, terminal=terminal)
-    if not workspace.sees(found[0]):
-        raise NotFoundError("the last search was made in another project", "search again here, or name it: --project")
-    return found
