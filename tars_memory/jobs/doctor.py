@@ -115,42 +115,26 @@ def doctor(workspace: Workspace, *, fix: bool = False) -> dict[str, Any]:
         ``findings``: ``kind``, ``path``, ``message``, ``hint``, ``fixable`` and ``fixed`` each; ``notices``.
     """
     told = []
-    for what, probe in _probes():
+    for what, kind, probe in PROBES:
         if workspace.progress is not None:
             workspace.progress(f"looking at {what}", 0, 0)
-        for finding in _probed(probe, workspace):
+        for finding in _probed(kind, probe, workspace):
             fixed = fix and not workspace.dry_run and finding.mend is not None and _mended(finding)
             said = {"kind": finding.kind, "path": finding.path, "message": finding.message, "hint": finding.hint}
             told.append({**said, "fixable": finding.mend is not None, "fixed": fixed})
     return {"findings": told, "notices": list(workspace.notices)}
 
 
-def _probes() -> tuple[tuple[str, Callable[[Workspace], Iterator[Trouble]]], ...]:
-    """What is looked at, and how, in this order."""
-    return (
-        ("the writes", _writes),
-        ("the folders", _folders),
-        ("what is synced", _sync),
-        ("the tiers", _tiers),
-        ("the notes, for credentials", _secrets),
-        ("coding agents", lambda workspace: (Trouble("agent", said, hint) for said, hint in agents(workspace))),
-        ("the model", _model),
-        ("the index", _index),
-        ("the team's index", _team),
-        ("shared vaults", _shared),
-    )
-
-
-def _probed(probe: Callable[[Workspace], Iterator[Trouble]], workspace: Workspace) -> Iterator[Trouble]:
+def _probed(kind: str, probe: Callable[[Workspace], Iterable[Trouble]], workspace: Workspace) -> Iterator[Trouble]:
     """What a probe finds; what keeps it from looking is a finding, too, and the next one looks all the same."""
     try:
         yield from probe(workspace)
     except VaultError:
         raise  # there is nothing to look at
     except TarsError as error:
-        yield Trouble("not looked at", error.message, error.hint)
+        yield Trouble(kind, error.message, error.hint)
     except OSError as error:
-        yield Trouble("not looked at", f"{error.filename}: {error.strerror}", "check its owner and the disk")
+        yield Trouble(UNSEEN, f"{error.filename}: {error.strerror}", "check its owner and the disk")
 
 
 def _mended(finding: Trouble) -> bool:
@@ -448,23 +432,16 @@ def _secrets(workspace: Workspace) -> Iterator[Trouble]:
 def _model(workspace: Workspace) -> Iterator[Trouble]:
     """The embedding model is opened and asked."""
     told = model_of(workspace)
-    if not told["usable"]:
-        yield Trouble("model", told["reason"], told["hint"])
-        return
-    try:
+    if told["usable"]:
         workspace.open_embedder().embed_query("a probe of the model")
-    except TarsError as error:
-        yield Trouble("model", error.message, error.hint)
+    else:
+        yield Trouble("model", told["reason"], told["hint"])
 
 
 def _index(workspace: Workspace) -> Iterator[Trouble]:
     """The index is opened, brought in step, and compared with a new one."""
-    try:
-        report = refreshed(workspace)
-        told = workspace.index().status()
-    except TarsError as error:
-        yield Trouble("index", error.message, error.hint)
-        return
+    report = refreshed(workspace)
+    told = workspace.index().status()
     yield from _behind(workspace, report)
     if (talks := workspace.talks()) is not None:
         try:
@@ -476,14 +453,7 @@ def _index(workspace: Workspace) -> Iterator[Trouble]:
     if not told["vec"]:
         yield Trouble("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")
     yield from _unsearched(workspace)
-    if report.stale:
-        return
-    try:
-        differences = workspace.index().verify()
-    except TarsError as error:
-        yield Trouble("index", error.message, error.hint)
-        return
-    if differences:
+    if not report.stale and (differences := workspace.index().verify()):
         said = f"the index differs from the notes: {differences[0]}"
         yield Trouble("index", said, "tars-memory reindex --full", mend=lambda: workspace.reindex(full=True))
 
@@ -498,6 +468,12 @@ def _unsearched(workspace: Workspace) -> Iterator[Trouble]:
             yield Trouble("skipped", f"not searched, {reason}: {names}", hint, whole)
 
 
+def _agents(workspace: Workspace) -> Iterator[Trouble]:
+    """The hooks of coding agents, and what these soon forget."""
+    for said, hint in agents(workspace):
+        yield Trouble("agent", said, hint)
+
+
 def _shared(workspace: Workspace) -> Iterator[Trouble]:
     """Folders under ``[vaults] shared`` that can't be searched, or only as they were."""
     told: list[str] = []
@@ -507,13 +483,11 @@ def _shared(workspace: Workspace) -> Iterator[Trouble]:
         yield Trouble("shared", sentence, "is it mounted, and right under [vaults] in your config.toml?")
 
 
-def _team(workspace: Workspace) -> Iterator[Trouble]:
+def _team(workspace: Workspace) -> Iterable[Trouble]:
     """A team's index is asked, if one is set."""
-    try:
-        if (team := workspace.team()) is not None:
-            team.told()
-    except TarsError as error:
-        yield Trouble("team", error.message, error.hint)
+    if (team := workspace.team()) is not None:
+        team.told()
+    return ()
 
 
 def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Trouble]:
@@ -545,6 +519,22 @@ def _goes_on(workspace: Workspace) -> bool:
     """Whether the index is being finished in the background, or will be when the machine is plugged in."""
     waits = detached.told(workspace.state).ended == detached.BATTERY and detached.on_battery()
     return workspace.goes_on() or waits
+
+
+UNSEEN = "not looked at"
+PROBES = (
+    ("the writes", UNSEEN, _writes),
+    ("the folders", UNSEEN, _folders),
+    ("what is synced", UNSEEN, _sync),
+    ("the tiers", UNSEEN, _tiers),
+    ("the notes, for credentials", UNSEEN, _secrets),
+    ("coding agents", UNSEEN, _agents),
+    ("the model", "model", _model),
+    ("the index", "index", _index),
+    ("the team's index", "team", _team),
+    ("shared vaults", UNSEEN, _shared),
+)
+"""What is looked at, in this order; the kind of finding that it is if it can't be looked at; and how."""
 
 
 # --- a vault that was moved
