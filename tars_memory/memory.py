@@ -209,11 +209,12 @@ class Memory:
         return self.searcher.selection(*told_of, self.workspace.scope(None)).entries(found) if any(told_of) else found
 
     def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
-        """The writes in this vault or project, newest first."""
-        ours = vault.writing.history.of_scope(
-            self.workspace.store(writes=False).history(path=path), self.workspace.vault.layout
-        )
-        return list(islice(ours, limit))
+        """The writes in this vault or project, newest first. A notice says which file of the journal was emptied."""
+        store, notices = self.workspace.store(writes=False), self.workspace.notices
+        ours = vault.writing.history.of_scope(store.history(path=path), self.workspace.vault.layout)
+        found = list(islice(ours, limit))
+        notices += [gap for gap in store.journal.gaps() if gap not in notices]
+        return found
 
     def facts(
         self,

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +270,97 @@ def test_a_damaged_manifest_is_a_model_that_is_not_there(tmp_path: Path) -> None
     for data in RUBBISH:
         path.write_bytes(data)
         assert read_manifest(tmp_path) is None
+
+
+def told_by(house: House, capsys: Any, line: str) -> tuple[int, str]:
+    capsys.readouterr()
+    code = house.call(line)
+    told = capsys.readouterr()
+    return code, told.out + told.err
+
+
+@pytest.mark.parametrize("left", [b"", b'{"t":"begin","txn":"1m84w561w","n":0,"time":"2026-'])
+def test_a_journal_that_was_emptied_is_told_as_that(house: House, capsys: Any, left: bytes) -> None:
+    journal, memory = house.journal, house.root / "Memory.md"
+    before = memory.read_bytes()
+    journal.write_bytes(left)
+    said = f"{journal} was emptied: the writes that it recorded are missing"
+    code, told = told_by(house, capsys, "history")
+    assert code == 1 and said in told and "no write is recorded" in told and "nothing has been written" not in told
+    code, told = told_by(house, capsys, "undo")
+    assert code == 1 and "nothing to undo" in told and said in told
+    code, told = told_by(house, capsys, "doctor")
+    assert code == 1 and said in told and memory.read_bytes() == before
+    assert told_by(house, capsys, "remember tea is green") == (0, f"{memory}:{len(before.splitlines()) + 1}\n")
+    code, told = told_by(house, capsys, "history")  # what is missing goes on being missed
+    assert code == 0 and said in told and "tea is green" in told
+    code, told = told_by(house, capsys, "undo --last 2")
+    assert code == 1 and "only 1 write can be undone" in told and said in told
+    assert "mended: journal" in told_by(house, capsys, "doctor --fix")[1]
+    assert "emptied" not in told_by(house, capsys, "doctor")[1]
+    assert journal.with_name(f"{journal.name}.damaged").read_bytes() == left
+    assert told_by(house, capsys, "undo")[0] == 0 and memory.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_what_stands_in_the_place_of_a_journals_file_is_named(house: House, capsys: Any, kind: str) -> None:
+    journal = house.journal
+    journal.rename(aside := house.base / "aside.jsonl")
+    if kind == "folder":
+        journal.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(journal)
+    else:
+        journal.symlink_to(aside)
+    said = f"{journal} bears the name of a file of the journal, and is not a regular file"
+    for line in ("history", "undo", "why kestxp64"):
+        code, told = told_by(house, capsys, line)
+        assert code == 5 and said in told, (line, told)
+    code, told = told_by(house, capsys, "remember tea is green")
+    assert code == 5 and said in told and "kept in the spool" in told and "Memory.md can't" not in told
+    code, told = told_by(house, capsys, "doctor")
+    assert code == 1 and told.count(said) == 1 and "tea is green" in told, told
+    code, told = told_by(house, capsys, "doctor --fix")
+    assert "placed from the spool" in told and said in told
+    assert said not in told_by(house, capsys, "doctor")[1]
+    assert "tea is green" in (house.root / "Memory.md").read_text()
+
+
+def test_a_file_of_the_journal_that_may_not_be_read_is_named(house: House, capsys: Any) -> None:
+    refused, real = house.journal, os.open
+
+    def opened(path: Any, *more: Any, **named: Any) -> int:
+        if os.fspath(path) == os.fspath(refused):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, *more, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", opened)
+        for line in ("history", "undo", "remember tea is green"):
+            code, told = told_by(house, capsys, line)
+            assert code == 5 and f"{refused}: Permission denied" in told, told
+        code, told = told_by(house, capsys, "doctor")
+        assert code == 1 and f"{refused}: Permission denied" in told and "tea is green" in told
+
+
+def test_half_a_line_that_is_taken_out_is_told(house: House, capsys: Any) -> None:
+    with house.journal.open("ab") as file:
+        file.write(b'{"t":"begin","txn":"x')
+    code, told = told_by(house, capsys, "log tea")
+    assert code == 0 and "ended within a line, as a crash leaves it: the last 21 bytes are taken out" in told
+    assert "within a line" not in told_by(house, capsys, "log more tea")[1]
+
+
+def test_a_journals_file_begins_with_its_first_record(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    journal.open(datetime(2026, 11, 22, tzinfo=UTC))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(OSError, match="No space left") as failed:
+            journal.append([{"t": "mark", "txn": "1"}], durable=True)
+    assert failed.value.filename == str(tmp_path / "journal/0001-2026-11.jsonl")
+    assert list((tmp_path / "journal").iterdir()) == []
+    journal.append([{"t": "mark", "txn": "1"}], durable=True)
+    journal.append([{"t": "mark", "txn": "2"}], durable=False)
+    journal.close()
+    assert [record["txn"] for record in journal.records()] == ["2", "1"] and journal.emptied() == []

@@ -28,6 +28,7 @@ from tars_memory.errors import (
     NotFoundError,
     SettingsError,
     TarsError,
+    UnwritableError,
     UsageError,
     VaultError,
     counted,
@@ -54,7 +55,7 @@ from tars_memory.vault.vault import (
     original_of,
 )
 from tars_memory.vault.writing.history import RESTORE, LostLine
-from tars_memory.vault.writing.journal import Journal
+from tars_memory.vault.writing.journal import NO_FILE, Journal
 from tars_memory.vault.writing.store import ELSEWHERE, Spool, Store, Written
 from tars_memory.vault.writing.system import VaultLock
 from tars_memory.vault.writing.transaction import writing
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
     from tars_memory.workspace import Workspace
 
 
+UNSEEN = "not looked at"
+"""The kind of what kept a probe from looking."""
 SHOWN = 3
 """Lines of a conflict copy that are shown."""
 TEMPLATE = 3
@@ -114,11 +117,13 @@ def doctor(workspace: Workspace, *, fix: bool = False) -> dict[str, Any]:
     Returns:
         ``findings``: ``kind``, ``path``, ``message``, ``hint``, ``fixable`` and ``fixed`` each; ``notices``.
     """
-    told = []
+    told: list[dict[str, Any]] = []
     for what, kind, probe in PROBES:
         if workspace.progress is not None:
             workspace.progress(f"looking at {what}", 0, 0)
         for finding in _probed(kind, probe, workspace):
+            if finding.kind == UNSEEN and any(finding.message in each["message"] for each in told):
+                continue  # a probe before it said so, and more
             fixed = fix and not workspace.dry_run and finding.mend is not None and _mended(finding)
             said = {"kind": finding.kind, "path": finding.path, "message": finding.message, "hint": finding.hint}
             told.append({**said, "fixable": finding.mend is not None, "fixed": fixed})
@@ -150,8 +155,9 @@ def _writes(workspace: Workspace) -> Iterator[Trouble]:
     """Unfinished writes, text that waits, lines of ours that something overwrote, and who holds the lock."""
     store = workspace.store(writes=False)
     refused: dict[str, str] = {}
+    readable = _is_readable(store.journal)
     try:
-        if not workspace.dry_run:
+        if readable and not workspace.dry_run:
             store = workspace.store()
             store.recover()
             context = workspace.capture()
@@ -161,9 +167,45 @@ def _writes(workspace: Workspace) -> Iterator[Trouble]:
         yield Trouble("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
     except TarsError as error:
         yield Trouble("writing", error.message, error.hint)
-    for sentence in store.pending():
-        yield Trouble("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
     yield from _waiting(workspace, Spool(store.state / "spool"), refused)
+    try:
+        Withheld(store.state)
+    except SettingsError as error:
+        yield Trouble("forgotten", error.message, error.hint)
+    for name in store.limbo():
+        left = f".tars/limbo/{name}"
+        yield Trouble(
+            "limbo", f"{left} is a save that came while a write was interrupted", "merge it, then remove it", left
+        )
+    if readable:
+        for sentence in store.pending():
+            yield Trouble("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
+        for lost in store.lost_lines():
+            yield _lost(lost, ours=workspace.vault.layout.is_ours(lost.file))
+        for name in store.leftovers():
+            yield _leftover(workspace, name, ours=store.is_ours(name))
+
+
+def _journal(workspace: Workspace) -> Iterator[Trouble]:
+    """Files of the journal that are damaged, or not files at all."""
+    store = workspace.store(writes=False)
+    for path in store.journal.strangers():
+        yield Trouble(
+            "journal",
+            f"{NO_FILE.format(path)}: nothing can be written, history and undo don't work",
+            f"put the file back; tars-memory doctor --fix moves what is there away, to {_aside(path).name}",
+            mend=partial(path.rename, _aside(path)),
+        )
+    if not _is_readable(store.journal):
+        return
+    for path in store.journal.emptied():
+        yield Trouble(
+            "journal",
+            f"{path} was emptied: the writes that it recorded are missing from history and undo; the notes are as they "
+            "were written",
+            f"put it back from a backup; tars-memory doctor --fix moves it away, to {_aside(path).name}",
+            mend=partial(path.rename, _aside(path)),
+        )
     for path, count in store.journal.damaged().items():
         yield Trouble(
             "journal",
@@ -172,19 +214,23 @@ def _writes(workspace: Workspace) -> Iterator[Trouble]:
             f"tars-memory doctor --fix sets them aside, in {path.with_suffix('.damaged').name} beside it",
             mend=partial(store.set_aside, path),
         )
+
+
+def _is_readable(journal: Journal) -> bool:
+    """Whether there is nothing in the place of a file of the journal that is none."""
     try:
-        Withheld(store.state)
-    except SettingsError as error:
-        yield Trouble("forgotten", error.message, error.hint)
-    for lost in store.lost_lines():
-        yield _lost(lost, ours=workspace.vault.layout.is_ours(lost.file))
-    for name in store.leftovers():
-        yield _leftover(workspace, name, ours=store.is_ours(name))
-    for name in store.limbo():
-        left = f".tars/limbo/{name}"
-        yield Trouble(
-            "limbo", f"{left} is a save that came while a write was interrupted", "merge it, then remove it", left
-        )
+        journal.files()
+    except UnwritableError:
+        return False
+    return True
+
+
+def _aside(path: Path) -> Path:
+    """A name beside a file, which nobody reads and nothing bears."""
+    aside = path.with_name(f"{path.name}.damaged")
+    while os.path.lexists(aside):
+        aside = aside.with_name(f"{aside.name}-1")
+    return aside
 
 
 def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Trouble]:
@@ -521,8 +567,8 @@ def _goes_on(workspace: Workspace) -> bool:
     return workspace.goes_on() or waits
 
 
-UNSEEN = "not looked at"
 PROBES = (
+    ("the journal", UNSEEN, _journal),
     ("the writes", UNSEEN, _writes),
     ("the folders", UNSEEN, _folders),
     ("what is synced", UNSEEN, _sync),

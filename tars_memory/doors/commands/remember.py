@@ -299,7 +299,9 @@ def history(
     if call.answered({"entries": [fields(entry, ENTRY) for entry in entries]}):
         return 0 if entries else 1
     if not entries:
-        call.out.say("nothing has been written yet" + (f" to {path}" if path else ""))
+        lost = call.workspace.store(writes=False).journal.emptied()
+        said = "no write is recorded" if lost else "nothing has been written yet"
+        call.out.say(said + (f" to {path}" if path else ""))
     elif call.out.screen:
         cli.screen.show_history(call.out, (_row(call.out, entry) for entry in entries))
     else:

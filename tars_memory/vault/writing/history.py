@@ -186,9 +186,10 @@ def find_transactions(
     if wanted:
         missing = next(name for name in wanted if name not in dict(found))
         raise NotFoundError(f"no write is called {missing}", "tars-memory history lists them")
+    lost = "; ".join(journal.gaps())
     if not found:
-        raise NotFoundError("nothing to undo", "tars-memory history shows what was written")
-    raise NotFoundError(f"only {counted(len(found), 'write')} can be undone", "tars-memory history lists them")
+        raise NotFoundError("nothing to undo", lost or "tars-memory history shows what was written")
+    raise NotFoundError(f"only {counted(len(found), 'write')} can be undone", lost or "tars-memory history lists them")
 
 
 def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:

@@ -18,6 +18,8 @@ import json
 import os
 import re
 from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ConflictError, UnwritableError
@@ -27,7 +29,6 @@ from tars_memory.vault.markdown.edits import Span, splices_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 
 Record = dict[str, Any]
@@ -53,6 +54,8 @@ LENGTH = 9
 TAIL_BYTES = 16384
 """How much of the newest file is read at first to find its last record."""
 
+NO_FILE = "{} bears the name of a file of the journal, and is not a regular file"
+
 _NAME = re.compile(r"\d{4,}-\d{4}-(?:0[1-9]|1[0-2])\.jsonl")
 
 BLOCK_BYTES = 1 << 18
@@ -62,7 +65,8 @@ BLOCK_BYTES = 1 << 18
 class Journal:
     """The journal of one vault, in ``folder`` (which need not exist yet).
 
-    ``left`` is the unfinished write: another process's after :meth:`open`, or one of this process that failed.
+    ``left`` is the unfinished write: another process's after :meth:`open`, or one of this process that failed. ``cut``
+    is how many bytes of a torn last line :meth:`open` has cut off.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -72,17 +76,50 @@ class Journal:
         self._name = ""
         self._torn = False
         self.left: Record | None = None
+        self.cut = 0
 
     def files(self) -> list[Path]:
-        """The journal's files, oldest first."""
+        """The journal's files, oldest first.
+
+        Raises:
+            UnwritableError: the folder can't be read, or what stands in a file's place is none.
+        """
+        found = self._named()
+        for path, is_file in found.items():
+            if not is_file:
+                hint = "put the file back, or tars-memory doctor --fix moves what is there away"
+                raise UnwritableError(NO_FILE.format(path), hint)
+        return sorted(found)
+
+    def _named(self) -> dict[Path, bool]:
+        """What bears the name of a file of the journal, and whether it is one."""
         try:
             with os.scandir(self.folder) as found:
-                plain = [
-                    each.name for each in found if _NAME.fullmatch(each.name) and each.is_file(follow_symlinks=False)
-                ]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return [self.folder / name for name in sorted(plain)]
+                return {
+                    self.folder / each.name: each.is_file(follow_symlinks=False)
+                    for each in found
+                    if _NAME.fullmatch(each.name)
+                }
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise _unread(self.folder, error) from error
+
+    def strangers(self) -> list[Path]:
+        """What stands in the place of a file and is none, for doctor: a folder, a pipe, a link."""
+        return [path for path, is_file in sorted(self._named().items()) if not is_file]
+
+    def emptied(self) -> list[Path]:
+        """Files without one whole line. No writer leaves such a file: each begins with its first record.
+
+        Raises:
+            UnwritableError: as :meth:`files`, or one of them can't be read.
+        """
+        return [path for path in self.files() if _is_emptied(path)]
+
+    def gaps(self) -> list[str]:
+        """What is to be said of :meth:`emptied` files, where they are missed."""
+        return [f"{path} was emptied: the writes that it recorded are missing here" for path in self.emptied()]
 
     def damaged(self) -> dict[Path, int]:
         """How many lines of each file are not a record, for doctor; a torn last line was never written."""
@@ -104,7 +141,10 @@ class Journal:
         replace_file(aside, before + b"".join(line + b"\n" for line in lines))
         whole, _, _ = path.read_bytes().rpartition(b"\n")
         kept = [line for line in whole.split(b"\n") if parse(line) is not None]
-        replace_file(path, b"".join(line + b"\n" for line in kept))
+        if kept:
+            replace_file(path, b"".join(line + b"\n" for line in kept))
+        else:
+            path.unlink()
         return aside
 
     def _rubbish(self, path: Path) -> Iterator[bytes]:
@@ -143,12 +183,15 @@ class Journal:
             OSError: the state folder can't be read or written.
         """
         files = self.files()
+        held = [path for path in files if not _is_emptied(path)]
         month = f"{now:%Y-%m}"
-        if files and files[-1].stem[-7:] == month:
-            last = self._open_file(files[-1])
+        self.cut = 0
+        if held and held[-1] == files[-1] and held[-1].stem[-7:] == month:
+            last = self._open_file(held[-1])
         else:
-            # A crash in the old month is recovered before the new month's file is begun.
-            last = self._open_file(files[-1]) if files else None
+            # A crash in the old month is recovered before the new month's file is begun. An emptied file stays: it is
+            # all that tells of what is missing.
+            last = self._open_file(held[-1]) if held else None
             number = int(files[-1].name[:4]) + 1 if files and files[-1].name[:4].isdigit() else 1
             if not _unfinished(last):
                 self.close()
@@ -163,6 +206,7 @@ class Journal:
         self._size = os.fstat(self._fd).st_size
         whole, record = self._tail()
         if whole < self._size:
+            self.cut = self._size - whole
             os.ftruncate(self._fd, whole)
             self._size = whole
         return record
@@ -195,19 +239,26 @@ class Journal:
             OSError: nothing was written.
         """
         data = b"".join(map(as_line, records))
-        new = self._fd is None
+        try:
+            self._append(data, durable=durable)
+        except OSError as error:
+            error.filename = self._name
+            raise
+
+    def _append(self, data: bytes, *, durable: bool) -> None:
+        if self._fd is None and not os.path.lexists(self._name):
+            replace_file(Path(self._name), data)  # never empty, not even for a moment
+            data = b""
         if self._fd is None:
-            self._fd = os.open(self._name, _FLAGS | os.O_CREAT, 0o600)
+            self._fd = os.open(self._name, _FLAGS)
             self._size = os.fstat(self._fd).st_size
         try:
             if self._torn:
                 os.ftruncate(self._fd, self._size)
             self._torn = True
             write_all(self._fd, data)
-            if durable:
+            if durable and data:
                 sync(self._fd)
-                if new:
-                    _sync_folder(self.folder)
         except OSError:
             os.ftruncate(self._fd, self._size)
             self._torn = False
@@ -234,19 +285,16 @@ class Journal:
         Raises:
             UnwritableError: the journal can't be read.
         """
-        try:
-            for path in reversed(self.files()):
+        for path in reversed(self.files()):
+            try:
                 with contextlib.suppress(FileNotFoundError):  # it may be pruned just now
                     fd = os.open(path, os.O_RDONLY | _BINARY)
                     try:
                         yield from _lines_backwards(fd, os.fstat(fd).st_size)
                     finally:
                         close(fd)
-        except OSError as error:
-            raise UnwritableError(
-                f"the journal {self.folder} can't be read: {error.strerror or error}",
-                "check the owner and the rights of the state folder, and its disk",
-            ) from error
+            except OSError as error:
+                raise _unread(path, error) from error
 
     def records(self, wanted: Callable[[bytes], bool] | None = None) -> Iterator[Record]:
         """The records, newest first; ``wanted`` looks at the raw line, before it is parsed."""
@@ -266,6 +314,29 @@ class Journal:
     def cut_off(last: Record | None) -> str | None:
         """The transaction that was to stand whole and was killed, if the journal's last record is of such a one."""
         return str(last["whole"]) if last is not None and "whole" in last and "done" not in last else None
+
+
+def _unread(path: Path, error: OSError) -> UnwritableError:
+    said = f"the journal can't be read: {path}: {error.strerror or error}"
+    return UnwritableError(said, "check the owner and the rights of the state folder, and its disk")
+
+
+def _is_emptied(path: Path) -> bool:
+    """Whether a file of the journal holds no whole line.
+
+    Raises:
+        UnwritableError: it can't be read.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | _BINARY)
+        try:
+            return not any(b"\n" in block for block in iter(partial(os.read, fd, BLOCK_BYTES), b""))
+        finally:
+            close(fd)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _unread(path, error) from error
 
 
 _BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
+from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError, counted
 from tars_memory.vault.folder import Folder, NotPlainError, OpenNote, digest, read_note, steps
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import (
@@ -110,7 +110,8 @@ def writing(path: str) -> Iterator[None]:
         ) from error
     except OSError as error:
         said = error.strerror or str(error)
-        raise UnwritableError(f"{path} can't be written: {said}", _hint(error.errno)) from error
+        other = error.filename if isinstance(error.filename, str) and os.path.isabs(error.filename) else path
+        raise UnwritableError(f"{other} can't be written: {said}", _hint(error.errno)) from error
 
 
 def _hint(number: int | None) -> str:
@@ -159,6 +160,10 @@ class Transaction:
         with writing(os.fspath(journal.folder)):
             now = store.now()
             last = journal.open(now)
+            if journal.cut:
+                said = f"the journal {journal.folder} ended within a line, as a crash leaves it: the last"
+                said += f" {counted(journal.cut, 'byte')} are taken out, and a write may be missing from history"
+                store.notices.append(said)
             self._settle()
             cut = journal.cut_off(last)
             if cut:
