@@ -24,7 +24,7 @@ from tars_memory.settings import CUT, Cut
 from tars_memory.vault.layout import is_made_by_us
 from tars_memory.vault.model import Line, Tier
 from tars_memory.vault.secrets import veiled
-from tars_memory.vault.vault import Vault, has_markers
+from tars_memory.vault.vault import Vault, WrongEncodingError, has_markers
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 TOO_BIG = b"too big"
 UNREADABLE = b"unreadable"
+ENCODED = b"not UTF-8"
 TEMPLATE = b"template"
 UNRESOLVED = b"unresolved conflict"
 EXCLUDED = b"excluded in Obsidian"
@@ -100,6 +101,8 @@ def read(
         data = vault.read(path)
     except NotFoundError:
         return None
+    except WrongEncodingError:
+        return ENCODED
     except (OSError, TarsError):
         return UNREADABLE
     if len(data) > max_bytes:

@@ -48,8 +48,10 @@ from tars_memory.vault.vault import (
     MISNAMED,
     UNREADABLE_FILE,
     UNREADABLE_FOLDER,
+    WrongEncodingError,
     has_markers,
     is_conflict_copy,
+    is_narrow,
     lacks,
     numbered,
     original_of,
@@ -359,7 +361,7 @@ def _folders(workspace: Workspace) -> Iterator[Trouble]:
 
 
 def _sync(workspace: Workspace) -> Iterator[Trouble]:
-    """Conflict copies, notes with unresolved markers, and notes that were not downloaded."""
+    """Conflict copies, notes with unresolved markers, notes that were not downloaded or are not UTF-8."""
     why, hint = hindered(workspace.vault)
     if why:
         yield Trouble("git", f"{ATTRIBUTES} lets git merge the notes by entry, but {why}", hint, ATTRIBUTES)
@@ -383,7 +385,17 @@ def _sync(workspace: Workspace) -> Iterator[Trouble]:
     common = _common(workspace, [path for path in paths if path not in twins]) if twins else set()
     for path, original in twins.items():
         yield from _twin(workspace, path, original, common)
-    for path, data in workspace.vault.readable(paths):
+    for path in paths:
+        try:
+            data = workspace.vault.read(path)
+        except WrongEncodingError as error:
+            yield Trouble("encoding", error.message, _conversion(path, error.encoding), path)
+            continue
+        except TarsError:
+            continue  # it is counted with what is not searched
+        if is_narrow(data):
+            said = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
+            yield Trouble("encoding", said, _conversion(path, "Latin1"), path)
         if has_markers(data):
             yield Trouble(
                 "conflict",
@@ -391,6 +403,12 @@ def _sync(workspace: Workspace) -> Iterator[Trouble]:
                 "choose between the two versions there",
                 path,
             )
+
+
+def _conversion(path: str, encoding: str) -> str:
+    """How a note becomes UTF-8, in the vault's folder."""
+    old, new = shlex.quote(path), shlex.quote(f"{path}.new")
+    return f"in the vault's folder: iconv -f {encoding.lower()} -t utf-8 {old} > {new} && mv {new} {old}"
 
 
 def _common(workspace: Workspace, paths: list[str]) -> set[bytes]:

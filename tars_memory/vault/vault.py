@@ -240,7 +240,8 @@ class Vault:
 
         Raises:
             NotFoundError: there is no such note.
-            PartialError: it is not a regular file, may not be read, or is larger than the limit.
+            PartialError: it is not a regular file, may not be read, is larger than the limit, or
+                (:class:`WrongEncodingError`) is UTF-16 or UTF-32.
             UnwritableError: a step of the path is a link.
         """
         steps = beneath.steps(path)
@@ -302,7 +303,21 @@ class Vault:
                     break
             finally:
                 os.close(fd)
+        if wide := wide_encoding(data):
+            raise WrongEncodingError(path, wide)
         return data
+
+
+WRONG_ENCODING = "{} is {}, not UTF-8: it is neither read nor written"
+CONVERTED = "save it as UTF-8 in your editor, or convert it with iconv"
+
+
+class WrongEncodingError(PartialError):
+    """A note is in an encoding that is not read or written here, UTF-16 or UTF-32."""
+
+    def __init__(self, path: str, encoding: str) -> None:
+        super().__init__(WRONG_ENCODING.format(path, encoding), CONVERTED)
+        self.encoding = encoding
 
 
 def _unreadable(message: str, hint: str = "look at it with ls -l") -> PartialError:
@@ -563,6 +578,26 @@ def original_of(path: str) -> str:
     """The path of the note that a conflict copy is one of."""
     folder, slash, name = path.rpartition("/")
     return folder + slash + re.sub(_COPY, "", name)
+
+
+def wide_encoding(data: bytes) -> str:
+    """UTF-16 or UTF-32, if a note is in one of them, by its byte order mark or its NULs; else empty."""
+    if data[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        return "UTF-32"
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "UTF-16"
+    if b"\0" not in data[:4]:  # whatever a note begins with in these encodings, it is a letter or a sign of ASCII
+        return ""
+    nuls = data.count(0) % len(data)  # of nothing but NULs, as a crash leaves a note, it is no text
+    return "UTF-32" if nuls * 2 > len(data) else "UTF-16" if nuls * 3 > len(data) else ""
+
+
+def is_narrow(data: bytes) -> bool:
+    """Whether a note is in an encoding of single bytes, as Latin-1: some are not UTF-8, and no character of it is."""
+    if data.isascii():
+        return False
+    text = data.decode("utf-8", "surrogateescape")
+    return all("\udc80" <= sign <= "\udcff" for sign in text if not sign.isascii())
 
 
 def has_markers(data: bytes) -> bool:

@@ -316,3 +316,39 @@ def test_what_is_left_in_the_pipe_by_a_command_that_was_called_wrongly_is_kept(d
         code, told = desk.call(*argv, "--stdin", stdin=WORDS)
         assert code == 2 and "what came on stdin is kept in" in told, (argv, told)
     assert desk.aside() == [f"{WORDS}\n"] * 3
+
+
+def test_nothing_is_written_into_a_note_of_utf_16_and_the_words_wait(desk: Desk) -> None:
+    memory = desk.root / "Memory.md"
+    text = memory.read_text()
+    memory.write_bytes(text.encode("utf-16"))
+    before = memory.read_bytes()
+    code, told = desk.call("remember", WORDS)
+    assert code == 5 and "Memory.md is UTF-16, not UTF-8" in told and "kept in the spool" in told
+    assert memory.read_bytes() == before
+    for argv in (["context"], ["list"]):
+        assert "Memory.md is UTF-16, not UTF-8" in desk.call(*argv)[1]
+    assert "Memory" not in desk.call("search", "fact", "--mode", "lexical")[1]
+    assert "1 not UTF-8" in desk.call("status")[1]
+    code, told = desk.call("doctor")
+    assert code == 1 and "iconv -f utf-16 -t utf-8 Memory.md > Memory.md.new && mv Memory.md.new Memory.md" in told
+    memory.write_text(text)  # converted
+    code, told = desk.call("log", "and on")
+    assert code == 0 and "placed from the spool" in told
+    assert memory.read_text() == f"{text}- {WORDS}\n"
+
+
+def test_a_note_of_latin_1_takes_what_makes_no_mixture_of_it(desk: Desk) -> None:
+    memory = desk.root / "Memory.md"
+    memory.write_bytes(b"## Notes\n\n- caf\xe9\n")
+    code, told = desk.call("remember", "Käse")
+    assert code == 5 and "Memory.md is not UTF-8" in told and "kept in the spool" in told
+    assert memory.read_bytes() == b"## Notes\n\n- caf\xe9\n"
+    assert "Memory.md is not UTF-8" in desk.call("doctor")[1]
+    code, told = desk.call("remember", "cheese")
+    assert code == 0 and "1 in the spool can't be placed yet: Memory.md is not UTF-8" in told
+    assert memory.read_bytes() == b"## Notes\n\n- caf\xe9\n- cheese\n"
+    assert desk.call("undo")[0] == 0
+    memory.write_bytes(b"## Notes\n\n- caf\xe9\n- \xc3\xa9\n")  # UTF-8 with a byte that is none
+    assert desk.call("log", "and on")[0] == 0
+    assert memory.read_bytes() == b"## Notes\n\n- caf\xe9\n- \xc3\xa9\n- K\xc3\xa4se\n"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 
+from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.model import Splice
+from tars_memory.vault.vault import is_narrow, wide_encoding
 
 PIECES = [
     *(b"\n", b"\n", b"\n", b"\r\n", b"\r\n", b"\r", b"\n\n", b" ", b"\t"),
@@ -17,14 +19,17 @@ PIECES = [
 
 
 def document(chance: random.Random) -> bytes:
-    """Any bytes are a document; half of them end without a newline."""
-    return b"".join(chance.choices(PIECES, k=chance.randrange(30)))
+    """Any bytes are a document, but for the mark of UTF-16 at their start; half of them end without a newline."""
+    found = b"".join(chance.choices(PIECES, k=chance.randrange(30)))
+    return document(chance) if wide_encoding(found) else found
 
 
 def splices(chance: random.Random, data: bytes) -> list[Splice]:
-    """One to three disjoint splices in order."""
+    """One to three disjoint splices in order; of a document that is not UTF-8 they make no mixture."""
+    pieces = [each for each in PIECES if each.isascii()] if is_narrow(data) else PIECES
     cuts = sorted(chance.randrange(len(data) + 1) for _ in range(2 * chance.choice((1, 1, 1, 2, 3))))
-    return [
-        Splice(start, end, b"".join(chance.choices(PIECES, k=chance.randrange(4))))
+    found = [
+        Splice(start, end, b"".join(chance.choices(pieces, k=chance.randrange(4))))
         for start, end in zip(cuts[::2], cuts[1::2], strict=True)
     ]
+    return splices(chance, data) if wide_encoding(apply(data, found)) else found

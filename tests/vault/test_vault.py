@@ -11,7 +11,7 @@ import pytest
 
 from tars_memory.errors import NotFoundError, PartialError, TarsError, UsageError, VaultError
 from tars_memory.settings import LimitsOptions
-from tars_memory.vault.vault import Vault
+from tars_memory.vault.vault import Vault, is_narrow, wide_encoding
 
 
 def make(root: Path, *paths: str) -> None:
@@ -205,3 +205,46 @@ def test_within_a_night_a_note_is_read_and_parsed_once_unless_it_changes(tmp_pat
         (tmp_path / "Memory.md").unlink()
         with pytest.raises(NotFoundError):
             vault.note("Memory.md")
+
+
+WIDE = ["utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf-32-le", "utf-32-be"]
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+@pytest.mark.parametrize("text", ["# Tea\n\n- Käse, 東京 and tea\n", "x", "- 🫖 tea, and a line of ASCII\n"])
+def test_notes_of_utf_16_and_utf_32_are_known(encoding: str, text: str) -> None:
+    assert wide_encoding(text.encode(encoding)) == encoding[:6].upper()
+    assert wide_encoding(b"\xfe\xff" + text.encode("utf-16-be")) == "UTF-16"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0",
+        b"\0" * 4096,
+        b"a\0b",
+        b"\xef\xbb\xbfx",
+        b"caf\xe9",
+        "東京".encode(),
+        b"tea\0\0\0 and more\n",
+        b"\xff",
+    ],
+)
+def test_what_is_no_utf_16(data: bytes) -> None:
+    assert wide_encoding(data) == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "is_one"),
+    [
+        (b"", False),
+        (b"tea", False),
+        (b"caf\xe9", True),
+        ("é".encode(), False),
+        (b"caf\xe9 \xc3\xa9", False),
+        (b"\xff\xfd", True),
+    ],
+)
+def test_notes_of_single_bytes_are_known(data: bytes, is_one: bool) -> None:
+    assert is_narrow(data) is is_one

@@ -30,7 +30,7 @@ from tars_memory.vault.markdown.edits import (
     splices_of,
 )
 from tars_memory.vault.model import Splice
-from tars_memory.vault.vault import has_markers
+from tars_memory.vault.vault import CONVERTED, WRONG_ENCODING, has_markers, is_narrow, wide_encoding
 from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove, settle
 from tars_memory.vault.writing.protocol import create as create_note
@@ -447,6 +447,8 @@ class Transaction:
             payload = appended(base, splices)
             if payload is not None:
                 splices = [Splice(len(base), len(base), payload)]
+            if undoes is None:
+                _check_mixed(path, base, splices)
             new = apply(base, splices)
             if new == base and not (restore and note is None):
                 return Written("", path, base)
@@ -588,11 +590,27 @@ class Transaction:
 
 
 def _check_resolved(path: str, data: bytes) -> None:
-    """Nothing is written into a note while two versions of it stand in there.
+    """Nothing is written into a note while two versions of it stand in there, or of UTF-16.
 
     Raises:
         UnwritableError: they do.
     """
+    if wide := wide_encoding(data):
+        raise UnwritableError(WRONG_ENCODING.format(path, wide), CONVERTED)
     if has_markers(data):
         hint = "choose between the two versions there first"
         raise UnwritableError(f"{path} holds unresolved conflict markers (<<<<<<<)", hint)
+
+
+def _check_mixed(path: str, data: bytes, splices: Sequence[Splice]) -> None:
+    """A note of another encoding takes nothing that would make a mixture of two encodings of it.
+
+    Raises:
+        UnwritableError: it would.
+    """
+    if all(splice.data.isascii() for splice in splices) or not is_narrow(data):
+        return
+    said = (
+        f"{path} is not UTF-8, so what is not ASCII can't be written into it: editors could read only half of it then"
+    )
+    raise UnwritableError(said, CONVERTED)
