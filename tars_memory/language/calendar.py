@@ -1,4 +1,4 @@
-"""Names of months and weekdays in each language that is known. Pure."""
+"""Names of months, weekdays and days in each language that is known. Pure."""
 
 from __future__ import annotations
 
@@ -39,3 +39,36 @@ NAMES = {
     **{language: (tuple(names.split()[:12]), tuple(names.split()[12:])) for language, names in _NAMES.items()},
 }
 """Names of months, and of weekdays from Monday on, as Moment's locales have them (pt as in Brazil)."""
+
+DAYS = {
+    language: {name.replace("_", " "): day for day, names in zip((-2, -1, 0, 1, 2), said.split("|"), strict=True)
+               for name in names.split()}
+    for language, said in {
+        "ar": "أول_أمس أول_امبارح|أمس البارحة|||",
+        "cs": "předevčírem|včera|dnes|zítra|pozítří",
+        "da": "i_forgårs|i_går|i_dag|i_morgen|i_overmorgen",
+        "de": "vorgestern|gestern|heute|morgen|übermorgen",
+        "el": "προχθές προχτές|χθες χτες|σήμερα|αύριο|μεθαύριο",
+        "en": "the_day_before_yesterday|yesterday last_night|today tonight|tomorrow|the_day_after_tomorrow",
+        "es": "anteayer|ayer|hoy|mañana|pasado_mañana",
+        "fi": "toissapäivänä|eilen|tänään|huomenna|ylihuomenna",
+        "fr": "avant-hier|hier|aujourd'hui|demain|après-demain",
+        "he": "שלשום|אתמול|היום|מחר|מחרתיים",
+        "hu": "tegnapelőtt|tegnap||holnap|holnapután",
+        "id": "kemarin_lusa|kemarin|hari_ini|besok|lusa",
+        "it": "l'altro_ieri|ieri|oggi|domani|dopodomani",
+        "ja": "一昨日|昨日|今日 本日|明日|明後日",
+        "ko": "그저께|어제|오늘|내일|모레",
+        "nl": "eergisteren|gisteren|vandaag|morgen|overmorgen",
+        "pl": "przedwczoraj|wczoraj|dzisiaj dziś|jutro|pojutrze",
+        "pt": "anteontem|ontem|hoje|amanhã|depois_de_amanhã",
+        "ro": "alaltăieri|ieri|azi astăzi|mâine|poimâine",
+        "ru": "позавчера|вчера|сегодня|завтра|послезавтра",
+        "sv": "i_förrgår|i_går igår|i_dag idag|i_morgon imorgon|i_övermorgon",
+        "tr": "evvelsi_gün|dün|bugün|yarın|",
+        "uk": "позавчора|вчора|сьогодні|завтра|післязавтра",
+        "vi": "hôm_kia|hôm_qua|hôm_nay|ngày_mai|ngày_kia",
+        "zh": "前天|昨天|今天|明天|后天 後天",
+    }.items()
+}  # fmt: skip
+"""Words for days: how many lie between each and the day on which it is said."""

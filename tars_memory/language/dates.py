@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import Any
 from unicodedata import decimal
 
-from tars_memory.language.words import LANGUAGES, WORD, fold, language
+from tars_memory.language.calendar import DAYS
+from tars_memory.language.words import LANGUAGES, WORD, fold, language, spoken, unspaced_runs
 
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
 _UNIT_DAYS = (1, 7, 30, 365)
@@ -117,7 +118,7 @@ def _pattern(code: str) -> re.Pattern[str]:
         named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
     bare = rf"{table['bare']}(?P<bare>{weekdays})"
     return re.compile(
-        rf"(?<![\w-])(?:(?P<stretch>(?:{table['before']})?(?:{_any(_stretches(code))}))|(?P<day>{_any(table['days'])})"
+        rf"(?<![\w-])(?:(?P<stretch>(?:{table['before']})?(?:{_any(_stretches(code))}))|(?P<day>{_any(DAYS[code])})"
         rf"|{ago}|{ahead}|{named}|{bare}{_NO_DATE_AFTER})(?![\w-])",
         re.IGNORECASE,
     )
@@ -144,7 +145,7 @@ def _day_word(found: re.Match[str], before: str, text: str, day: date, code: str
     table = _dates(code)
     if re.search(table["no_day"], f"{before}<{found['day']}", re.IGNORECASE):
         return None
-    when = (day + timedelta(table["days"][found["day"].lower()])).isoformat()
+    when = (day + timedelta(DAYS[code][found["day"].lower()])).isoformat()
     if text[found.end() :].startswith("'s"):
         return when
     return _led(when, before, table["on"], code)
@@ -226,6 +227,8 @@ _BEFORE_MONTH = frozenset(
     | {"last", "this", "next"}
 )
 _DAY_WORDS = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
+_MORNINGS = frozenset({"morgen", "mañana"})
+"""Words for tomorrow that are those for the morning, too."""
 _LONGEST = 2_000
 """Characters that are looked at: nobody names a date in the middle of a pasted page."""
 
@@ -293,7 +296,7 @@ def parse_day(value: str, today: date) -> NamedDate | None:
 
 
 class _Abroad:
-    """Dates as other languages write them; made when a text holds a digit, for most questions hold none."""
+    """Dates with a number as other languages write them; made when a text holds a digit, as most questions don't."""
 
     def __init__(self) -> None:
         from tars_memory.language.calendar import NAMES
@@ -315,9 +318,25 @@ def _abroad() -> _Abroad:
 
 @cache
 def _pieces() -> re.Pattern[str]:
-    """A word; where words stand without blanks, a number with the sign that says what it is stands by itself."""
-    signed = r"\d{1,4}[年月日년월일]"
-    return re.compile(rf"{signed}|(?:(?!{signed})[^\W_])+")
+    """A word; where words stand without blanks, a number with its sign (``3日``) and a word for a day by themselves."""
+    days = sorted((name for names in DAYS.values() for name in names if unspaced_runs(name)), key=len, reverse=True)
+    alone = rf"\d{{1,4}}[年月日년월일]|{'|'.join(days)}"
+    return re.compile(rf"{alone}|(?:(?!{alone})[^\W_])+")
+
+
+@cache
+def _days_abroad() -> dict[str, list[tuple[list[str], int, str]]]:
+    """Words for days in other languages than English by the first of their words, the longest first: all of their
+    words, the day, the language.
+    """
+    found: dict[str, list[tuple[list[str], int, str]]] = {}
+    for code, names in DAYS.items():
+        for name, day in names.items() if code != "en" else ():
+            parts = WORD.findall(name)
+            found.setdefault(parts[0], []).append((parts, day, code))
+    for named in found.values():
+        named.sort(key=lambda one: -len(one[0]))
+    return found
 
 
 class _Scan:
@@ -339,7 +358,7 @@ class _Scan:
         found: list[tuple[NamedDate, int, int]] = []
         numbers, words = (
             (self.iso, self.signed, self.day_month_year),
-            (self.day_month, self.month_day, self.relative, self.ago),
+            (self.day_month, self.month_day, self.relative, self.day_abroad, self.ago),
         )
         rules = (*numbers, *words, self.season, self.year)
         i = 0
@@ -495,6 +514,26 @@ class _Scan:
             return (NamedDate(start, self.today), 3) if start else None
         named = self.stretch(_STEPS[word], after)
         return (named, 2) if named is not None else None
+
+    def day_abroad(self, i: int) -> tuple[NamedDate, int] | None:
+        """``gestern``, ``avant-hier``, ``昨日``; not what also means the morning, nor what is another word where the
+        rest of the text is in another language (``hier``).
+        """
+        for parts, day, code in _days_abroad().get(self.words[i], ()):
+            end = i + len(parts)
+            if parts != self.words[i:end] or not all(gap in ("", "-", "'", "’") for gap in self.gaps[i : end - 1]):
+                continue
+            if len(parts) == 1 and not self.alone and not self.says_day(i, code):
+                continue
+            return self.days(day, len(parts))
+        return None
+
+    def says_day(self, i: int, code: str) -> bool:
+        """Whether the word at i is its language's word for a day, and no other word here."""
+        if self.words[i] in _MORNINGS:
+            return False
+        rest = spoken(" ".join((*self.words[:i], *self.words[i + 1 :])))
+        return rest in ("", code) or self.words[i] not in language(rest).words("words")
 
     def stretch(self, step: int, unit: str) -> NamedDate | None:
         """The last (-1), this (0) or next (1) week, weekend, month, year or weekday."""

@@ -370,7 +370,7 @@ def foreign(text: str) -> str:
     if not letters.isascii():
         for name, characters in _SCRIPTS:
             if len(re.findall(f"[{characters}]", letters)) >= SCRIPT_SHARE * len(letters):
-                return name
+                return "Japanese" if name == "Chinese" and re.search("[\u3040-\u30ff]", letters) else name
     english = sum(word in STOP_WORDS for word in words)
     found = {name: sum(word in own for word in words) for name, own in _GRAMMAR.items()}
     name = max(found, key=found.__getitem__)

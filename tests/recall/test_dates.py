@@ -72,6 +72,40 @@ def test_a_named_date(text, start, end):
 
 
 @pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("cosa ho fatto ieri?", "2026-11-20"),
+        ("l'altro ieri", "2026-11-19"),
+        ("was habe ich gestern gemacht", "2026-11-20"),
+        ("qu'ai-je fait hier", "2026-11-20"),
+        ("hier", "2026-11-20"),
+        ("qu’ai-je fait avant-hier", "2026-11-19"),
+        ("aujourd’hui", "2026-11-21"),
+        ("¿qué hice ayer?", "2026-11-20"),
+        ("o que eu fiz ontem", "2026-11-20"),
+        ("depois de amanhã", "2026-11-23"),
+        ("co robiłem wczoraj", "2026-11-20"),
+        ("что я делал вчера", "2026-11-20"),
+        ("vad gjorde jag i går", "2026-11-20"),
+        ("昨日は何をした", "2026-11-20"),
+        ("一昨日の会議", "2026-11-19"),
+        ("我昨天做了什么", "2026-11-20"),
+        ("어제는 뭐 했지", "2026-11-20"),
+        ("ماذا فعلت أمس", "2026-11-20"),
+    ],
+)
+def test_a_word_for_a_day_in_any_language(text, day):
+    assert spans(text) == [(day, day, False)]
+
+
+@pytest.mark.parametrize(
+    "text", ["was ist hier los", "wo gibt es hier das beste Eis", "am Morgen", "mañana", "Guten Morgen", "the ma deli"]
+)
+def test_a_word_for_a_day_that_is_another_word_here(text):
+    assert spans(text) == []
+
+
+@pytest.mark.parametrize(
     ("text", "start", "end"),
     [
         ("in May", "2000-05-01", "2000-05-31"),
@@ -127,6 +161,8 @@ def test_distance():
         ("ottobre", "2026-10-01", "2026-10-31"),
         ("3.10.2026", "2026-10-03", "2026-10-03"),
         ("９d", "2026-11-12", "2026-11-12"),
+        ("ieri", "2026-11-20", "2026-11-20"),
+        ("morgen", "2026-11-22", "2026-11-22"),
         ("1850", "1850-01-01", "1850-12-31"),
         ("1.5.1850", "1850-05-01", "1850-05-01"),
         ("0001-01-01", "0001-01-01", "0001-01-01"),

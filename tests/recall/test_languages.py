@@ -127,6 +127,7 @@ def test_what_no_note_holds_is_not_found(vault, text):
         ("где запасной ключ", "Cyrillic script"),
         ("πού είναι το κλειδί", "Greek"),
         ("钥匙在哪里", "Chinese"),
+        ("昨日の会議", "Japanese"),
         ("鍵はどこ", "Japanese"),
         ("열쇠는 어디", "Korean"),
         ("أين المفتاح", "Arabic script"),
