@@ -333,7 +333,10 @@ class Memory:
             UsageError: several have the name.
         """
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: recall.names.related(reader, name, scope=scope, limit=limit))
+        found = self.workspace.ask(lambda reader: recall.names.related(reader, name, scope=scope, limit=limit))
+        if not found[1] and (pending := self.workspace.index().pending()):
+            self.workspace.notices += filter(None, [self.workspace.covers(pending)])
+        return found
 
     def sql(self, query: str, *, seconds: float = SQL_SECONDS) -> index.tables.TableQuery:
         """Run one SELECT over the tables ``notes``, ``lines``, ``entries``, ``facts``, ``links`` and ``tags``

@@ -407,13 +407,19 @@ class Workspace:
         return self._went_on is not None and time.monotonic() - self._went_on < STARTING
 
     def covers(self, pending: int) -> str:
-        """How far the vectors are, as a sentence: by percent, and by the time that the rest takes here.
+        """How far the vectors are, as a sentence: by percent, and by the time that the rest takes here; or what keeps
+        them from being made.
 
         Args:
             pending: passages without one.
         """
         chunks = self.index().read(lambda reader: reader.chunk_count())
         share = min(99, 100 * (chunks - pending) // max(1, chunks))
+        try:
+            self.demand_model()
+        except ModelUnavailableError as error:
+            far = f"semantic search covers {share} %" if share else "words only"
+            return f"{far}: {error.message}: tars-memory status"
         took = self.seconds_left(pending)
         time = f" ({duration(took)})" if took else ""
         if self._starts() or index.detached.is_running(self.state):
@@ -710,6 +716,15 @@ class Workspace:
             ModelUnavailableError: a model that was never fetched is set.
         """
         return (self.embedder or self.manifest).fingerprint
+
+    def demand_model(self) -> None:
+        """See that the model that is set can be had here; it is neither prepared nor opened.
+
+        Raises:
+            ModelUnavailableError: it is not on this machine; says how to get it.
+        """
+        if self.embedder is None:
+            index.prepare.demand(self.settings.embedding.model, self.settings.places.cache)
 
     def is_prepared(self) -> bool:
         """Whether the model that is set opens at once; True, too, for one that can't be prepared here."""

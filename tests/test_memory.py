@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tars_memory.doors.commands.health import _summary
 from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError, VaultError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
@@ -96,6 +97,28 @@ def test_by_meaning_alone_needs_a_vector_and_says_so_instead_of_finding_nothing(
         assert memory.search("fountain pens").mode == "lexical"
         memory.reindex()
         assert memory.search("fountain pens", mode="semantic").hits
+
+
+def test_without_a_model_hints_lead_to_the_model_not_to_a_reindex_that_makes_nothing(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    for number in range(40):
+        (vault / f"Note {number}.md").write_text(f"fountain pens, number {number}\n")
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_EMBEDDING_MODEL": "sentence/none"}
+    missing = "the embedding model sentence/none is not on this machine"
+    with Memory(vault, env=env) as memory:
+        assert memory.reindex().pending_vectors
+        assert [said for said in memory.search("fountain pens").notices if "reindex" in said] == []
+        assert f"words only: {missing}: tars-memory status" in memory.search("fountain pens").notices
+        with pytest.raises(ModelUnavailableError, match="sentence/none is not on this machine") as raised:
+            memory.search("fountain pens", mode="semantic")
+        assert "models use sentence/none" in raised.value.hint
+        memory.workspace.notices.clear()
+        memory.related("Note 1")
+        assert memory.workspace.notices == [f"words only: {missing}: tars-memory status"]
+        assert "next      get the model: the line semantic says how" in "\n".join(
+            f"{name:<10}{value}" for name, value in _summary(memory.status(), bars=False)
+        )
 
 
 def test_a_language_that_the_model_does_not_know_is_said_once(tmp_path: Path) -> None:

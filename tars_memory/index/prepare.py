@@ -92,6 +92,18 @@ def is_installed(manifest: models.Manifest) -> bool:
         return False
 
 
+def demand(model: str, cache: Path) -> None:
+    """See that the named model can be had: it is prepared, or pip put its files here. They are not read.
+
+    Raises:
+        ModelUnavailableError: it is not on this machine; says how to get it.
+    """
+    manifest = models.manifest_of(model, cache)
+    if not models.is_prepared(model, cache):
+        for name in manifest.files:
+            _at(manifest, name)
+
+
 def packaged_sources(manifest: models.Manifest) -> dict[str, Path]:
     """The files of a model where pip put them, hashes checked.
 

@@ -352,7 +352,7 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
         read = counted(found["logs"] - before["logs"], "file")
         notices = [notice for notice in notices if not notice.startswith(f"{whole} ")]
         notices.insert(0, f"no conversation there yet ({read} read); what comes is searched")
-    if found["pending_vectors"] and workspace.goes_on():
+    if found["pending_vectors"] and model_of(workspace)["usable"] and workspace.goes_on():
         notices.append("found by words now; vectors are being made in the background")
     expiry = [f"programs delete logs (Claude Code: {CLEANUP_DAYS} days); sleep keeps your words"]
     if not found["nights"]:

@@ -647,6 +647,7 @@ class Search:
         name, held = self.workspace.settings.embedding.model, reader.fingerprint
         if held is None:
             if self.mode == "semantic" and reader.chunk_count():
+                self.workspace.demand_model()
                 raise ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
             return ""
         if held == self.workspace.fingerprint():

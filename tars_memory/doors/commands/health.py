@@ -13,7 +13,7 @@ import typer
 from tars_memory import curation, recall
 from tars_memory.doors.cli.call import Call, command, confirmed
 from tars_memory.doors.cli.output import Output, clean, counted, duration, fields, line, show_rows, show_tree, within
-from tars_memory.errors import UsageError
+from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index import detached
 from tars_memory.settings import MODES
 
@@ -109,9 +109,10 @@ def _summary(told: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     rows.append(("waiting", ", ".join(what for what, _ in waits) or "nothing"))
     steps = [do for _, do in waits]
     steps += ["tars-memory review --rules"] if unapproved else []
-    behind = stale or index.get("pending_vectors") or index.get("model") not in (None, told["model"].get("fingerprint"))
-    steps += ["tars-memory reindex"] if behind and not background["running"] else []
-    steps += ["tars-memory models list"] if not told["model"]["usable"] else []
+    usable = told["model"]["usable"]
+    unmade = index.get("pending_vectors") or index.get("model") not in (None, told["model"].get("fingerprint"))
+    steps += ["tars-memory reindex"] if (stale or (usable and unmade)) and not background["running"] else []
+    steps += [] if usable else ["get the model: the line semantic says how"]
     return [*rows, ("next", steps[0] if steps else "nothing to do")]
 
 
@@ -417,6 +418,11 @@ def models(
         if call.out.screen:
             call.out.data("")
         show_rows(call.out, others, ("to download", "languages", "size"))
+    if any(model.get("current") and not model.get("installed") for model in known):
+        try:
+            call.workspace.demand_model()
+        except ModelUnavailableError as error:
+            call.out.say(f"{error.message}; {error.hint}")
     if not all_:
         call.out.say("more can be downloaded: tars-memory models --all")
     return 0
