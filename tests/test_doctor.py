@@ -143,7 +143,7 @@ def test_what_is_not_searched_is_named_with_what_to_do(open_memory: Callable[[],
     (top / "long.md").write_text("tea " * 3_000_000)
     told = {each["message"]: (each["hint"], each["path"]) for each in findings(open_memory, "skipped")}
     assert told == {
-        "not searched, not named in UTF-8: n\\xffame.md": ("rename it: mv, or convmv for many", ""),
+        "not searched, not named in UTF-8: $'n\\377ame.md'": ("rename it with mv; convmv renames many", ""),
         "not searched, too big: long.md": ("raise [limits] max_note_bytes, or split the note", "long.md"),
     }
 

@@ -32,7 +32,6 @@ from tars_memory.errors import (
     UsageError,
     VaultError,
     counted,
-    legible,
 )
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
@@ -43,7 +42,7 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import bare, insert_bullet, lines_of
 from tars_memory.vault.markdown.lines import unmarked
 from tars_memory.vault.model import Splice
-from tars_memory.vault.suspicion import check_text
+from tars_memory.vault.suspicion import check_text, written
 from tars_memory.vault.vault import (
     MISNAMED,
     UNREADABLE_FILE,
@@ -79,7 +78,7 @@ TEMPLATE = 3
 NAMED = 10
 """Files that are not searched, of one reason, that are named."""
 UNSEARCHED = {
-    MISNAMED: "rename it: mv, or convmv for many",
+    MISNAMED: "rename it with mv; convmv renames many",
     "too big": "raise [limits] max_note_bytes, or split the note",
     "unreadable": "look at it with ls -l",
     UNREADABLE_FILE: "look at it with ls -l",
@@ -527,8 +526,8 @@ def _unsearched(workspace: Workspace) -> Iterator[Trouble]:
     left_out = {**workspace.vault.passed_over, **workspace.index().left_out()}
     for reason, hint in UNSEARCHED.items():
         if paths := left_out.get(reason):
-            names = ", ".join(map(legible, paths[:NAMED])) + (", …" if len(paths) > NAMED else "")
-            whole = paths[0] if len(paths) == 1 and legible(paths[0]) == paths[0] else ""
+            names = ", ".join(map(written, paths[:NAMED])) + (", …" if len(paths) > NAMED else "")
+            whole = paths[0] if len(paths) == 1 and reason != MISNAMED else ""
             yield Trouble("skipped", f"not searched, {reason}: {names}", hint, whole)
 
 

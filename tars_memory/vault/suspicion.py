@@ -194,6 +194,20 @@ def visible(text: str, told: Callable[[str], str] = lambda _: "") -> str:
     return _shown().sub(lambda found: found["kept"] or told(found[0]), text)
 
 
+def written(path: str) -> str:
+    r"""A path on one line, so that it can be used: as it is, or if it holds what nobody sees, as bash, zsh and ksh
+    take it, each such byte in octal, as git writes it: ``$'new\nline\033.md'``.
+    """
+    escaped = path.replace("\\", "\\\\").replace("'", "\\'")
+    shown = re.sub("[\t\n\u2028\u2029\udc80-\udcff]", lambda found: _octal(found[0]), visible(escaped, _octal))
+    return path if shown == escaped else f"$'{shown}'"
+
+
+def _octal(signs: str) -> str:
+    plain = {"\n": "\\n", "\t": "\\t"}
+    return plain.get(signs) or "".join(f"\\{byte:03o}" for byte in signs.encode("utf-8", "surrogateescape"))
+
+
 def hidden(text: str) -> int:
     """How many characters nobody would see; soft hyphens, byte order marks and what breaks a line don't count."""
     if text.isascii() and text.isprintable():

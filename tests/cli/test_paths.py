@@ -16,6 +16,7 @@ from terminal import environment
 from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.call import Call
 from tars_memory.testing import make_vault
+from tars_memory.vault.suspicion import written
 
 SEARCH = Path(__file__).parents[2] / "docs" / "search.md"
 TODAY = "2026-11-21.md"
@@ -235,3 +236,33 @@ def test_the_recipe_for_vim_jumps_to_the_line(stood: Stood) -> None:
         script = recipe("vim -q").replace("dough", "--mode lexical salt").replace("vim ", "vim -es -u NONE -N -i NONE ")
         shown = stood.shell(f"{script} -c 'cc 1' -c 'print' -c 'qa!'", place)
         assert "dough needs salt" in shown.stdout + shown.stderr, (place, shown)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names can't be made there")
+def test_a_name_with_what_nobody_sees_is_printed_as_a_shell_takes_it(tmp_path: Path) -> None:
+    names = (
+        "e\x1b[31msc.md",
+        "new\nline.md",
+        "tab\tbed.md",
+        "zw\u200bsp.md",
+        "r\u202etl.md",
+        "it's\\\x07.md",
+        "n\udcff.md",
+    )
+    for name in names:
+        (tmp_path / name).write_text("tea\n")
+        shown = written(name)
+        assert shown.isascii() and shown.isprintable() and "\u202e" not in shown
+        assert (
+            subprocess.run(["bash", "-c", f"cat {shown}"], cwd=tmp_path, capture_output=True, check=True).stdout
+            == b"tea\n"
+        )
+    assert [written(name) for name in ("new\nline.md", "e\x1b.md")] == [r"$'new\nline.md'", r"$'e\033.md'"]
+    for plain in ('it\'s \\ a "note".md', "日本 ä.md", "👩‍👧.md", "می‌خواهم.md"):
+        assert written(plain) == plain
+
+
+def test_a_script_can_use_every_path_that_is_printed(stood: Stood) -> None:
+    (stood.root / "new\nli\x1b[31mne.md").write_text("qwxzy\n")
+    done = stood.shell('eval "cat $(tm search qwxzy --mode lexical --paths)"', stood.root)
+    assert (done.stdout, done.returncode) == ("qwxzy\n", 0), done.stderr

@@ -171,7 +171,7 @@ class Output:
             self._progress.close()
 
     def path(self, path: str) -> str:
-        """A path in the vault as it can be opened from here, on one line.
+        """A path in the vault as it can be opened from here, on one line (:func:`vault.suspicion.written`).
 
         Inside of the vault it is relative to the current folder, elsewhere (and where that folder is gone) absolute;
         with :attr:`relative_to` always relative to that.
@@ -195,7 +195,7 @@ class Output:
             shown = os.path.join(self.root, path)
         else:
             shown = os.path.relpath(path, inside) if inside else path
-        return line(f"./{shown}" if shown.startswith("-") else shown)
+        return vault.suspicion.written(f"./{shown}" if shown.startswith("-") else shown)
 
     def place(self, path: str, number: int | None) -> str:
         """``path:line`` as it can be opened from here; the path alone where there is no line."""

@@ -226,7 +226,7 @@ def _told(call: Call, done: Any) -> int:
         if each.reason:
             call.out.say(f"{each.proposal.id}: {each.reason}")
     for each in done.recorded:
-        call.out.data(f"{each.id}\trecorded\t{line(each.path)}:{each.line}")
+        call.out.data(f"{each.id}\trecorded\t{call.out.place(each.path, each.line)}")
     if not done.decided:
         call.out.say("nothing was decided")
     return code
