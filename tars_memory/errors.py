@@ -28,6 +28,11 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters, to be named in a sentence."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
 def duration(seconds: float) -> str:
     """A time that was estimated, as people say it: ``about 40 s``, ``about 9 min``, ``about 3 h``."""
     if seconds < 90:

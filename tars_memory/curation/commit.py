@@ -347,8 +347,7 @@ class _Batch:
             entry = locate(self.there[path], raw, occurrence=occurrence)
             entry = locate(self.there[path], raw) if isinstance(entry, str) else entry
             if not isinstance(entry, str):
-                label = grammar.parse(entry.raw.strip(" \t-*+").strip()).label if entry.provenance else None
-                label = label or (entry.provenance and entry.provenance.partition("#")[0].rpartition("/")[2])
+                label = grammar.label_of(entry) or (entry.provenance or "").partition("#")[0].rpartition("/")[2] or None
                 parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)
                 found.append(grammar.render(parts).removeprefix("- "))
         for each in decision.instead:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.capture.notes import playbook_place
 from tars_memory.curation import candidates
 from tars_memory.curation.proposals import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of, question_about
-from tars_memory.errors import TarsError, UsageError, counted
+from tars_memory.errors import TarsError, UsageError, counted, cut
 from tars_memory.language import statements
 from tars_memory.language.statements import SimilarTexts
 from tars_memory.language.words import STOP_WORDS, every, every_word, stem, tokens
@@ -393,7 +393,7 @@ class _Standing:
         """The playbook that some steps come to; None if they have no title, or a playbook has that name."""
         layout = self._ctx.vault.layout
         try:
-            title = grammar.heading(_cut(steps.lead))
+            title = grammar.heading(cut(steps.lead, SHOWN))
             target = playbook_place(layout, title)
         except UsageError:
             return None
@@ -464,7 +464,7 @@ def _why(group: Sequence[WaitingLine]) -> str:
         parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
     others = list(dict.fromkeys(each.entry.text for each in group if each.entry.text != first.entry.text))
     if others:
-        parts.append("also as " + ", ".join(f"“{_cut(text)}”" for text in others[:3]))
+        parts.append("also as " + ", ".join(f"“{cut(text, SHOWN)}”" for text in others[:3]))
     text = "; ".join(parts)
     return text[:1].upper() + text[1:]
 
@@ -499,10 +499,6 @@ def _grouped(found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
             near.append([candidate])
             groups.append(near[-1])
     return groups
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN else text[: SHOWN - 1].rstrip() + "…"
 
 
 # -- under which heading of a tier note a new line belongs, and what line comes of feedback

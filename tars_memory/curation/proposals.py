@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.errors import cut
 from tars_memory.vault import inbox
 from tars_memory.vault.change import OPS, Change
 from tars_memory.vault.markdown import entries as grammar
@@ -227,8 +228,7 @@ class Related(NamedTuple):
 def day_of(entry: Entry, dated: Callable[[Entry], str]) -> str:
     """The day that an entry is of, ``YYYY-MM-DD``: that of its link, else as ``dated`` knows; empty for none."""
     if entry.provenance:
-        label = grammar.parse(entry.raw.strip(" \t-*+").strip()).label or ""
-        for name in (entry.provenance.partition("#")[0].rpartition("/")[2], label):
+        for name in (entry.provenance.partition("#")[0].rpartition("/")[2], grammar.label_of(entry)):
             if len(name) == len("2026-11-21") and name[:4].isdigit():
                 return name
     return dated(entry)
@@ -236,8 +236,7 @@ def day_of(entry: Entry, dated: Callable[[Entry], str]) -> str:
 
 def question(lines: Sequence[Related]) -> str:
     """The words of a proposal that asks which of some lines holds."""
-    told = [each.text if len(each.text) <= SHOWN else each.text[: SHOWN - 1].rstrip() + "…" for each in lines]
-    return "Which of these holds: " + " or ".join(f"“{text}”" for text in told) + "?"
+    return "Which of these holds: " + " or ".join(f"“{cut(each.text, SHOWN)}”" for each in lines) + "?"
 
 
 class Proposal(NamedTuple):
@@ -343,19 +342,22 @@ class Proposal(NamedTuple):
         return {**told, "conflicts": [each.as_dict() for each in self.conflicts]}
 
 
-def change_of_line(op: str, entry: Entry, text: str, source: str, day: str, why: str) -> Proposal:
-    """The proposal to remove an entry, or to give it other words.
+TIDY = "tidy"
+"""Who proposes what tidying comes to."""
+
+
+def change_of_line(op: str, entry: Entry, text: str, day: str, why: str) -> Proposal:
+    """What tidying proposes: to remove an entry, or to give it other words.
 
     Args:
         op: ``remove`` or ``replace``.
         entry: as it is now.
         text: its new words; empty for a removal.
-        source: who proposes it.
         day: it is made, ``YYYY-MM-DD``.
         why: one sentence for the person.
     """
     name = inbox.proposal_id(op, entry.path, entry.section, text, entry.raw)
-    return Proposal(name, op, entry.path, entry.section, text, entry.raw, source, day, why, replaces=entry.raw)
+    return Proposal(name, op, entry.path, entry.section, text, entry.raw, TIDY, day, why, replaces=entry.raw)
 
 
 def question_about(

@@ -13,8 +13,8 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.models import dialogues
-from tars_memory.curation.proposals import Proposal, Related, change_of_line, day_of, question_about
-from tars_memory.curation.tidying.tidy import SOURCE, quiet_ids
+from tars_memory.curation.proposals import TIDY, Proposal, Related, change_of_line, day_of, question_about
+from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import ConflictError, NotFoundError, UsageError, counted
 from tars_memory.language import statements
 from tars_memory.vault import inbox
@@ -278,7 +278,7 @@ def compare(ctx: Caller, asked: Material, model: LanguageModel) -> Offered:
         why = "sees a contradiction" if op.kind == "conflict" else "takes them to say the same"
         told, today = tuple(related(ctx, line) for line in lines), ctx.now.date().isoformat()
         question = question_about(first.path, first.section, told, today, _why(op, f"{model.name} {why}"))
-        return question._replace(source=SOURCE)
+        return question._replace(source=TIDY)
 
     done = _kept(ctx, "tidy", asked, model, lambda op: op.lines, made, quiet_ids(ctx))
     if asked.left_out:
@@ -297,7 +297,7 @@ def proposed(ctx: Caller, op: str, line: Entry, why: str, text: str = "") -> Pro
         text: its new words.
     """
     _, occurrence = named(ctx.vault.note(line.path), line)
-    made = change_of_line(op, line, text, SOURCE, ctx.now.date().isoformat(), why)
+    made = change_of_line(op, line, text, ctx.now.date().isoformat(), why)
     return made._replace(occurrence=occurrence)
 
 

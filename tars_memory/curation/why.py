@@ -228,7 +228,7 @@ class _Walk:
         """What the line replaced when it was promoted."""
         for child in self._children(entry):
             if child.text.startswith(grammar.REPLACED):
-                label = grammar.parse(child.raw.strip(" \t-*+").strip()).label or ""
+                label = grammar.label_of(child)
                 yield Trace("replaced", child.text.removeprefix(grammar.REPLACED), child.path, child.line, label)
 
     def _evidence(self, entry: Entry) -> str:

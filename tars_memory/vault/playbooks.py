@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import disk
-from tars_memory.errors import SettingsError, TarsError
+from tars_memory.errors import SettingsError, TarsError, cut
 from tars_memory.vault.markdown.document import Document, front_day, front_strings, plain_heading
 from tars_memory.vault.suspicion import visible
 from tars_memory.vault.vault import is_conflict_copy, key_of
@@ -103,7 +103,7 @@ def read(note: Note, changed: date | None = None) -> Playbook:
     return Playbook(
         note.path,
         " ".join(visible(title).split()) or note.path.rpartition("/")[2][:-3],
-        when if len(when) <= LONGEST_WHEN else when[: LONGEST_WHEN - 1].rstrip() + "…",
+        cut(when, LONGEST_WHEN),
         front_day(said) or (None if used else changed),
         used,
         str(said.get(PINNED, "")).strip().lower() in ("true", "yes"),

@@ -191,7 +191,7 @@ def facts_of(found: Sequence[Entry], section: str | None = "Facts") -> Iterator[
     for index, entry in enumerate(found):
         if entry.depth or (wanted is not None and entry.section.casefold() != wanted):
             continue
-        fact = SessionFact(entry.text, entry.provenance or "", entries.parse(entry.raw.strip()[1:]).label or "")
+        fact = SessionFact(entry.text, entry.provenance or "", entries.label_of(entry))
         for child in found[index + 1 :]:
             if child.line > entry.end_line:
                 break

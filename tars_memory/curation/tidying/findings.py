@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.proposals import Related, day_of
 from tars_memory.disk import sha256
-from tars_memory.errors import counted
+from tars_memory.errors import counted, cut
 from tars_memory.language.dates import dated
 from tars_memory.language.words import every
 from tars_memory.settings import FactsOptions
@@ -229,8 +229,7 @@ def numbered(found: Iterable[Finding]) -> list[Finding]:
 
 def shown(text: str, length: int = 80) -> str:
     """Words in a sentence: on one line, cut."""
-    text = " ".join(text.split())
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+    return cut(" ".join(text.split()), length)
 
 
 PLACEHOLDERS = (

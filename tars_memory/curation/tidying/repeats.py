@@ -89,7 +89,7 @@ def near_duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
     short = [entry for entry in note.entries if not entry.depth and len(entry.text) <= LONG]
     told = [(entry, statements.read(entry.text)) for entry in short]
     taken: set[int] = set()
-    for one, two in pairs([statement.content for _, statement in told], COMMON):
+    for one, two in _pairs([statement.content for _, statement in told]):
         (old, said), (new, says) = told[one], told[two]
         if old.text == new.text or one in taken or two in taken:
             continue
@@ -171,15 +171,15 @@ def _own_end(entry: Entry) -> int:
     return entry.line + entry.raw.count("\n")
 
 
-def pairs(contents: list[tuple[str, ...]], common: int) -> list[tuple[int, int]]:
-    """Which lines are worth comparing: those that share a word that no more than ``common`` of them have."""
+def _pairs(contents: list[tuple[str, ...]]) -> list[tuple[int, int]]:
+    """Which lines are worth comparing: those that share a word that no more than :data:`COMMON` of them have."""
     holders: dict[str, list[int]] = defaultdict(list)
     for number, words in enumerate(contents):
         for word in set(words):
             holders[word].append(number)
     shared: Counter[tuple[int, int]] = Counter()
     for numbers in holders.values():
-        if len(numbers) <= common:
+        if len(numbers) <= COMMON:
             shared.update(combinations(numbers, 2))
     return sorted(
         pair for pair, count in shared.items() if 2 * count >= min(len(set(contents[number])) for number in pair)
@@ -251,7 +251,7 @@ def _denied(note: TidyNote, world: World) -> Iterator[Asked]:
     """Lines that share their words, the one with a negation."""
     entries = _short(note)
     told = [statements.read(entry.text) for entry in entries]
-    for one, two in pairs([each.content for each in told], COMMON):
+    for one, two in _pairs([each.content for each in told]):
         said, says = told[one], told[two]
         if said.denied % 2 != says.denied % 2 and statements.overlap(said, says) >= OPPOSED:
             yield [(entry, world.related(entry)) for entry in (entries[one], entries[two])]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.proposals import Proposal, change_of_line, question_about
+from tars_memory.curation.proposals import TIDY, Proposal, change_of_line, question_about
 from tars_memory.curation.tidying import findings, repeats
 from tars_memory.curation.tidying.findings import Finding, TidyNote, World
 from tars_memory.errors import ConflictError, NotFoundError, TarsError
@@ -49,9 +49,6 @@ OTHERS: tuple[Finder, ...] = (
 
 MOST = 50
 """So many lines are removed in one run at most; a mistake of ours stays a small one."""
-
-SOURCE = "tidy"
-"""Who proposes."""
 
 CHANGED = "its note changed in the meantime, or the line can't go without changing the lines around it"
 LATER = f"a run removes {MOST} lines at most: run it again"
@@ -149,7 +146,7 @@ def tidy(
 
 def _waiting(ctx: Caller) -> int:
     """How many proposals of ours nobody has decided yet."""
-    return sum(proposal["source"] == SOURCE for proposal in inbox.pending(ctx.vault))
+    return sum(proposal["source"] == TIDY for proposal in inbox.pending(ctx.vault))
 
 
 def survey(ctx: Caller) -> tuple[World, list[str]]:
@@ -285,9 +282,9 @@ def _proposal(finding: Finding, entry: Entry, today: str) -> Proposal:
     asked = finding.conflicts
     if finding.op == "choose":
         day = max(each.date for each in asked) or today
-        return question_about(entry.path, entry.section, asked, day, "", finding.words)._replace(source=SOURCE)
+        return question_about(entry.path, entry.section, asked, day, "", finding.words)._replace(source=TIDY)
     why = f"{finding.kind}: {finding.suggestion}"
-    made = change_of_line(finding.op or "remove", entry, finding.words, SOURCE, today, why)
+    made = change_of_line(finding.op or "remove", entry, finding.words, today, why)
     return made._replace(conflicts=asked)
 
 

@@ -109,6 +109,11 @@ def parse(words: str, *, timed: bool = False) -> Parts:
     return Parts(text, time, state, provenance, label, block_id, author, channel)
 
 
+def label_of(entry: Entry) -> str:
+    """How an entry's provenance link is shown; empty for none."""
+    return (entry.provenance and parse(entry.raw.strip(" \t-*+").strip()).label) or ""
+
+
 def render(parts: Parts) -> str:
     """The bullet, with its list mark and without a line ending. ``parts.text`` must already be neutralised."""
     link = None
