@@ -208,13 +208,10 @@ def _beside(written: Written, subject: str, predicate: str, value: str, today: d
     """A notice about the fact that holds beside a new one with another value, the first time that there are two:
     whether a predicate has one value at a time, only the person knows.
     """
-    about = facts.folded(subject), facts.predicate_key(predicate)
-    held = [
-        fact
-        for _, fact in facts.read(written.path, Document(written.text))
-        if (facts.folded(fact.subject), facts.predicate_key(fact.predicate)) == about and fact.holds(today)
-    ]
-    others = [fact for fact in held if facts.object_key(fact.object) != facts.object_key(value)]
+    about = facts.Claim(subject, predicate, value).about
+    found = facts.read(written.path, Document(written.text))
+    held = [fact for _, fact in found if fact.about == about and fact.holds(today)]
+    others = [fact for fact in held if not facts.alike(fact.object, value)]
     if len(held) != 2 or len(others) != 1:
         return []
     other = others[0]

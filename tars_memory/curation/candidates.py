@@ -300,6 +300,8 @@ class StatedFacts:
         self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
         self._titles: dict[str, str] = {}
         self._known: dict[tuple[str, str], list[facts.Fact]] = {}
+        for fact in self._facts:
+            self._known.setdefault(fact.about, []).append(fact)
 
     def is_of(self, fact: facts.Fact, subject: str) -> bool:
         """Whether a fact is about the person, or about the subject."""
@@ -316,7 +318,7 @@ class StatedFacts:
         for each in found:
             if each.claim is None:
                 continue
-            about, value = each.claim.key[:2], each.claim.key[2]
+            about, value = each.claim.about, each.claim.key[2]
             group = last.get(about)
             if group is None or not self._goes_on(group, each.claim, each.day):
                 group = []
@@ -346,7 +348,7 @@ class StatedFacts:
         if claim is None or same is None or claim.until or not self._predicates.replaces(claim.predicate):
             return False
         began = same.since or first.day.min
-        said = self._open.get(claim.key[:2], ())
+        said = self._open.get(claim.about, ())
         return any(value != claim.key[2] and began <= day <= first.day for day, value in said)
 
     def proposal(self, group: Sequence[WaitingLine], line: Proposal) -> Proposal | None:
@@ -424,15 +426,7 @@ class StatedFacts:
 
     def _about(self, claim: facts.Claim) -> list[facts.Fact]:
         """The facts with its subject and predicate."""
-        about = (self._title(claim), claim.predicate)
-        if about not in self._known:
-            title, predicate = facts.folded(about[0]), facts.predicate_key(about[1])
-            self._known[about] = [
-                fact
-                for fact in self._facts
-                if facts.predicate_key(fact.predicate) == predicate and facts.folded(fact.subject) == title
-            ]
-        return self._known[about]
+        return self._known.get(claim._replace(subject=self._title(claim)).about, [])
 
     def _plan(self, claim: facts.Claim, day: date) -> facts.Plan:
         new = claim._replace(subject=self._title(claim), until=None)

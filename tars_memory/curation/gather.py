@@ -311,7 +311,7 @@ class _Standing:
             found += (self._dated_line(number, proposal.section) for number in direct)
             own = set(proposal.marks)
             claim = next((each.claim for each in waiting if each.claim and each.mark in own), None)
-            rivals = [n for n, c in enumerate(waiting) if claim and c.claim and c.claim.key[:2] == claim.key[:2]]
+            rivals = [n for n, c in enumerate(waiting) if claim and c.claim and c.claim.about == claim.about]
             rest = [waiting[n] for n in dict.fromkeys((*rivals, *others.about(said))) if waiting[n].mark not in own]
             found += [
                 Related.of(each.entry, each.day.isoformat())._replace(raw=each.entry.raw, waits=True) for each in rest

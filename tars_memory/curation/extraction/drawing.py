@@ -265,13 +265,11 @@ class Known:
     def _says(self, claim: Claim, day: date) -> bool:
         """Whether Facts.md or a candidate that waits says so of that day, and none of them said otherwise since."""
         headings = [fact.subject for fact in self._facts]
-        about = claim._replace(subject=heading_for(claim.subject, headings, self._me)).key[:2]
+        about = claim._replace(subject=heading_for(claim.subject, headings, self._me)).about
         value = claim.key[2]
-        held = [
-            fact for fact in self._facts if (facts.folded(fact.subject), facts.predicate_key(fact.predicate)) == about
-        ]
+        held = [fact for fact in self._facts if fact.about == about]
         holding = [f for f in held if facts.object_key(f.object) == value and f.holds(claim.since or day)]
-        said = sorted((each for each in self._open.get(claim.key[:2], ()) if each[0] <= day), key=lambda each: each[0])
+        said = sorted((each for each in self._open.get(claim.about, ()) if each[0] <= day), key=lambda each: each[0])
         if not self._predicates.replaces(claim.predicate):
             return bool(holding) or any(each[1] == value for each in said)
         began = max((fact.since or date.min for fact in holding), default=None)
@@ -291,17 +289,13 @@ class Known:
         """Whether Facts.md says that a claim is so, without an end."""
         subject = heading_for(claim.subject, [fact.subject for fact in self._facts], self._me)
         key = claim._replace(subject=subject).key
-        return any(
-            f.until is None
-            and (facts.folded(f.subject), facts.predicate_key(f.predicate), facts.object_key(f.object)) == key
-            for f in self._facts
-        )
+        return any(f.until is None and (*f.about, facts.object_key(f.object)) == key for f in self._facts)
 
     def add(self, text: str, claim: Claim | None = None, day: date | None = None) -> None:
         """From now on it is known."""
         self._held.add(_key(text))
         if claim is not None and claim.until is None and day is not None:
-            self._open.setdefault(claim.key[:2], []).append((day, claim.key[2]))
+            self._open.setdefault(claim.about, []).append((day, claim.key[2]))
 
 
 def _key(text: str) -> Key:

@@ -84,6 +84,11 @@ class Fact(NamedTuple):
     line: int
     vault: str = ""
 
+    @property
+    def about(self) -> tuple[str, str]:
+        """Its subject and predicate for comparing, as :attr:`Claim.about`."""
+        return folded(self.subject), predicate_key(self.predicate)
+
     def holds(self, day: date) -> bool:
         """Whether it is true on a day: since ≤ day < until."""
         return (self.since is None or self.since <= day) and (self.until is None or day < self.until)
@@ -228,9 +233,14 @@ class Claim(NamedTuple):
     until: date | None = None
 
     @property
+    def about(self) -> tuple[str, str]:
+        """Of what two claims are: their subject and predicate for comparing."""
+        return folded(self.subject), predicate_key(self.predicate)
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """By which two claims are the same, whenever they were made."""
-        return folded(self.subject), predicate_key(self.predicate), object_key(self.object)
+        return *self.about, object_key(self.object)
 
 
 class Predicates:
@@ -285,7 +295,7 @@ def rivals(facts: Iterable[Fact], predicates: Predicates, day: date) -> list[lis
     groups: dict[tuple[str, str], list[Fact]] = {}
     for fact in facts:
         if predicates.replaces(fact.predicate) and fact.holds(day):
-            groups.setdefault((folded(fact.subject), predicate_key(fact.predicate)), []).append(fact)
+            groups.setdefault(fact.about, []).append(fact)
     return [group for group in groups.values() if len({object_key(fact.object) for fact in group}) > 1]
 
 
@@ -321,9 +331,8 @@ def plan(facts: Iterable[Fact], new: Claim, *, today: date, predicates: Predicat
     never held counts for nothing.
     """
     since, until = new.since, new.until
-    about = folded(new.subject), predicate_key(new.predicate)
-    facts = [*facts]
-    known = [f for f in facts if (folded(f.subject), predicate_key(f.predicate)) == about and f.ever_holds()]
+    about, facts = new.about, [*facts]
+    known = [fact for fact in facts if fact.about == about and fact.ever_holds()]
     replaces = predicates.replaces(new.predicate)
     over = until is not None and until <= today
     if since is None and not over and (replaces or predicates.is_event(new.predicate)):
@@ -333,10 +342,10 @@ def plan(facts: Iterable[Fact], new: Claim, *, today: date, predicates: Predicat
         return Plan(same, same.since, same.until, ())
     if predicates.is_event(new.predicate) and until is None and since is not None:
         until = since + timedelta(days=EVENT_DAYS)
-    gone = predicates.given_up(new.predicate)
+    gone = {(about[0], each) for each in predicates.given_up(new.predicate)}
     if gone and since is not None and new.until is None:
-        had = [f for f in facts if folded(f.subject) == about[0] and predicate_key(f.predicate) in gone]
-        had = [f for f in had if alike(f.object, new.object) and (f.since is None or f.since <= since)]
+        had = [f for f in facts if f.about in gone and alike(f.object, new.object)]
+        had = [f for f in had if f.since is None or f.since <= since]
         return Plan(None, since, until, tuple(Ending(f, since) for f in had if f.until is None or f.until > since))
     if not replaces or since is None or over:
         return Plan(None, since, until, ())
