@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import vault
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError, counted
-from tars_memory.vault import playbooks
+from tars_memory.vault import playbooks, suspicion, template
 from tars_memory.vault.change import Change, apply
 from tars_memory.vault.layout import OBSIDIAN_APP, Layout
-from tars_memory.vault.markdown import edits, entries
-from tars_memory.vault.markdown.document import Section, plain_heading
+from tars_memory.vault.markdown import document, edits, entries
 from tars_memory.vault.model import Splice
-from tars_memory.vault.suspicion import visible
-from tars_memory.vault.template import new_note
 from tars_memory.vault.vault import file_name, is_conflict_copy, key_of
 
 if TYPE_CHECKING:
@@ -65,8 +62,8 @@ def new(ctx: Caller, title: str, text: str = "", *, beside: str = "") -> Receipt
     with ctx.writing("new", arguments) as session:
         there = next((each for each in ctx.vault.paths() if key_of(each) == key_of(path)), None)
         if there is None:
-            create = new_note(ctx.vault, path, ctx.now, ctx.notices)
-            body = "\r".join(map(visible, text.split("\r"))).encode("utf-8", "surrogateescape")
+            create = template.new_note(ctx.vault, path, ctx.now, ctx.notices)
+            body = "\r".join(map(suspicion.visible, text.split("\r"))).encode("utf-8", "surrogateescape")
             if body:
                 body = b"\n" * (create[-1:] not in (b"", b"\n")) + body + b"\n" * (body[-1:] != b"\n")
             # The text is a change of what the note begins with, so that undo finds it when the note has moved on.
@@ -145,7 +142,7 @@ def headings(ctx: Caller, path: str) -> list[Heading]:
     return [_heading(note, section) for section in note.document.sections if section.level]
 
 
-def _heading(note: Note, section: Section) -> Heading:
+def _heading(note: Note, section: document.Section) -> Heading:
     held = sum(section.body_line <= entry.line <= section.end_line for entry in note.entries)
     filled = any(not note.document.is_blank(line) for line in range(section.body_line, section.end_line + 1))
     text = note.document.text(section.start_line, section.end_line)
@@ -173,7 +170,7 @@ def heading_named(ctx: Caller, path: str, title: str) -> Heading:
     """
     _check_writable(ctx, path)
     found = headings(ctx, path)
-    wanted = plain_heading(title)
+    wanted = document.plain_heading(title)
     same = [each for each in found if each.title == wanted] or [
         each for each in found if each.title.casefold() == wanted.casefold()
     ]
@@ -207,7 +204,7 @@ def _changed(ctx: Caller, change: Change, words: str) -> Receipt:
         (landed,) = session.change([change])
     line = landed.written.line
     if change.op == "add_section":
-        title = plain_heading(words).casefold()
+        title = document.plain_heading(words).casefold()
         line = next((each.line for each in headings(ctx, change.target) if each.title.casefold() == title), line)
     return ctx.receipt(change.target, line, "", words, landed.written)
 

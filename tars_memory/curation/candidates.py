@@ -19,24 +19,12 @@ from tars_memory.curation import extraction
 from tars_memory.curation.commit import refused
 from tars_memory.curation.proposals import Ends, Instead, Mark, Proposal, Related, Stated, question_about
 from tars_memory.errors import NotFoundError, TarsError, counted
-from tars_memory.vault import inbox, markdown
-from tars_memory.vault.change import locate, named
+from tars_memory.vault import change, inbox, markdown, sessions
 from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
-from tars_memory.vault.markdown.lines import (
-    ALSO_CHANGED,
-    ALSO_REMOVED,
-    Steps,
-    calendar_day,
-    may_give_steps,
-    steps_in,
-    unbulleted,
-)
 from tars_memory.vault.model import Entry, Tier, role
 from tars_memory.vault.note import Note
-from tars_memory.vault.sessions import SessionFact, extracted_on, linked
-from tars_memory.vault.sessions import read as read_session
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +39,7 @@ NOTE, INPUT, GOT = "note:", "input:", "got:"
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
 
 
-_DISPUTED = [f"- {said}".encode() for said in (ALSO_CHANGED, ALSO_REMOVED)]
+_DISPUTED = [f"- {said}".encode() for said in (markdown.lines.ALSO_CHANGED, markdown.lines.ALSO_REMOVED)]
 
 
 class WaitingLine(NamedTuple):
@@ -73,8 +61,8 @@ class WaitingLine(NamedTuple):
     kind: str = "fact"
     question: str = ""
     answer: str = ""
-    steps: Steps | None = None
-    said: SessionFact = SessionFact("")
+    steps: markdown.lines.Steps | None = None
+    said: sessions.SessionFact = sessions.SessionFact("")
     talk: str = ""
     claim: facts.Claim | None = None
 
@@ -119,7 +107,8 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
     states = ("extracted", "expired") if expired else ("extracted",)
     notices: list[str] = []
     found: list[WaitingLine] = []
-    refused = dict.fromkeys(words for words in inbox.refused(vault) if unbulleted(words) == words)  # removals
+    rejected = inbox.refused(vault)
+    refused = dict.fromkeys(words for words in rejected if markdown.lines.unbulleted(words) == words)  # no removals
     for path in vault.ours(Tier.DAILY):
         note, day = read_note(vault, path, notices), layout.day_of(path)
         if day and any(f"[{state}]".encode() in note.data for state in (*states, "rejected")):
@@ -146,20 +135,20 @@ def arrived(vault: Vault, since: date) -> frozenset[str]:
     """
     found: set[str] = set()
     for note in map(partial(read_note, vault, notices=[]), vault.ours(Tier.EPISODIC)):
-        if extracted_on(note.data) >= since.isoformat():
-            found |= linked(note.data).keys()
+        if sessions.extracted_on(note.data) >= since.isoformat():
+            found |= sessions.linked(note.data).keys()
     return frozenset(found)
 
 
-def said(vault: Vault, lines: Iterable[Entry]) -> dict[str, tuple[str, SessionFact]]:
+def said(vault: Vault, lines: Iterable[Entry]) -> dict[str, tuple[str, sessions.SessionFact]]:
     """By block id of a daily line, the path of the newest session note that links to it, and what that says of it."""
     wanted = {line.block_id for line in lines if line.block_id}
-    found: dict[str, tuple[str, SessionFact]] = {}
-    sessions = vault.ours(Tier.EPISODIC) if wanted else []
-    for path in sorted(sessions, key=lambda path: (not vault.layout.is_archived(path), path), reverse=True):
+    found: dict[str, tuple[str, sessions.SessionFact]] = {}
+    paths = vault.ours(Tier.EPISODIC) if wanted else []
+    for path in sorted(paths, key=lambda path: (not vault.layout.is_archived(path), path), reverse=True):
         data = read_note(vault, path, []).data
         if here := wanted & {name.decode("ascii") for name in _NAMED.findall(data)}:
-            found |= {name: (path, fact) for name, fact in linked(data).items() if name in here}
+            found |= {name: (path, fact) for name, fact in sessions.linked(data).items() if name in here}
             wanted -= here
         if not wanted:
             break
@@ -184,7 +173,7 @@ def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
         else:
             continue
         day = re.match(r"\d{4}-\d\d-\d\d(?=[T ])", said_on)
-        when = calendar_day(day[0]) if day else None
+        when = markdown.lines.calendar_day(day[0]) if day else None
         if when is not None and words.strip():
             question, answer = (
                 next((each.text.removeprefix(key).strip() for each in beside if each.text.startswith(key)), "")
@@ -194,18 +183,18 @@ def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
             yield WaitingLine(given, when, kind, question, answer, _steps(note, given))
 
 
-def _steps(note: Note, entry: Entry) -> Steps | None:
+def _steps(note: Note, entry: Entry) -> markdown.lines.Steps | None:
     """The procedure that feedback gives: in its words, or in a numbered list below them."""
     words = entry.text
     below = "\n".join(note.document.text(line) for line in range(entry.line + 1, entry.end_line + 1))
     title = words.rstrip(" :：")
-    if found := steps_in(words):
+    if found := markdown.lines.steps_in(words):
         return found._replace(lead=found.lead or title)
-    found = steps_in(dedent(below)) if below.strip() else None
+    found = markdown.lines.steps_in(dedent(below)) if below.strip() else None
     return found and found._replace(lead=title)
 
 
-def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, Steps]]:
+def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, markdown.lines.Steps]]:
     """What the person gave as numbered steps in the newest conversations: path of the session note, its day, the steps.
 
     The turns that session notes keep are read; each conversation is one, however often it says the same.
@@ -214,11 +203,11 @@ def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, Ste
     for path in paths[:MOST_SESSIONS]:
         note = read_note(vault, path, notices)
         turns = note.data.partition(b"## Turns")[2]
-        if not turns or not may_give_steps(turns.decode("utf-8", "replace")):
+        if not turns or not markdown.lines.may_give_steps(turns.decode("utf-8", "replace")):
             continue
-        said = read_session(path, note.data)
+        said = sessions.read(path, note.data)
         for turn in said.kept if said else ():
-            if role(turn.speaker) == "user" and (steps := steps_in(turn.text)):
+            if role(turn.speaker) == "user" and (steps := markdown.lines.steps_in(turn.text)):
                 yield path, said.date if said else "", steps
 
 
@@ -463,7 +452,7 @@ def _folded(text: str) -> str:
     return " ".join(text.replace("’", "'").casefold().split())
 
 
-def _says(fact: SessionFact, claim: facts.Claim, line: Entry) -> bool:
+def _says(fact: sessions.SessionFact, claim: facts.Claim, line: Entry) -> bool:
     """Whether a line still says what its session's note has of it, and that holds the value."""
     words = _folded(fact.text)
     return words == _folded(line.text) and _folded(claim.object) in words
@@ -519,7 +508,7 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
         for dispute in markdown.merging.disputed(note.entries):
             asked = tuple(there.get((path, entry.line)) or _asked(vault, note, entry) for entry in dispute.lines)
             if len({line.text for line in asked}) < len(asked):  # the sides disagree about a state, a time, an author
-                asked = tuple(line._replace(text=unbulleted(line.raw)) for line in asked)
+                asked = tuple(line._replace(text=markdown.lines.unbulleted(line.raw)) for line in asked)
             how = "One machine removed “{}”, another one changed it" if dispute.removed else "Two machines changed “{}”"
             why = how.format(dispute.was)
             words = f"Does this still hold: “{asked[0].text}”?" if dispute.removed else ""
@@ -529,7 +518,7 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
 
 def _asked(vault: Vault, note: Note, entry: Entry) -> Related:
     """A line that a question is about, as it can be chosen."""
-    raw, number = named(note, entry)
+    raw, number = change.named(note, entry)
     day = vault.layout.day_of(note.path)
     return Related.of(entry, _iso(day) or "")._replace(raw=raw, occurrence=number)
 
@@ -553,7 +542,7 @@ def _gone(vault: Vault, proposal: Proposal) -> str:
     path = proposal.target
     try:
         note = Note.of(vault.layout, path, vault.read(path))
-        found: Any = locate(note, proposal.replaces, occurrence=proposal.occurrence)
+        found: Any = change.locate(note, proposal.replaces, occurrence=proposal.occurrence)
     except TarsError as error:
         found = error.message
     return found if isinstance(found, str) else ""

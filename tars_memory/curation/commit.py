@@ -22,8 +22,6 @@ from tars_memory.vault.change import Change, locate, named
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.entries import heading
-from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, unbulleted
 from tars_memory.vault.model import Tier
 from tars_memory.vault.vault import file_name
@@ -145,9 +143,9 @@ def change_of(decision: Decision, notes_section: str = "Notes", made: str = "") 
         target=proposal.target,
     )
     if proposal.op == "create":
-        one_line = "\n" not in text.strip()  # Review.md shows the title alone: other words there are another title
-        text = proposal.text if decision.text is None else text
-        text = playbooks.retitled(proposal.text, heading(text)) if decision.text is not None and one_line else text
+        if decision.text is not None and "\n" not in text.strip():
+            # Review.md shows the title alone: other words there are another title.
+            text = playbooks.retitled(proposal.text, grammar.heading(text))
         return own._replace(section="", text=text, time=made)
     if not worded:
         return own
@@ -240,7 +238,7 @@ class _Batch:
             if (said := facts.said(decision.text or decision.proposal.text))
         }
         known = self.session.note(layout.facts).facts if beside else ()
-        predicates = Predicates.of(self.ctx.settings.facts)
+        predicates = facts.Predicates.of(self.ctx.settings.facts)
         for group in facts.rivals((fact for _, fact in known), predicates, self.ctx.now.date()):
             if (facts.folded(group[0].subject), facts.folded(group[0].predicate)) in beside:
                 lines = tuple(map(Related.stating, group))
@@ -273,7 +271,7 @@ class _Batch:
             own = change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
             said = facts.said(own.text) if own.op == "fact" else None
             if said:
-                predicates = Predicates.of(self.ctx.settings.facts)
+                predicates = facts.Predicates.of(self.ctx.settings.facts)
                 gone = predicates.given_up(said.predicate)
                 own = own._replace(single=predicates.replaces(said.predicate), gone=gone)
             elif own.op == "replace" and not self._takes(proposal.target, own.replaces, own.occurrence):
@@ -425,7 +423,7 @@ def refused(layout: Layout, proposal: Proposal) -> str:
         return f"nothing is known that is called {proposal.op[:40]!r}"
     if proposal.op == "add_section":
         try:
-            heading(proposal.section)
+            grammar.heading(proposal.section)
         except UsageError:
             return "it names no heading"
     if proposal.op == "create":

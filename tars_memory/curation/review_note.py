@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.proposals import BESIDE, NEW, Proposal, Related
 from tars_memory.errors import UsageError
+from tars_memory.vault import playbooks
 from tars_memory.vault.layout import BEFORE, INTRO, TITLE, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
@@ -24,7 +25,6 @@ from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.markdown.lines import MARK
 from tars_memory.vault.markdown.lines import unmarked as without_mark
 from tars_memory.vault.model import Entry, Splice
-from tars_memory.vault.playbooks import lines_of, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -325,7 +325,7 @@ def bullet(proposal: Proposal) -> str:
     place = proposal.target + (f" › {plain_heading(proposal.section)}" if proposal.section else "")
     told = [("to", one_line(place))]
     if proposal.op == "create":
-        told += [("step", one_line(without_mark(step.strip()))) for step in lines_of(proposal.text)[:STEPS]]
+        told += [("step", one_line(without_mark(step.strip()))) for step in playbooks.lines_of(proposal.text)[:STEPS]]
     if proposal.quoted:
         told.append(("said", f"{one_line(proposal.quoted)}{_link(proposal)}"))
     elif _link(proposal):
@@ -364,7 +364,7 @@ def words_of(proposal: Proposal) -> str:
     if proposal.op == "add_section" and not proposal.text.strip():
         return f"Add the heading: {one_line(proposal.section)}"
     if proposal.op == "create":
-        return _harmless(title_of(proposal.text) or proposal.target)
+        return _harmless(playbooks.title_of(proposal.text) or proposal.target)
     return _harmless(proposal.text)
 
 

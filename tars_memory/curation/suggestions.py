@@ -17,12 +17,10 @@ from tars_memory.curation.proposals import TIDY, Proposal, Related, change_of_li
 from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import ConflictError, NotFoundError, UsageError, counted
 from tars_memory.language import statements
-from tars_memory.vault import inbox
-from tars_memory.vault.change import named
+from tars_memory.vault import change, inbox, secrets
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.note import Note
-from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.writing.history import written_lines
 
 if TYPE_CHECKING:
@@ -164,7 +162,7 @@ def _day(line: Entry) -> str:
 
 def _why(op: dialogues.ModelOp, otherwise: str) -> str:
     """What a model says of an op, as a person may see it, and what we say of that."""
-    return f"{grammar.neutralise(mask(op.why))}; {otherwise}" if op.why.strip() else otherwise
+    return f"{grammar.neutralise(secrets.mask(op.why))}; {otherwise}" if op.why.strip() else otherwise
 
 
 # --- ``review --model``: what the model skips, or takes for known, is offered by the plain rules as before
@@ -219,7 +217,7 @@ def _sorted(review: Review, asked: Material, op: dialogues.ModelOp, name: str) -
     layout = review.ctx.layout
     chosen = [asked.candidates[number - 1] for number in op.candidates]
     first = chosen[0]
-    text = grammar.neutralise(mask(op.text)) if op.text.strip() else first.text
+    text = grammar.neutralise(secrets.mask(op.text)) if op.text.strip() else first.text
     target, section = layout.memory, first.section
     beside: list[Related] = []
     if op.kind == "rule":
@@ -296,7 +294,7 @@ def proposed(ctx: Caller, op: str, line: Entry, why: str, text: str = "") -> Pro
         why: one sentence for the person.
         text: its new words.
     """
-    _, occurrence = named(ctx.vault.note(line.path), line)
+    _, occurrence = change.named(ctx.vault.note(line.path), line)
     made = change_of_line(op, line, text, ctx.now.date().isoformat(), why)
     return made._replace(occurrence=occurrence)
 
@@ -392,7 +390,7 @@ def _curated(ctx: Caller, asked: Material, op: dialogues.ModelOp, name: str) -> 
     day, words, quote, source = ctx.now.date(), "", "", NAMELESS
     if op.candidates:
         day, words, entry = _quoted([asked.notes[number - 1] for number in op.candidates], op.text)
-        quote, source = mask(entry.text), entry.path
+        quote, source = secrets.mask(entry.text), entry.path
         if entry.block_id:
             source = f"{entry.path.removesuffix('.md')}#^{entry.block_id}"
         if op.kind in ("add", "replace") and entry.state == OPEN:
@@ -418,7 +416,7 @@ def _line(ctx: Caller, asked: Material, op: dialogues.ModelOp, words: str, why: 
         UsageError: it is there already, or holds a credential.
     """
     layout = ctx.layout
-    if find(words):
+    if secrets.find(words):
         raise UsageError("the note holds a credential", "")
     if any(statements.relation(line.text, words) == "same" for line in asked.lines):
         raise UsageError("a line says exactly this already", "")

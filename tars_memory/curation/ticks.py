@@ -25,8 +25,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.folder import digest
 from tars_memory.vault.markdown.edits import splices_between
 from tars_memory.vault.vault import Vault, is_conflict_copy
-from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.transaction import writing
+from tars_memory.vault.writing import journal, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -139,8 +138,8 @@ def _save(ctx: Caller, every: dict[str, dict[str, Any]], known: dict[str, Any]) 
         return
     every = {path: held for path, held in {**every, ctx.layout.review: known}.items() if held}
     path = ctx.store.state / RECORD
-    with writing(os.fspath(path)):
-        replace_file(path, json.dumps(every, indent=1).encode("ascii"))
+    with transaction.writing(os.fspath(path)):
+        journal.replace_file(path, json.dumps(every, indent=1).encode("ascii"))
 
 
 def _hash(what: review_note.Ticked) -> str:

@@ -11,19 +11,16 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.amend import entries as tiers
-from tars_memory.capture.amend import find
+from tars_memory.capture import amend
 from tars_memory.errors import AmbiguousError, TarsError
 from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.links import links_of
+from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.edits import bare, changed
 from tars_memory.vault.markdown.lines import QUOTE, SAID_BY, quote_in, speaker_in
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.writing.history import JournalEntry
-from tars_memory.vault.writing.history import entries as writes
-from tars_memory.vault.writing.journal import base_of, unpack
+from tars_memory.vault.writing import history, journal
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -101,11 +98,11 @@ def why(ctx: Caller, target: str) -> Trail:
 
 def _named(ctx: Caller, target: str) -> Entry:
     try:
-        return find(ctx, target)
+        return amend.find(ctx, target)
     except AmbiguousError as error:
         said = " ".join(target.casefold().split())
         refs = {line.partition(" ")[0] for line in error.candidates}
-        kept = [*tiers(ctx, Tier.SEMANTIC), *tiers(ctx, Tier.PROCEDURAL)]
+        kept = [*amend.entries(ctx, Tier.SEMANTIC), *amend.entries(ctx, Tier.PROCEDURAL)]
         found = [entry for entry in kept if entry.ref in refs]
         same = [entry for entry in found if " ".join(entry.text.casefold().split()) == said]
         if len(same) == 1:
@@ -160,7 +157,7 @@ class _Walk:
                 yield from self._proposed(write, entry)
         return bool(found)
 
-    def _writes(self, entry: Entry) -> Iterator[tuple[JournalEntry, bool]]:
+    def _writes(self, entry: Entry) -> Iterator[tuple[history.JournalEntry, bool]]:
         """Writes not undone that brought this line or what it was before, newest first; and whether these words."""
         lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
         signs = [f"([[{entry.provenance}"] if entry.provenance else []
@@ -168,10 +165,10 @@ class _Walk:
         signs += [entry.text] if self.layout.timed(entry.path) else []  # it may have got its id and state since
         marks = [sign.encode("utf-8", "surrogateescape") for sign in signs]
         for path in dict.fromkeys((entry.path, self._place(entry.path))):
-            for write in writes(self.ctx.store.journal, path=path):
+            for write in history.entries(self.ctx.store.journal, path=path):
                 if write.undone or write.undoes or write.purged:
                     continue
-                added = [bare(line) for span in unpack(write.record) for line in changed(span)[1]]
+                added = [edits.bare(line) for span in journal.unpack(write.record) for line in edits.changed(span)[1]]
                 same = any(line in lines for line in added)
                 if same or any(mark in line for line in added for mark in marks):
                     yield write, same
@@ -180,15 +177,15 @@ class _Walk:
         """Where an archived note was before."""
         return path.replace(f"{self.layout.archive}/", "", 1) if self.layout.is_archived(path) else path
 
-    def _proposed(self, approval: JournalEntry, entry: Entry) -> Iterator[Trace]:
+    def _proposed(self, approval: history.JournalEntry, entry: Entry) -> Iterator[Trace]:
         """The proposal of the inbox that was accepted, if the line came from one."""
-        for write in writes(self.ctx.store.journal):
+        for write in history.entries(self.ctx.store.journal):
             if write.txn < approval.txn:
                 return
             if write.txn != approval.txn or write.op != "remove" or not write.file.startswith(f"{INBOX}/"):
                 continue
             try:
-                said = json.loads(base_of(write.record).decode("utf-8", "surrogateescape"))
+                said = json.loads(journal.base_of(write.record).decode("utf-8", "surrogateescape"))
                 fits = said["target"] == entry.path and said["text"] == entry.text
                 if fits:
                     yield Trace("proposed", str(said["why"]), date=str(said["date"]), actor=str(said["source"]))
@@ -290,14 +287,14 @@ class _Walk:
             return Note.of(self.layout, path, None)
 
 
-def _step(write: JournalEntry) -> Trace:
+def _step(write: history.JournalEntry) -> Trace:
     approved = write.command in APPROVES
     text = f"{'approved' if approved else 'written'} by {write.actor} ({write.command}){_ticked(write)}"
     kind = "approved" if approved else "written"
     return Trace(kind, text, write.file, write.line, write.time, actor=write.actor, txn=write.txn)
 
 
-def _ticked(write: JournalEntry) -> str:
+def _ticked(write: history.JournalEntry) -> str:
     """That nobody was there but a tick, and whether an agent's process knew it first."""
     tick = write.record.get("tick")
     if not isinstance(tick, dict):

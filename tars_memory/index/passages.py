@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tars_memory import disk
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index import models, prepare
-from tars_memory.index.chunking import SEPARATOR
+from tars_memory.index import chunking, models, prepare
 from tars_memory.index.models import QueryVector
 from tars_memory.index.prepare import load_fastembed, load_numpy, load_onnxruntime
 from tars_memory.language.words import content_spans
@@ -470,7 +469,7 @@ class Session:
         Eight bits a number are enough: a cosine differs by .001. The passages of a note follow each other, so that its
         name is embedded about once.
         """
-        name = text.split("\n", 1)[0].split(SEPARATOR, 1)[0]
+        name = text.split("\n", 1)[0].split(chunking.SEPARATOR, 1)[0]
         if not name.strip():
             return b""
         known = self._named

@@ -20,12 +20,10 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TeamIndexError
-from tars_memory.index import database, vectors
+from tars_memory.index import database, fulltext, reader, vectors
 from tars_memory.index.database import ALWAYS
-from tars_memory.index.fulltext import signs, worded
 from tars_memory.index.postgres import FORMAT, REGISTRY, Address, connect, enter, published, spoken
 from tars_memory.index.postgres_reader import BLOCK, GRAPH, MOST, PACKED, TABLES, spelled, tokens
-from tars_memory.index.reader import HELD
 from tars_memory.index.writer import note_head
 
 if TYPE_CHECKING:
@@ -318,7 +316,7 @@ class _Publisher:
             return None
         gone = [note for note in theirs if note not in ours]
         if GRAPH in said and self._model:
-            (held,) = self._local.execute(f"SELECT count(*) FROM chunks c WHERE {HELD}").fetchone()
+            (held,) = self._local.execute(f"SELECT count(*) FROM chunks c WHERE {reader.HELD}").fetchone()
             (given,) = self._connection.execute(EMBEDDED).fetchone() or (0,)
             if (held - given) * HALF > held:  # one by one they would take longer to find their place in the graph
                 return None
@@ -508,17 +506,17 @@ class _Publisher:
             of_note.setdefault(note, []).append(chunk)
         first = {chunks[0]: note for note, chunks in of_note.items()}
         marked = {
-            chunk: signs(f"{head}\n{text}\n{about[first[chunk]] if chunk in first else ''}")
+            chunk: fulltext.signs(f"{head}\n{text}\n{about[first[chunk]] if chunk in first else ''}")
             for chunk, (head, text) in texts.items()
         }
         keys = list(texts)
-        said = tokens([worded(part) for key in keys for part in texts[key]], TABLES["chunk_words"].tokenizer)
+        said = tokens([fulltext.worded(part) for key in keys for part in texts[key]], TABLES["chunk_words"].tokenizer)
         words = {key: (said[2 * at], said[2 * at + 1]) for at, key in enumerate(keys)}
         with_signs = [key for key in keys if marked[key]]
         held = dict(
             zip(with_signs, tokens([marked[key] for key in with_signs], TABLES["chunk_signs"].tokenizer), strict=True)
         )
-        heads = [worded(part) for row in rows["notes"] for part in (note_head(row[6], row[4], row[5]), row[7])]
+        heads = [fulltext.worded(part) for row in rows["notes"] for part in (note_head(row[6], row[4], row[5]), row[7])]
         front = tokens(heads, TABLES["note_words"].tokenizer)
         whole: dict[int, tuple[list[str], list[str], list[str]]] = {}
         for at, row in enumerate(rows["notes"]):
@@ -588,7 +586,7 @@ class _Publisher:
             if self._progress is not None and len(missing) > VECTORS:
                 self._progress(f"{PUBLISHING} vectors", at, len(missing))
             rows = self._local.execute(
-                f"SELECT c.id, v.vector, v.words FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HELD}"
+                f"SELECT c.id, v.vector, v.words FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {reader.HELD}"
                 " JOIN cache.models m ON m.fingerprint = ? JOIN cache.vectors v ON v.hash = c.hash AND v.model = m.id",
                 (f"[{','.join(map(str, some))}]", self._model),
             ).fetchall()

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Any
 from sqlite_utils import Database
 
 from tars_memory.errors import PartialError, TarsError, UnwritableError, UsageError
-from tars_memory.index import database
-from tars_memory.index.chunking import LinkTable, facts
+from tars_memory.index import chunking, database
 from tars_memory.index.database import ALWAYS, BETWEEN, TIERS, iso
+from tars_memory.vault import secrets, suspicion
 from tars_memory.vault.note import Note
-from tars_memory.vault.secrets import mask
-from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
     import sqlite3
@@ -211,7 +209,7 @@ class TableCopy:
                 )
 
     def _facts(self) -> Iterator[tuple[Any, ...]]:
-        for fact in facts(self._index, self._project):
+        for fact in chunking.facts(self._index, self._project):
             ends = ALWAYS if fact.until is None else fact.until.toordinal()
             current = (0 if fact.since is None else fact.since.toordinal()) <= self._today.toordinal() < ends
             since, until = (None if day is None else day.isoformat() for day in (fact.since, fact.until))
@@ -221,7 +219,7 @@ class TableCopy:
             )
 
     def _links(self) -> Iterator[tuple[Any, ...]]:
-        table = LinkTable(self._index, self._project)
+        table = chunking.LinkTable(self._index, self._project)
         for path in table.ids:
             for target, to_path in table.out(path):
                 yield path, target, to_path
@@ -434,4 +432,4 @@ FORMS = {
 
 
 def _masked(text: str) -> str:
-    return mask(text) if suspicious(text) else text
+    return secrets.mask(text) if suspicion.suspicious(text) else text

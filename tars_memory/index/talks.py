@@ -13,9 +13,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, vectors
+from tars_memory.index import database, files, vectors
 from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, is_folder, log_of
-from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.reader import IndexReader
 from tars_memory.index.vectors import VectorCache
 
@@ -185,10 +184,10 @@ class TalkIndex:
     """
 
     def __init__(self, folder: Path, most: int) -> None:
-        self.files = IndexFiles(folder)
+        self.files = files.IndexFiles(folder)
         self.most = most
         self.cache = folder
-        self._open = OpenIndex(self.files)
+        self._open = files.OpenIndex(self.files)
 
     def close(self) -> None:
         """Close the file."""
@@ -222,7 +221,7 @@ class TalkIndex:
         Raises:
             UnwritableError: it can't be read, or none can be made.
         """
-        with spoken("the index of conversations can't be read"):
+        with files.spoken("the index of conversations can't be read"):
             try:
                 return act()
             except Exception as error:
@@ -241,12 +240,12 @@ class TalkIndex:
             UnwritableError: it is busy in another process, or none can be made.
         """
         self.close()
-        with spoken("the index of conversations can't be rebuilt"), self.files.lock(LOCK_WAIT) as held:
+        with files.spoken("the index of conversations can't be rebuilt"), self.files.lock(LOCK_WAIT) as held:
             if not held:
                 raise UnwritableError("the index of conversations is busy in another process", "try again later")
             if damaged is None or self.files.current() in (None, damaged):
                 path = self.files.building()
-                create(path).close()
+                files.create(path).close()
                 self.files.install(path)
 
     def clear(self) -> None:
@@ -258,7 +257,7 @@ class TalkIndex:
         if self.exists:
             self.start_over()
         if (self.cache / CACHE_FILE).exists():
-            with spoken("the vectors of conversations can't be dropped"):
+            with files.spoken("the vectors of conversations can't be dropped"):
                 store = VectorCache(self.cache)
                 store.start_over()
                 store.close()
@@ -320,7 +319,7 @@ class TalkIndex:
         """
         self.prune()
         if model is not None and self.most and (self.cache / CACHE_FILE).exists():
-            with spoken("the vectors of conversations can't be kept"), self.files.lock(LOCK_WAIT) as held:
+            with files.spoken("the vectors of conversations can't be kept"), self.files.lock(LOCK_WAIT) as held:
                 if held:
                     vectors.restore(self._open.connection(), self.cache, *model, self.most)
 
@@ -332,7 +331,7 @@ class TalkIndex:
         """
         newest = vectors.among(self.most)
         connection = self._open.connection()
-        with spoken("the vectors of conversations can't be dropped"):
+        with files.spoken("the vectors of conversations can't be dropped"):
             with self.files.lock(LOCK_WAIT) as held:
                 if not held:
                     raise UnwritableError("the index of conversations is busy in another process", "try again later")
@@ -387,7 +386,7 @@ class TalkIndex:
         Returns:
             False if the index is busy in another process: nothing is written then.
         """
-        with spoken("the index of conversations can't be written"), self.files.lock(wait) as held:
+        with files.spoken("the index of conversations can't be written"), self.files.lock(wait) as held:
             if not held:
                 return False
             connection, writer = self._open.connection(), _writer()

@@ -24,8 +24,7 @@ from watchdog import events
 from watchdog.observers import Observer
 
 from tars_memory.errors import TarsError
-from tars_memory.index.database import is_local
-from tars_memory.index.models import GREETING, LONGEST_QUERY, QueryVector, pack, reachable
+from tars_memory.index import database, models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +140,7 @@ class Watcher:
         """Ask the system for events; why there are none, or an empty text."""
         if self._asked_to_poll:
             return f"looking every {self._poll:g} s, as asked"
-        if not is_local(self.root):
+        if not database.is_local(self.root):
             return f"{self.root} is on a network or shared file system, which reports no changes"
         wanted: list[type[events.FileSystemEvent]] = [
             *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent),
@@ -267,11 +266,11 @@ class WarmServer:
         OSError: no socket can be made there.
     """
 
-    def __init__(self, path: Path, identity: str, answer: Callable[[str], QueryVector]) -> None:
+    def __init__(self, path: Path, identity: str, answer: Callable[[str], models.QueryVector]) -> None:
         self.path = path
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
-        with reachable(path) as address:
+        with models.reachable(path) as address:
             self._server = _Server(address, identity, answer)
         os.chmod(path, 0o600)
         self._made = os.lstat(path).st_ino
@@ -292,7 +291,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     block_on_close = False
     request_queue_size = 64
 
-    def __init__(self, address: str, identity: str, answer: Callable[[str], QueryVector]) -> None:
+    def __init__(self, address: str, identity: str, answer: Callable[[str], models.QueryVector]) -> None:
         self.identity = identity
         self.answer = answer
         self.room = threading.BoundedSemaphore(MOST_CLIENTS)
@@ -318,11 +317,11 @@ class _Question(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         head = self.rfile.readline(256)
-        expected = GREETING + self.server.identity.encode("ascii") + b" "
+        expected = models.GREETING + self.server.identity.encode("ascii") + b" "
         length = head.removeprefix(expected).strip()
-        if not head.startswith(expected) or not length.isdigit() or int(length) > LONGEST_QUERY:
+        if not head.startswith(expected) or not length.isdigit() or int(length) > models.LONGEST_QUERY:
             return
         data = self.rfile.read(int(length))
         if len(data) == int(length):
             with contextlib.suppress(TarsError):  # the search says it itself when it opens the model
-                self.wfile.write(pack(self.server.answer(data.decode("utf-8", "surrogatepass"))))
+                self.wfile.write(models.pack(self.server.answer(data.decode("utf-8", "surrogatepass"))))

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.index import chunking
+from tars_memory.index import chunking, naming
 from tars_memory.index.chunking import Chunk, Parsed, embedded_text, pieces
 from tars_memory.index.database import ALWAYS, AUTOMATED, BETWEEN, PART, STAMP, TIERS, iso, log_of
 from tars_memory.index.fulltext import clean, signs, worded
-from tars_memory.index.naming import keys_of
 from tars_memory.language.words import is_latin
 from tars_memory.settings import CUT, Cut
 from tars_memory.vault.layout import is_made_by_us
@@ -367,7 +366,7 @@ def _names(note: ReadNote) -> dict[str, str]:
     parsed = note.parsed
     if note.tier == "talk":
         return {}
-    names = keys_of(note.path, parsed.title, parsed.aliases)
+    names = naming.keys_of(note.path, parsed.title, parsed.aliases)
     dated = parsed.day_source == "name"
     return {name: written for name, written in names.items() if not (dated and name.replace(" ", "").isdecimal())}
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.disk import VAULT_FOLDER, sha256
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.vault import writing
-from tars_memory.vault.layout import DECIDED, OURS
+from tars_memory.vault import layout, writing
 from tars_memory.vault.markdown.document import newline_of
 from tars_memory.vault.model import Splice
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import WriteSession
 
-INBOX = f"{OURS}inbox"
+INBOX = f"{layout.OURS}inbox"
 
 FIELDS = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts")
 """Of a proposal, in the order in which ``review --list --json`` shows them."""
@@ -137,7 +136,7 @@ def decide(
         text = start + "".join(f"{line}\n" for line in new).encode("utf-8", "surrogateescape")
         return [Splice(len(data), len(data), text)]
 
-    session.write(DECIDED, plan)
+    session.write(layout.DECIDED, plan)
 
 
 def decided(vault: Vault) -> dict[str, str]:

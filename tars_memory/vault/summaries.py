@@ -11,9 +11,8 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Splice
 from tars_memory.vault.sessions import DAY, added, front_of, front_value, renewed
 
@@ -171,7 +170,7 @@ def add(data: bytes, new: Summary) -> list[Splice]:
         ConflictError: no place takes a new bullet without changing the lines around it.
     """
     held = read(data)
-    changes = Changes(data)
+    changes = edits.Changes(data)
     if new.left_out:
         changes.make(renewed(changes.data, "left_out", str(held.left_out + new.left_out)))
     changes.make(_counts(changes.data, new.sources))

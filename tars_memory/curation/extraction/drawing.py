@@ -15,14 +15,10 @@ from tars_memory.curation.extraction import rules
 from tars_memory.errors import TarsError
 from tars_memory.language import statements
 from tars_memory.settings import FactsOptions
-from tars_memory.vault import inbox
+from tars_memory.vault import inbox, secrets, sessions, suspicion
 from tars_memory.vault.markdown import entries, facts
-from tars_memory.vault.markdown.facts import Claim, claim_in, heading_for
 from tars_memory.vault.markdown.lines import FACT, bullets_in
 from tars_memory.vault.model import Tier
-from tars_memory.vault.secrets import mask
-from tars_memory.vault.sessions import LEFT_OUT
-from tars_memory.vault.suspicion import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,8 +114,8 @@ def draw(
         found += held.facts
         for why, count in held.dropped.items():
             dropped[why] = dropped.get(why, 0) + count
-    if secret := sum(MARK in fact.text for fact in found):
-        found, dropped["secret"] = [fact for fact in found if MARK not in fact.text], secret
+    if secret := sum(suspicion.MARK in fact.text for fact in found):
+        found, dropped["secret"] = [fact for fact in found if suspicion.MARK not in fact.text], secret
     by_rules = _by_rules(transcript, after, when)
     facts = _with_asked(found, by_rules.extraction.facts)
     news = [fact for fact in facts if not known.why(fact.text)]  # what is known of a fact may be said to be over
@@ -150,11 +146,11 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     days = {number: moment.date() for number, moment in when.items()}
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
     # A turn is masked as a whole, for a line of a list of codes is not one by itself; what holds one is not a fact.
-    shown = [turn._replace(text=mask(turn.text)) if turn.number > after else turn for turn in spoken]
+    shown = [turn._replace(text=secrets.mask(turn.text)) if turn.number > after else turn for turn in spoken]
     read = rules.read(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
     found = read.extraction
     until = found.facts[-1].turn if len(found.facts) >= MOST_FACTS else 0
-    plain = tuple(fact for fact in found.facts if MARK not in fact.quote)
+    plain = tuple(fact for fact in found.facts if suspicion.MARK not in fact.quote)
     claimed = rules.claimed(plain, transcript.turns, days)
     secret = {"secret": len(found.facts) - len(plain)} if len(plain) < len(found.facts) else {}
     return Drawn(found._replace(facts=claimed), secret, until, read.turns, read.readable)
@@ -168,7 +164,7 @@ TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY, Tier.EPISODIC)
 
 Key = tuple[tuple[str, ...], frozenset[str]]
 
-_LEFT_OUT = re.compile(rf"^## {LEFT_OUT}[ \t]*\r?$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_LEFT_OUT = re.compile(rf"^## {sessions.LEFT_OUT}[ \t]*\r?$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"(?<![ \t])[ \t]*\[\w+::[^\[\]]*\]")
 
 
@@ -221,7 +217,7 @@ class Known:
                     refused.add(line.link)
                 if line.state == "extracted" and line.link and line.day:
                     waiting[line.link] = line.day
-            elif claim := claim_in(line.text.removeprefix(FACT)) if line.text.startswith(FACT) else None:
+            elif claim := facts.claim_in(line.text.removeprefix(FACT)) if line.text.startswith(FACT) else None:
                 if claim.until is None:
                     links.setdefault(claim.key, set()).add(last)
             else:
@@ -242,7 +238,7 @@ class Known:
             for link in named & waiting.keys():
                 self._open.setdefault((subject, predicate), []).append((waiting[link], value))
 
-    def why(self, text: str, claim: Claim | None = None, day: date | None = None) -> str:
+    def why(self, text: str, claim: facts.Claim | None = None, day: date | None = None) -> str:
         """Why a statement need not be noted again: ``rejected`` or ``known``; empty if it must.
 
         Args:
@@ -262,10 +258,10 @@ class Known:
             return "known" if _key(text) in self._held else ""
         return "known" if _key(text) in self._kept or self._says(claim, day) else ""
 
-    def _says(self, claim: Claim, day: date) -> bool:
+    def _says(self, claim: facts.Claim, day: date) -> bool:
         """Whether Facts.md or a candidate that waits says so of that day, and none of them said otherwise since."""
         headings = [fact.subject for fact in self._facts]
-        about = claim._replace(subject=heading_for(claim.subject, headings, self._me)).about
+        about = claim._replace(subject=facts.heading_for(claim.subject, headings, self._me)).about
         value = claim.key[2]
         held = [fact for fact in self._facts if fact.about == about]
         holding = [f for f in held if facts.object_key(f.object) == value and f.holds(claim.since or day)]
@@ -285,13 +281,13 @@ class Known:
         usual = self._predicates.single | self._predicates.temporary | self._predicates.events
         return lines, [*dict.fromkeys([*(fact.predicate for fact in facts_[:MOST_TOLD]), *sorted(usual)])]
 
-    def holds(self, claim: Claim) -> bool:
+    def holds(self, claim: facts.Claim) -> bool:
         """Whether Facts.md says that a claim is so, without an end."""
-        subject = heading_for(claim.subject, [fact.subject for fact in self._facts], self._me)
+        subject = facts.heading_for(claim.subject, [fact.subject for fact in self._facts], self._me)
         key = claim._replace(subject=subject).key
         return any(f.until is None and (*f.about, facts.object_key(f.object)) == key for f in self._facts)
 
-    def add(self, text: str, claim: Claim | None = None, day: date | None = None) -> None:
+    def add(self, text: str, claim: facts.Claim | None = None, day: date | None = None) -> None:
         """From now on it is known."""
         self._held.add(_key(text))
         if claim is not None and claim.until is None and day is not None:

@@ -28,8 +28,7 @@ from tars_memory.vault.model import Splice, role
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.suspicion import MARK
-from tars_memory.vault.writing.journal import replace_file, time_of
-from tars_memory.vault.writing.transaction import writing
+from tars_memory.vault.writing import journal, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -145,7 +144,7 @@ def keep(ctx: Caller, session: WriteSession, task: Task, drawn: Drawn, keeps: st
     kept = daily.write(kept)
     note = _note(task, drawn, keeps, [daily.linked(one) for one in kept])
     # Names of transactions only go forward: a clock that is wrong for a night lets nothing expire.
-    days = [ctx.now.date(), *([time_of(session.txn).date()] if session.txn else [])]
+    days = [ctx.now.date(), *([journal.time_of(session.txn).date()] if session.txn else [])]
     note = note._replace(extracted=max(days).isoformat() if kept else "")
     return _write_session(ctx, session, note, task), kept
 
@@ -494,9 +493,9 @@ class Record:
         Raises:
             UnwritableError: it can't be written.
         """
-        with writing(os.fspath(self.path)):
+        with transaction.writing(os.fspath(self.path)):
             said = {"sources": self.sources, "failed": self.failed, "kept": self.kept, "curated": self.curated}
-            replace_file(self.path, json.dumps(said, indent=1).encode("ascii"))
+            journal.replace_file(self.path, json.dumps(said, indent=1).encode("ascii"))
 
 
 def files(sources: Iterable[str], errors: list[str]) -> Iterator[str]:

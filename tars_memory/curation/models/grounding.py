@@ -36,8 +36,7 @@ from tars_memory.recall.packing import characters, visible
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
 from tars_memory.vault.markdown.facts import folded as plainly
 from tars_memory.vault.secrets import mask
-from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.transaction import writing
+from tars_memory.vault.writing import journal, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -607,9 +606,9 @@ def check_judge(settings: Settings, model: LanguageModel) -> Checked:
     done = Checked(model.name, len(known_lines()) - len(wrong), len(known_lines()), tuple(wrong))
     path = settings.places.state / CHECKS
     known = {**disk.own_object(path), _named(model): {"right": done.right, "of": done.of}}
-    with writing(os.fspath(path)):
+    with transaction.writing(os.fspath(path)):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(path, json.dumps(known, indent=1).encode("ascii"))
+        journal.replace_file(path, json.dumps(known, indent=1).encode("ascii"))
     return done
 
 

@@ -19,6 +19,7 @@ from tars_memory.curation.gather import offered
 from tars_memory.curation.tidying.archive import WAITING, held_by_links, taken
 from tars_memory.errors import ConflictError, TarsError, UsageError, counted
 from tars_memory.language import statements as grammar
+from tars_memory.vault import secrets, suspicion
 from tars_memory.vault import summaries as notes
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import entries
@@ -26,8 +27,6 @@ from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.lines import SAID_BY, speaker_in
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.secrets import find
-from tars_memory.vault.suspicion import suspicious
 from tars_memory.vault.vault import has_markers
 
 if TYPE_CHECKING:
@@ -620,7 +619,7 @@ def _words(text: str, kind: str) -> str:
     text = text.removeprefix(box)
     if len(text) > LONGEST:
         return ""
-    if suspicious(text) and find(text):
+    if suspicion.suspicious(text) and secrets.find(text):
         return ""
     try:
         return entries.neutralise(text)

@@ -29,10 +29,9 @@ from tars_memory.language.dates import dated
 from tars_memory.language.words import every
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
+from tars_memory.vault.markdown import entries, lines
 from tars_memory.vault.markdown import facts as truth
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.entries import STATES, task
-from tars_memory.vault.markdown.lines import end_in, is_empty, is_time_alone, mark_of_time, unbulleted
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.summaries import is_named
 
@@ -262,7 +261,7 @@ def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
         return
     for bullet in note.document.bullets:
         words = note.document.text(bullet.line)
-        if bullet.end_line != bullet.line or not is_empty(words):
+        if bullet.end_line != bullet.line or not lines.is_empty(words):
             continue
         title = note.document.section_at(bullet.line).title
         if note.role == "daily" and title.casefold() in world.form:
@@ -277,7 +276,7 @@ def placeholders(note: TidyNote, world: World) -> Iterator[Finding]:
     if note.role == "session" or not _over(note, world):
         return
     for entry in note.entries:
-        words = entry.text[len(task(entry.text)) :].strip()
+        words = entry.text[len(entries.task(entry.text)) :].strip()
         plain = re.sub(r"[*~=`]+", "", words)
         if entry.end_line > entry.line or not plain:
             continue
@@ -309,7 +308,7 @@ def malformed(note: TidyNote, world: World) -> Iterator[Finding]:
         return
     heading = world.layout.log_heading.casefold()
     for entry in note.entries:
-        if entry.depth or task(entry.text):
+        if entry.depth or entries.task(entry.text):
             continue
         why = _state_problem(entry.text)
         if not why and entry.section.casefold() == heading:
@@ -318,7 +317,7 @@ def malformed(note: TidyNote, world: World) -> Iterator[Finding]:
             yield note.about("malformed", entry, why)
     for bullet in note.document.bullets:
         words = note.document.text(bullet.line)
-        if bullet.end_line == bullet.line and is_time_alone(words):
+        if bullet.end_line == bullet.line and lines.is_time_alone(words):
             sentence = "a time without words: write what was then, or remove it"
             yield note.at("malformed", bullet.line, words.strip(), sentence, words.strip())
 
@@ -335,7 +334,7 @@ def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
             continue
         for line in range(block.start_line, block.end_line + 1):
             words = note.document.text(line).strip()
-            mark = mark_of_time(words)
+            mark = lines.mark_of_time(words)
             if mark is not None:
                 missing = f"a blank: put one behind its “{mark}”" if mark else "a mark: put “- ” before it"
                 sentence = f"it is not a line of the log without {missing}"
@@ -349,18 +348,18 @@ def _over(note: TidyNote, world: World) -> bool:
 
 def _state_problem(text: str) -> str:
     """Why a tag in square brackets is not a state; empty if it is one, or isn't meant as one."""
-    glued = re.match(r"\[(" + "|".join(STATES) + r")\](?=\w)", text)
+    glued = re.match(r"\[(" + "|".join(entries.STATES) + r")\](?=\w)", text)
     if glued:
         return f"{glued[0]} is read as text: put a blank behind it"
     found = re.match(r"\[([A-Za-z]+)\](?=[ \t]|$)", text)
     if found:
         word = found[1]
-        if word in STATES:
+        if word in entries.STATES:
             return f"it has two states: leave one of them, [{word}] is read as text"
-        meant = get_close_matches(word.casefold(), STATES, n=1, cutoff=SIMILAR)
+        meant = get_close_matches(word.casefold(), entries.STATES, n=1, cutoff=SIMILAR)
         if meant:
             return f"[{word}] is read as text: write [{meant[0]}]"
-    found = re.search(r"(?<=\s)(?<!\\)\[(" + "|".join(STATES) + r")\]$", text)
+    found = re.search(r"(?<=\s)(?<!\\)\[(" + "|".join(entries.STATES) + r")\]$", text)
     return f"{found[0]} counts only before the words: put it behind the time" if found else ""
 
 
@@ -408,8 +407,8 @@ def expired(note: TidyNote, world: World) -> Iterator[Finding]:
     if note.role not in ("memory", "rules"):
         return
     for entry in note.entries:
-        box = task(entry.text)
-        if DONE.match(box) or len(entry.text) > LONG or end_in(entry.text) is not None:
+        box = entries.task(entry.text)
+        if DONE.match(box) or len(entry.text) > LONG or lines.end_in(entry.text) is not None:
             continue  # what says ``[until:: …]`` leaves search and prompts by itself
         end = ending(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
         if end is None or end >= world.today:
@@ -485,7 +484,7 @@ def dead_links(note: TidyNote, world: World) -> Iterator[Finding]:
         for link in links:
             why = _why_dead(link, note, world, known)
             if why:
-                words = unbulleted(said).strip()
+                words = lines.unbulleted(said).strip()
                 sentence = f"{shown(str(link))} {why}"
                 yield note.at("dead-link", line, words, sentence, f"{link}\0{words}")
 

@@ -11,22 +11,15 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, counted
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
 from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
+from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import BOM, Document, apply
-from tars_memory.vault.markdown.edits import (
-    Span,
-    bare,
-    changed,
-    lines_of,
-    reversed_by_text,
-    reversed_exactly,
-    still_there,
-)
 from tars_memory.vault.writing.journal import Journal, Record, base_of, parse, result_of, text_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tars_memory.vault.markdown.edits import Span
     from tars_memory.vault.model import Entry, Splice
 
 
@@ -97,12 +90,12 @@ class JournalEntry:
             )
         found = digest(data)
         if found == self.record["new"]:
-            return reversed_exactly(spans)
+            return edits.reversed_exactly(spans)
         if found == self.record["old"]:
             return ()
         _refuse_twins(data, self, spans)
         try:
-            return _in_front(data, self.record, spans) or reversed_by_text(data, spans)
+            return _in_front(data, self.record, spans) or edits.reversed_by_text(data, spans)
         except ConflictError as error:
             raise ConflictError(
                 f"{self.file} has moved on since {self.txn}: {error.message}\n{_difference(self.file, spans)}",
@@ -227,13 +220,13 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
             lines.clear()
             continue
         for span in unpack(record):
-            removed, added, _, _ = changed(span)
-            for line in map(bare, removed):
+            removed, added, _, _ = edits.changed(span)
+            for line in map(edits.bare, removed):
                 if line in lines:
                     lines[line].pop(_of_place(lines[line], line, _place(line, removed, span), -1))
                     if not lines[line]:
                         del lines[line]
-            for line in map(bare, added):
+            for line in map(edits.bare, added):
                 if line.strip():
                     held = lines.setdefault(line, [])
                     if held and record["command"] == RESTORE:  # it stands for the one that was lost
@@ -258,9 +251,10 @@ def written_days(journal: Journal) -> Callable[[Entry], str]:
 
 def _place(line: bytes, lines: Sequence[bytes], span: Span) -> bytes | None:
     """Below what a line stands, of those that a span holds: its heading, else what came before."""
-    plain = list(map(bare, lines))
+    plain = list(map(edits.bare, lines))
     before = plain[: plain.index(line)]
-    return next((each for each in reversed(before) if each.startswith(b"#")), span.previous and bare(span.previous))
+    above = span.previous and edits.bare(span.previous)
+    return next((each for each in reversed(before) if each.startswith(b"#")), above)
 
 
 def _of_place(records: Sequence[Record], line: bytes, place: bytes | None, otherwise: int) -> int:
@@ -269,8 +263,8 @@ def _of_place(records: Sequence[Record], line: bytes, place: bytes | None, other
         return otherwise
     for number, record in enumerate(records):
         for span in unpack(record):
-            added = changed(span)[1]
-            if line in map(bare, added) and _place(line, added, span) == place:
+            added = edits.changed(span)[1]
+            if line in map(edits.bare, added) and _place(line, added, span) == place:
                 return number
     return otherwise
 
@@ -298,14 +292,14 @@ def typed_lines(journal: Journal, path: str) -> frozenset[bytes]:
             continue
         for span in unpack(entry.record):
             if span.before == span.after and entry.actor == "person" and not entry.undone:
-                for line in map(bare, lines_of(span.after)):
+                for line in map(edits.bare, edits.lines_of(span.after)):
                     held.setdefault(line, []).append(True)
                 continue
-            removed, added, _, _ = changed(span)
-            for line in map(bare, removed):
+            removed, added, _, _ = edits.changed(span)
+            for line in map(edits.bare, removed):
                 if held.get(line):
                     held[line].pop()
-            for line in map(bare, added):
+            for line in map(edits.bare, added):
                 held.setdefault(line, []).append(entry.actor == "person")
     return frozenset(line for line, by in held.items() if any(by) and line.strip())
 
@@ -335,7 +329,7 @@ def stands_approved(journal: Journal, path: str, data: bytes) -> bool:
         if all(span.before == span.after for span in spans):
             return _worded(b"".join(span.after for span in spans)) == _body(data)
         try:
-            data = apply(data, reversed_by_text(data, spans))
+            data = apply(data, edits.reversed_by_text(data, spans))
         except ConflictError:
             if entry.command != PROPERTIES:
                 return False
@@ -348,7 +342,7 @@ PROPERTIES = "playbooks"
 
 def _worded(data: bytes) -> list[bytes]:
     """The lines that are not blank, without their endings."""
-    return [bare(line) for line in lines_of(data.removeprefix(BOM)) if line.strip()]
+    return [edits.bare(line) for line in edits.lines_of(data.removeprefix(BOM)) if line.strip()]
 
 
 def _body(data: bytes) -> list[bytes]:
@@ -440,7 +434,7 @@ def _headings(text: bytes) -> dict[bytes, list[bytes]]:
     """The lines of a note, and under which heading each stands, as often as it does."""
     found: dict[bytes, list[bytes]] = {}
     heading = b""
-    for line in map(bare, lines_of(text)):
+    for line in map(edits.bare, edits.lines_of(text)):
         found.setdefault(line, []).append(heading)
         heading = line if _HEADING.match(line) else heading
     return found
@@ -469,7 +463,7 @@ def _above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]]) -> 
     found: list[bytes] = []
     while len(found) < LANDMARKS:
         for span in unpack(record):
-            written = [bare(each) for each in lines_of(span.after)]
+            written = [edits.bare(each) for each in edits.lines_of(span.after)]
             if line in written:
                 found += reversed(written[: written.index(line)])
                 if span.previous is None:
@@ -524,7 +518,7 @@ def _in_front(data: bytes, record: Record, spans: Sequence[Span]) -> list[Splice
     size = record["size"][1]
     if size >= len(data) or digest(data[:size]) != record["new"] or data[size - 1 : size + 1] == b"\r\n":
         return []
-    splices = reversed_exactly(spans)
+    splices = edits.reversed_exactly(spans)
     before = apply(data[:size], splices)
     whole = all(not text or text.endswith((b"\n", b"\r")) for text in (data[:size], before))
     return splices if whole else []  # else what was added would continue our line
@@ -532,9 +526,9 @@ def _in_front(data: bytes, record: Record, spans: Sequence[Span]) -> list[Splice
 
 def _refuse_twins(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -> None:
     """Put no line back that somebody has written again since: whether he wants two of it, nobody knows."""
-    for span, then, now in zip(spans, entry.record.get("twins", ()), still_there(data, spans), strict=False):
+    for span, then, now in zip(spans, entry.record.get("twins", ()), edits.still_there(data, spans), strict=False):
         if now > then >= 0:
-            line = next(text_of(line).strip() for line in changed(span)[0] if line.strip())
+            line = next(text_of(line).strip() for line in edits.changed(span)[0] if line.strip())
             raise ConflictError(
                 f"{line!r} was removed from {entry.file} by {entry.txn}, and was written again since",
                 "if it is needed once, there is nothing to do; else put it back by hand",
@@ -545,7 +539,7 @@ def _difference(path: str, spans: Sequence[Span]) -> str:
     """What undo would change, as a unified diff."""
     lines: list[str] = []
     for span in spans:
-        after = [text_of(line).rstrip("\r\n") for line in lines_of(span.after)]
-        before = [text_of(line).rstrip("\r\n") for line in lines_of(span.before)]
+        after = [text_of(line).rstrip("\r\n") for line in edits.lines_of(span.after)]
+        before = [text_of(line).rstrip("\r\n") for line in edits.lines_of(span.before)]
         lines += difflib.unified_diff(after, before, f"{path} (written)", f"{path} (before)", lineterm="", n=1)
     return "\n".join(lines)

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.folder import close, sync, write_all
+from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import apply
-from tars_memory.vault.markdown.edits import Span, splices_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -361,15 +361,15 @@ def replace_file(path: Path, data: bytes) -> None:
     _sync_folder(path.parent)
 
 
-def pack(spans: Sequence[Span]) -> list[list[Any]]:
+def pack(spans: Sequence[edits.Span]) -> list[list[Any]]:
     """Spans as JSON takes them."""
     return [[s.start, _text(s.before), _text(s.after), _text(s.previous), _text(s.following)] for s in spans]
 
 
-def unpack(record: Record) -> list[Span]:
+def unpack(record: Record) -> list[edits.Span]:
     """The spans of a record."""
     return [
-        Span(start, _bytes(before) or b"", _bytes(after) or b"", _bytes(previous), _bytes(following))
+        edits.Span(start, _bytes(before) or b"", _bytes(after) or b"", _bytes(previous), _bytes(following))
         for start, before, after, previous, following in record["spans"]
     ]
 
@@ -381,7 +381,7 @@ def base_of(record: Record) -> bytes:
 
 def result_of(record: Record, before: bytes | None = None) -> bytes:
     """The text that a write was to bring about: of another one, else of what it began with."""
-    return apply(base_of(record) if before is None else before, splices_of(unpack(record)))
+    return apply(base_of(record) if before is None else before, edits.splices_of(unpack(record)))
 
 
 def text_of(data: bytes) -> str:

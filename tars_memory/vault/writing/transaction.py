@@ -17,23 +17,14 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError, counted
 from tars_memory.vault.folder import Folder, NotPlainError, OpenNote, digest, read_note, steps
+from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import Document, apply
-from tars_memory.vault.markdown.edits import (
-    Span,
-    appended,
-    arrived,
-    bare,
-    first_changed_line,
-    reversed_by_text,
-    reversed_exactly,
-    spans_of,
-    splices_of,
-)
+from tars_memory.vault.markdown.edits import Span
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import CONVERTED, WRONG_ENCODING, has_markers, is_narrow, wide_encoding
+from tars_memory.vault.writing import protocol
 from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
-from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove, settle
-from tars_memory.vault.writing.protocol import create as create_note
+from tars_memory.vault.writing.protocol import Job
 from tars_memory.vault.writing.system import UnsupportedError
 
 if TYPE_CHECKING:
@@ -334,16 +325,16 @@ class Transaction:
         data = self.read(path) or b""
         document = Document(data)
         below = ((line.start, line.next) for line in document.lines[document.body_line - 1 :])
-        found = [Splice(start, end, data[start:end]) for start, end in below if bare(data[start:end]) in lines]
-        if not set(lines) <= {bare(splice.data) for splice in found}:
+        found = [Splice(start, end, data[start:end]) for start, end in below if edits.bare(data[start:end]) in lines]
+        if not set(lines) <= {edits.bare(splice.data) for splice in found}:
             raise ConflictError(f"{path} changed: a line is not there any more", "look again")
-        spans = spans_of(data, found)
+        spans = edits.spans_of(data, found)
         if not self._store.dry_run and spans:
             with writing(path):
                 job = self._job(path, None)
                 job.begin("edit", spans, data, data)
-                job.end(True, first_changed_line(data, spans))
-            self.written.append(Written(self.id, path, data, spans, line=first_changed_line(data, spans)))
+                job.end(True, edits.first_changed_line(data, spans))
+            self.written.append(Written(self.id, path, data, spans, line=edits.first_changed_line(data, spans)))
         return Written("" if self._store.dry_run else self.id, path, data, spans)
 
     def remove(self, path: str, expected: str, *, undoes: str | None = None) -> Written | None:
@@ -358,7 +349,7 @@ class Transaction:
                         return None
                     if self._store.dry_run:
                         self._planned[path] = None
-                    elif not remove(self._job(path, undoes), note):
+                    elif not protocol.remove(self._job(path, undoes), note):
                         continue
                 finally:
                     note.close()
@@ -444,7 +435,7 @@ class Transaction:
             splices = () if known else self._planned_splices(path, plan, base if note or create else None, note)
             if known is not None or splices is None:
                 return known
-            payload = appended(base, splices)
+            payload = edits.appended(base, splices)
             if payload is not None:
                 splices = [Splice(len(base), len(base), payload)]
             if undoes is None:
@@ -452,18 +443,18 @@ class Transaction:
             new = apply(base, splices)
             if new == base and not (restore and note is None):
                 return Written("", path, base)
-            spans = spans_of(base, splices)
-            line = first_changed_line(base, spans)
+            spans = edits.spans_of(base, splices)
+            line = edits.first_changed_line(base, spans)
             if self._store.dry_run:
                 self._planned[path] = new
                 return Written("", path, new, spans, line=line, created=note is None)
             job = self._job(path, undoes, make=note is None)
             if note is None:
-                done = create_note(job, base, new, spans, line, attributes)
+                done = protocol.create(job, base, new, spans, line, attributes)
             elif payload is not None:
-                done = append(job, note, payload, spans, line)
+                done = protocol.append(job, note, payload, spans, line)
             else:
-                done = edit(job, note, new, spans, line)
+                done = protocol.edit(job, note, new, spans, line)
             if not done:
                 tried.append((base, spans))
                 return None
@@ -491,15 +482,15 @@ class Transaction:
 
         It is journalled as what it is, ours: else it could be neither undone nor explained.
         """
-        spans = next((spans for before, spans in tried if arrived(text, before, spans)), None)
+        spans = next((spans for before, spans in tried if edits.arrived(text, before, spans)), None)
         if spans is None:
             return None
         old = text
         with contextlib.suppress(ConflictError):  # it is there several times: as it was meant to be written
-            back = spans_of(text, reversed_by_text(text, spans))
-            old = apply(text, splices_of(back))
-            spans = spans_of(old, reversed_exactly(back))
-        line = first_changed_line(old, spans)
+            back = edits.spans_of(text, edits.reversed_by_text(text, spans))
+            old = apply(text, edits.splices_of(back))
+            spans = edits.spans_of(old, edits.reversed_exactly(back))
+        line = edits.first_changed_line(old, spans)
         job = self._job(path, undoes)
         job.begin("edit", spans, old, text)
         job.end(True, line)
@@ -576,12 +567,12 @@ class Transaction:
         try:
             folder, name = self._folder(str(record["file"]))
             if folder is not None:
-                settled = settle(self._root, folder, name, record, self._store.exchange)
+                settled = protocol.settle(self._root, folder, name, record, self._store.exchange)
                 ok, notices = settled.ok, settled.notices
         except (NotPlainError, PermissionError) as error:
             # One note that can't be reached must not keep all others from being written.
             left, notices = True, [f"{record['file']}: {record['command']} was cut off and can't be settled: {error}"]
-        end = {**ending(record, ok), "recovered": True}
+        end = {**protocol.ending(record, ok), "recovered": True}
         if left:
             end["left"] = True
         journal.append([end], durable=True)

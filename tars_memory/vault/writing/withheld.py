@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import disk
 from tars_memory.disk import blake2b
 from tars_memory.errors import SettingsError
-from tars_memory.vault.layout import FORGOTTEN, OURS
+from tars_memory.vault import layout, secrets
 from tars_memory.vault.markdown.entries import holds, neutralise
-from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.journal import Journal, Record, as_line, parse, replace_file
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class Withheld:
     """
 
     def __init__(self, state: Path) -> None:
-        self.path = state / FORGOTTEN
+        self.path = state / layout.FORGOTTEN
         self._salt, self._records, self._odd = _read(self.path)
         self._known: dict[str, list[_Forgotten]] = {}
         self._sizes: dict[int, set[int]] = {}
@@ -304,7 +303,7 @@ def item_says(arguments: dict[str, Any], words: str) -> bool:
     said = neutralise(text)
     tags = arguments.get("tags")
     # of a removal that waits, the spool holds the words without their credentials
-    return any(one in (said, said + "".join(f" #{tag}" for tag in tags or ())) for one in (words, mask(words)))
+    return any(one in (said, said + "".join(f" #{tag}" for tag in tags or ())) for one in (words, secrets.mask(words)))
 
 
 def says(value: Any, words: str) -> bool:
@@ -332,7 +331,7 @@ def _holds(record: Record, words: str) -> bool:
     said = [units(words)]
     texts = [part for span in record.get("spans", ()) for part in span[1:] if part]
     texts += [record["base"]] if record.get("base") else []
-    within = file_says if str(record.get("file", "")).startswith(OURS) else holds
+    within = file_says if str(record.get("file", "")).startswith(layout.OURS) else holds
     return mentions(str(record.get("file", "")), said) or any(
         within(text, words) or mentions(text, said) for text in texts
     )
