@@ -299,6 +299,8 @@ class _Reading:
         self.query = query
         self.today = today
         self.said: list[str] = []
+        self.texts: list[str] = []
+        """What has words, compounds and literals in it."""
         self.words: dict[str, None] = {}
         self.stopped: dict[str, None] = {}
         self.phrases: dict[tuple[str, ...], None] = {}
@@ -343,7 +345,7 @@ class _Reading:
         if len(parts) > 1:
             self.phrases[parts] = None
             self.query.quoted = (*self.query.quoted, parts)
-        self.pieces_of(value)
+        self.texts.append(value)
 
     def word(self, value: str) -> None:
         """A word, a beginning of one, or something that only looks like one."""
@@ -354,16 +356,7 @@ class _Reading:
                 if head not in self.query.prefixes:
                     self.query.prefixes = (*self.query.prefixes, head)
                 return
-        for part in value.split('"'):
-            self.pieces_of(part)
-
-    def pieces_of(self, value: str) -> None:
-        """Sort the parts of a text into words, compounds and literals."""
-        runs, parts = runs_and_rest(value)
-        for run in runs:
-            self.literals.update(dict.fromkeys(_overlapping(run)))
-        for part in parts:
-            self.spaced(part)
+        self.texts += value.split('"')
 
     def spaced(self, piece: str) -> None:
         """One folded piece of a script with spaces between words."""
@@ -392,8 +385,13 @@ class _Reading:
             (self.stopped if part in STOP_WORDS else self.words)[part] = None
 
     def finish(self) -> None:
-        """Hand everything over, capped."""
+        """Sort the parts of all texts into words, compounds and literals, and hand everything over, capped."""
         query = self.query
+        runs, parts = runs_and_rest(" ".join(self.texts))
+        for run in runs:
+            self.literals.update(dict.fromkeys(_overlapping(run)))
+        for part in parts:
+            self.spaced(part)
         if not (self.words or self.phrases or self.literals or query.prefixes):
             self.words, self.literals = self.stopped, {} if self.stopped else self.signs
         query.is_sentence = bool(self.stopped) and self.words is not self.stopped
