@@ -337,7 +337,7 @@ def test_notes_of_this_memory_are_no_source(house: House) -> None:
 
 
 def test_the_formats_are_those_of_the_help() -> None:
-    from tars_memory.doors.commands.exchange import IMPORT
+    from tars_memory.doors.cli.app import load
 
-    said = next(each.help for each in IMPORT().params if each.name == "form")
+    said = next(each.help for each in load("import").params if each.name == "form")
     assert all(form in said for form in memories.FORMATS)

@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tars_memory import __version__
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import HELP, Call, Command, Ended, call_of, shared
+from tars_memory.doors.cli.call import HELP, MAKERS, Call, Command, Ended, call_of, shared
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
 from tars_memory.errors import UsageError, installing
 
@@ -183,9 +183,8 @@ class Group(TyperGroup):
 def load(name: str) -> Command:
     """The command of that name; no other one is made."""
     home = next((file for file, names in FILES.items() if name in names), name)
-    made = getattr(import_module(f"tars_memory.doors.commands.{home}"), name.upper())()
-    assert isinstance(made, Command)
-    return made
+    import_module(f"tars_memory.doors.commands.{home}")
+    return MAKERS[name]()
 
 
 def _is_live(call: Call) -> bool:

@@ -14,10 +14,10 @@ import re
 import signal
 import sys
 from datetime import date, datetime
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from inspect import Parameter, Signature, signature  # typer has imported it
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
@@ -745,8 +745,12 @@ def day(call: Call, text: str | None, option: str, *, last: bool = False) -> dat
     return named.end if last else named.start
 
 
+Run = TypeVar("Run", bound="Callable[..., int | None]")
+MAKERS: dict[str, Callable[[], Command]] = {}
+"""By its name what makes a command, of those whose module is imported."""
+
+
 def command(
-    run: Callable[..., int | None],
     *,
     writes: bool = False,
     words: bool = False,
@@ -755,11 +759,12 @@ def command(
     examples: str = "",
     exits: str = "",
     answers: str = "",
-) -> Callable[[], Command]:
-    """What makes the command of a function, when it is called; its docstring is the help, its value the exit code.
+) -> Callable[[Run], Run]:
+    """Let a function be the command of its name: its docstring is the help, its value the exit code.
+
+    Its first parameter is the :class:`Call`; or the :class:`typer.Context`, for what needs more of it.
 
     Args:
-        run: its first parameter is the :class:`Call`; or the :class:`typer.Context`, for what needs more of it.
         writes: it may change the vault: ``--dry-run`` is added.
         words: it takes all remaining words as text.
         pages: it may print more than a screen holds.
@@ -769,7 +774,7 @@ def command(
         answers: as in :class:`Command`.
     """
 
-    def make() -> Command:
+    def make(name: str, run: Run) -> Command:
         first, *rest = signature(run).parameters.values()
 
         @wraps(run)
@@ -779,7 +784,7 @@ def command(
         context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
         started.__signature__ = Signature([context, *rest])  # type: ignore[attr-defined]  # what typer reads
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        app.command(run.__name__.strip("_"), cls=kind)(started)
+        app.command(name, cls=kind)(started)
         made = typer.main.get_command(app)
         assert isinstance(made, Command)
         made.words, made.pages = words, pages
@@ -787,7 +792,12 @@ def command(
         made.params.extend(shared(writes=writes))
         return made
 
-    return make
+    def known(run: Run) -> Run:
+        name = run.__name__.strip("_")
+        MAKERS[name] = partial(make, name, run)
+        return run
+
+    return known
 
 
 PrintPrompt = Annotated[

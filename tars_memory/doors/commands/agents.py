@@ -21,6 +21,19 @@ BLANK = "1. "
 """What the editor begins with."""
 
 
+@command(
+    writes=True,
+    words=True,
+    examples="""
+tm learn how I release a version        # your editor opens
+tm learn how I release --when "a version is ready" --file release.md
+git log --oneline | tm learn --stdin how this was done
+""",
+    exits="2 there is such a playbook and it says something else, or the steps are missing",
+    answers="""
+as remember
+""",
+)
 def learn(
     call: Call,
     title: Annotated[list[str] | None, typer.Argument(metavar="TITLE…", help="What it is about: how I …")] = None,
@@ -81,22 +94,30 @@ def _read(file: str) -> str:
         raise UsageError(f"{file} can't be read: {why}", "name a text file with the steps") from None
 
 
-LEARN = command(
-    learn,
+@command(
     writes=True,
     words=True,
+    pages=True,
     examples="""
-tm learn how I release a version        # your editor opens
-tm learn how I release --when "a version is ready" --file release.md
-git log --oneline | tm learn --stdin how this was done
+tm playbooks
+tm playbooks how I release            # print it
+tm playbooks how I release --pin
 """,
-    exits="2 there is such a playbook and it says something else, or the steps are missing",
+    exits="1 no playbooks, or none of that name, 2 several have it (they are listed)",
     answers="""
+playbooks[].path title when: its note, its heading, when to use it
+playbooks[].created used: days; null if not known
+playbooks[].pinned: whether it stays in prompts for good
+playbooks[].fades: the day on which it leaves prompts; null if it stays
+playbooks[].shown: whether it is in prompts today
+playbooks[].approved: whether a person typed or approved every line of it here
+[with PLAYBOOK]
+path title when created used pinned fades shown approved: the same
+text: the note, verbatim
+[--pin, --unpin]
 as remember
 """,
 )
-
-
 def playbooks(
     call: Call,
     name: Annotated[list[str] | None, typer.Argument(metavar="[PLAYBOOK…]", help="Its name, title or path.")] = None,
@@ -153,33 +174,27 @@ def _state(call: Call, book: "Playbook") -> str:
     return shown if book.approved else f"{shown}, not approved here"
 
 
-PLAYBOOKS = command(
-    playbooks,
+@command(
     writes=True,
     words=True,
     pages=True,
     examples="""
-tm playbooks
-tm playbooks how I release            # print it
-tm playbooks how I release --pin
+tm topic "build system" --agent claude make test needs three minutes
+tm topic "build system" --agent claude    # print it
+tm topic --agent claude                   # all of them
 """,
-    exits="1 no playbooks, or none of that name, 2 several have it (they are listed)",
+    exits="1 no notes, or none of that name; 2 it would go beyond the limits",
     answers="""
-playbooks[].path title when: its note, its heading, when to use it
-playbooks[].created used: days; null if not known
-playbooks[].pinned: whether it stays in prompts for good
-playbooks[].fades: the day on which it leaves prompts; null if it stays
-playbooks[].shown: whether it is in prompts today
-playbooks[].approved: whether a person typed or approved every line of it here
-[with PLAYBOOK]
-path title when created used pinned fades shown approved: the same
-text: the note, verbatim
-[--pin, --unpin]
 as remember
+[with TOPIC alone]
+agent path: whose, and which note
+text: the note, verbatim
+entries[].ref line text author: its lines
+[without TOPIC]
+agent: whose
+topics[].name path characters limit: the notes
 """,
 )
-
-
 def topic(
     call: Call,
     name: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="In quotes if it has several words.")] = None,
@@ -242,30 +257,14 @@ def _topic(call: Call, agent: str, name: str) -> int:
     return 0
 
 
-TOPIC = command(
-    topic,
+@command(
     writes=True,
-    words=True,
-    pages=True,
     examples="""
-tm topic "build system" --agent claude make test needs three minutes
-tm topic "build system" --agent claude    # print it
-tm topic --agent claude                   # all of them
+tm mcp
+claude mcp add memory -- tm mcp --vault ~/Notes
 """,
-    exits="1 no notes, or none of that name; 2 it would go beyond the limits",
-    answers="""
-as remember
-[with TOPIC alone]
-agent path: whose, and which note
-text: the note, verbatim
-entries[].ref line text author: its lines
-[without TOPIC]
-agent: whose
-topics[].name path characters limit: the notes
-""",
+    exits="4 no vault",
 )
-
-
 def mcp(call: Call) -> int:
     """Serve the memory to an agent's host as tools, by the Model Context Protocol on stdin and stdout.
 
@@ -297,14 +296,3 @@ def mcp(call: Call) -> int:
         call.out.say(f"serving {root} on stdin and stdout; an agent's host starts this: docs/agents.md")
     protocol.serve(opened, failed)
     return 0
-
-
-MCP = command(
-    mcp,
-    writes=True,
-    examples="""
-tm mcp
-claude mcp add memory -- tm mcp --vault ~/Notes
-""",
-    exits="4 no vault",
-)

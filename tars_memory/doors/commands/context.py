@@ -14,6 +14,27 @@ FORMATS = ("text", "json")
 MOST_REASONS = 3
 
 
+@command(
+    words=True,
+    examples="""
+tm context what does Anna like to eat
+tm context --budget 800 --found-only presents for Anna
+echo "$PROMPT" | tm context --stdin --json
+""",
+    answers="""
+budget used: tokens
+text: the whole prompt
+blocks[].kind: {kinds}
+blocks[].path start_line end_line: where its lines are
+blocks[].text: a line for each line of the note
+blocks[].tokens: its share
+dropped[].path start_line end_line why: what was considered and left out
+playbooks[].path title: those that fit the question, best first
+playbooks[].whole approved: whether it is given whole; whether it stands with the rules then
+[as it applies]
+blocks[].vault: of lines of a shared vault: its name; `path` is absolute then
+""".format(kinds=", ".join(f"`{kind}`" for kind in KINDS)),
+)
 def context(
     call: Call,
     question: Annotated[
@@ -92,27 +113,3 @@ def _say_left_out(call: Call, packed: "Context") -> None:
     if told:
         more = "; …" if len(ordered) > MOST_REASONS else ""
         call.out.say(f"left out: {told}{more} (--json lists them)")
-
-
-CONTEXT = command(
-    context,
-    words=True,
-    examples="""
-tm context what does Anna like to eat
-tm context --budget 800 --found-only presents for Anna
-echo "$PROMPT" | tm context --stdin --json
-""",
-    answers="""
-budget used: tokens
-text: the whole prompt
-blocks[].kind: {kinds}
-blocks[].path start_line end_line: where its lines are
-blocks[].text: a line for each line of the note
-blocks[].tokens: its share
-dropped[].path start_line end_line why: what was considered and left out
-playbooks[].path title: those that fit the question, best first
-playbooks[].whole approved: whether it is given whole; whether it stands with the rules then
-[as it applies]
-blocks[].vault: of lines of a shared vault: its name; `path` is absolute then
-""".format(kinds=", ".join(f"`{kind}`" for kind in KINDS)),
-)

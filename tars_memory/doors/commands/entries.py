@@ -33,6 +33,21 @@ if TYPE_CHECKING:
 ENTRY = "ref path line end_line section text tags time state block_id author"
 
 
+@command(
+    pages=True,
+    examples="""
+tm list
+tm list --tier daily --topic work
+""",
+    exits="1 no entries",
+    answers="""
+entries[].ref: its REF; it changes with the text
+entries[].path line end_line: where it is
+entries[].section: its heading
+entries[].text tags: its words and tags
+entries[].time state block_id author: or null
+""",
+)
 def list_(
     call: Call,
     tier: Annotated[
@@ -63,40 +78,7 @@ def list_(
     return 0 if entries else 1
 
 
-LIST = command(
-    list_,
-    pages=True,
-    examples="""
-tm list
-tm list --tier daily --topic work
-""",
-    exits="1 no entries",
-    answers="""
-entries[].ref: its REF; it changes with the text
-entries[].path line end_line: where it is
-entries[].section: its heading
-entries[].text tags: its words and tags
-entries[].time state block_id author: or null
-""",
-)
-
-
-def show(
-    call: Call,
-    target: Ref = None,
-) -> int:
-    """Show one entry: its place, heading, REF and lines."""
-    entry = call.memory().show(call.target(call.words(target, "REF")))
-    if call.answered({**fields(entry, ENTRY), "raw": entry.raw}):
-        return 0
-    under = f"  {line(entry.section)}" if entry.section else ""
-    call.out.data(f"{call.out.place(entry.path, entry.line)}{under}  [{entry.ref}]")
-    call.out.data(clean(entry.raw).rstrip("\n"))
-    return 0
-
-
-SHOW = command(
-    show,
+@command(
     words=True,
     pages=True,
     examples="""
@@ -109,6 +91,18 @@ ref path line end_line section text tags time state block_id author: as for `lis
 raw: its lines, verbatim
 """,
 )
+def show(
+    call: Call,
+    target: Ref = None,
+) -> int:
+    """Show one entry: its place, heading, REF and lines."""
+    entry = call.memory().show(call.target(call.words(target, "REF")))
+    if call.answered({**fields(entry, ENTRY), "raw": entry.raw}):
+        return 0
+    under = f"  {line(entry.section)}" if entry.section else ""
+    call.out.data(f"{call.out.place(entry.path, entry.line)}{under}  [{entry.ref}]")
+    call.out.data(clean(entry.raw).rstrip("\n"))
+    return 0
 
 
 TITLES = {
@@ -126,6 +120,23 @@ TITLES = {
 """What a step is called in the text."""
 
 
+@command(
+    words=True,
+    pages=True,
+    examples="""
+tm why spare key
+tm why                 # the hit that tm open opens
+""",
+    exits="1 no such entry, 2 several entries fit",
+    answers="""
+ref text path line author: the line
+chain[].kind: `approved`, `written`, `unknown` (not in this machine's journal), `reworded`, `proposed`, `candidate`,
+  `replaced`, `said`, `promoted`, `end`
+chain[].text path line date author: the step
+chain[].speaker quote turn: who said what
+chain[].actor txn: who wrote it
+""",
+)
 def why(
     call: Call,
     target: Ref = None,
@@ -185,26 +196,23 @@ def _signed(author: str | None) -> str:
     return f" ({line(author)})" if author else ""
 
 
-WHY = command(
-    why,
+@command(
+    writes=True,
     words=True,
-    pages=True,
     examples="""
-tm why spare key
-tm why                 # the hit that tm open opens
+tm headings Memory
+tm headings Memory --add Travel
+tm headings Memory --remove Travel
 """,
-    exits="1 no such entry, 2 several entries fit",
+    exits="1 no headings, no such note or heading (those that there are are listed), 2 there is text under it",
     answers="""
-ref text path line author: the line
-chain[].kind: `approved`, `written`, `unknown` (not in this machine's journal), `reworded`, `proposed`, `candidate`,
-  `replaced`, `said`, `promoted`, `end`
-chain[].text path line date author: the step
-chain[].speaker quote turn: who said what
-chain[].actor txn: who wrote it
+path: the note
+headings[].line level title: where, how deep, its words
+headings[].entries: bullets under it
+[with --add or --remove]
+as remember
 """,
 )
-
-
 def headings(
     call: Call,
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path.")] = None,
@@ -245,26 +253,6 @@ def headings(
     return 0 if listed else 1
 
 
-HEADINGS = command(
-    headings,
-    writes=True,
-    words=True,
-    examples="""
-tm headings Memory
-tm headings Memory --add Travel
-tm headings Memory --remove Travel
-""",
-    exits="1 no headings, no such note or heading (those that there are are listed), 2 there is text under it",
-    answers="""
-path: the note
-headings[].line level title: where, how deep, its words
-headings[].entries: bullets under it
-[with --add or --remove]
-as remember
-""",
-)
-
-
 FACT = 'add Anna "lives in" Cork'
 VERBS = {
     "add": f"add SUBJECT PREDICATE OBJECT, as: facts {FACT}",
@@ -276,6 +264,33 @@ VERBS = {
 MISSING = "no such fact is known"
 
 
+@command(
+    writes=True,
+    words=True,
+    pages=True,
+    examples="""
+tm facts add Anna "lives in" Cork      # ends "lives in Dublin" today
+tm facts Anna --as-of 2025             # what was true then
+tm facts Anna --timeline               # in order of time, drawn on a terminal
+tm facts Anna --mermaid | tm new --stdin "Anna in time"
+tm facts end 7f3ak2cq --on 2026-11-01
+""",
+    exits="1 no such fact",
+    answers="""
+facts[].ref: its REF
+facts[].subject predicate object: the fact
+facts[].since until: days, or null
+facts[].current: whether it holds today, or on the `--as-of` day
+facts[].source: the day's line it came from
+facts[].path line: where it is
+[--mermaid]
+mermaid: the chart in its fence
+[add, end, remove]
+as remember
+[as it applies]
+facts[].vault: of a fact in a shared vault: its name; `path` is absolute then
+""",
+)
 def facts(
     call: Call,
     words: Annotated[
@@ -408,50 +423,7 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     return report(call, memory.remove_fact(target))
 
 
-FACTS = command(
-    facts,
-    writes=True,
-    words=True,
-    pages=True,
-    examples="""
-tm facts add Anna "lives in" Cork      # ends "lives in Dublin" today
-tm facts Anna --as-of 2025             # what was true then
-tm facts Anna --timeline               # in order of time, drawn on a terminal
-tm facts Anna --mermaid | tm new --stdin "Anna in time"
-tm facts end 7f3ak2cq --on 2026-11-01
-""",
-    exits="1 no such fact",
-    answers="""
-facts[].ref: its REF
-facts[].subject predicate object: the fact
-facts[].since until: days, or null
-facts[].current: whether it holds today, or on the `--as-of` day
-facts[].source: the day's line it came from
-facts[].path line: where it is
-[--mermaid]
-mermaid: the chart in its fence
-[add, end, remove]
-as remember
-[as it applies]
-facts[].vault: of a fact in a shared vault: its name; `path` is absolute then
-""",
-)
-
-
-def timeline(
-    call: Call,
-    about: Annotated[list[str] | None, typer.Argument(metavar="ABOUT…", help="A name, as subject or object.")] = None,
-) -> int:
-    """List all facts about a name in order of time, ended ones too. Those without a date come last.
-
-    The same as `facts --timeline`.
-    """
-    name = call.words(about, "ABOUT")
-    return _show_facts(call, call.memory().timeline(name), in_time=True)
-
-
-TIMELINE = command(
-    timeline,
+@command(
     words=True,
     pages=True,
     examples="""
@@ -462,3 +434,13 @@ tm timeline Anna
 as facts
 """,
 )
+def timeline(
+    call: Call,
+    about: Annotated[list[str] | None, typer.Argument(metavar="ABOUT…", help="A name, as subject or object.")] = None,
+) -> int:
+    """List all facts about a name in order of time, ended ones too. Those without a date come last.
+
+    The same as `facts --timeline`.
+    """
+    name = call.words(about, "ABOUT")
+    return _show_facts(call, call.memory().timeline(name), in_time=True)

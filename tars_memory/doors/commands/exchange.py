@@ -32,6 +32,33 @@ BETWEEN = "\f"
 """A line with a form feed parts two prompts, and two answers."""
 
 
+@command(
+    writes=True,
+    examples="""
+tm extract ~/.claude/projects/website/*.jsonl
+tm extract chatgpt-export.zip --model gemini/gemini-2.5-flash --dry-run
+tm extract --print-prompt chat.jsonl | llm | tm extract --reply - chat.jsonl
+""",
+    exits="3 some files could not be read, 7 the model failed or its answer is unusable",
+    answers="""
+sessions[].source path date: the log, its session note, its day
+sessions[].turns examined: how many, and how many were new
+sessions[].facts[].ref text path line: the candidate
+sessions[].facts[].quote speaker turn: the words it rests on
+sessions[].facts[].kind: `fact`, `preference`, `decision` …
+sessions[].facts[].claim: the fact over time that it states, or empty
+sessions[].facts[].sentence warnings: what the second look found
+sessions[].dropped.ungrounded known rejected secret: counts
+sessions[].left_out: counts by kind of sentence
+sessions[].txn: for `undo`
+skipped[].source why failed: files that were not examined
+model: `rules`, or its name
+[--print-prompt, --dry-run with a model]
+prompts[].source system user examined tokens cost: what would be sent
+skipped[].source why failed: as above
+model endpoint: who would answer, where
+""",
+)
 def extract(
     call: Call,
     files: Annotated[list[str], typer.Argument(metavar="FILES…", help="Chat logs, folders of them, or - for stdin.")],
@@ -71,6 +98,27 @@ def extract(
     return _report(call, done)
 
 
+@command(
+    writes=True,
+    examples="""
+tm import ~/code/website/CLAUDE.md --project website
+tm import ~/.claude/projects/-home-me-website/memory
+tm import mem0.json ~/basic-memory --dry-run
+""",
+    exits="3 some sources could not be read",
+    answers="""
+sessions[].source path date: the file or folder, its session note, its first day
+sessions[].turns examined: statements in it, and those that were looked at
+sessions[].facts[].ref text path line: the candidate
+sessions[].facts[].quote speaker turn: its exact words, their place (`CLAUDE.md:12`), their number
+sessions[].facts[].kind claim sentence warnings: as in `extract`; `sentence` is `rule` for a rule
+sessions[].dropped.ungrounded known rejected secret: counts
+sessions[].left_out: counts
+sessions[].txn: for `undo`, the same for all
+skipped[].source why failed: what gave nothing
+model: `rules`
+""",
+)
 def import_(
     call: Call,
     sources: Annotated[list[str], typer.Argument(metavar="FROM…", help="Files, folders, or - for stdin.")],
@@ -177,62 +225,21 @@ def _say_sum(call: Call, done: "Extracted", source: str) -> None:
         call.out.say(f"{told}: decide with tars-memory review" if facts else told)
 
 
-EXTRACT = command(
-    extract,
-    writes=True,
-    examples="""
-tm extract ~/.claude/projects/website/*.jsonl
-tm extract chatgpt-export.zip --model gemini/gemini-2.5-flash --dry-run
-tm extract --print-prompt chat.jsonl | llm | tm extract --reply - chat.jsonl
-""",
-    exits="3 some files could not be read, 7 the model failed or its answer is unusable",
-    answers="""
-sessions[].source path date: the log, its session note, its day
-sessions[].turns examined: how many, and how many were new
-sessions[].facts[].ref text path line: the candidate
-sessions[].facts[].quote speaker turn: the words it rests on
-sessions[].facts[].kind: `fact`, `preference`, `decision` …
-sessions[].facts[].claim: the fact over time that it states, or empty
-sessions[].facts[].sentence warnings: what the second look found
-sessions[].dropped.ungrounded known rejected secret: counts
-sessions[].left_out: counts by kind of sentence
-sessions[].txn: for `undo`
-skipped[].source why failed: files that were not examined
-model: `rules`, or its name
-[--print-prompt, --dry-run with a model]
-prompts[].source system user examined tokens cost: what would be sent
-skipped[].source why failed: as above
-model endpoint: who would answer, where
-""",
-)
-
-IMPORT = command(
-    import_,
-    writes=True,
-    examples="""
-tm import ~/code/website/CLAUDE.md --project website
-tm import ~/.claude/projects/-home-me-website/memory
-tm import mem0.json ~/basic-memory --dry-run
-""",
-    exits="3 some sources could not be read",
-    answers="""
-sessions[].source path date: the file or folder, its session note, its first day
-sessions[].turns examined: statements in it, and those that were looked at
-sessions[].facts[].ref text path line: the candidate
-sessions[].facts[].quote speaker turn: its exact words, their place (`CLAUDE.md:12`), their number
-sessions[].facts[].kind claim sentence warnings: as in `extract`; `sentence` is `rule` for a rule
-sessions[].dropped.ungrounded known rejected secret: counts
-sessions[].left_out: counts
-sessions[].txn: for `undo`, the same for all
-skipped[].source why failed: what gave nothing
-model: `rules`
-""",
-)
-
-
 ACTIONS = ("list", "add", "remove")
 
 
+@command(
+    examples="""
+tm sources add ~/.claude/projects
+tm sources
+""",
+    answers="""
+sources[].path there: each place
+logs conversations passages: counts
+pending_vectors: passages that are found only by their words so far
+nights: whether `sleep` ran in the last three days
+""",
+)
 def sources(
     call: Call,
     action: Annotated[str, typer.Argument(metavar="[list|add|remove]", help="List them, add or remove one.")] = "list",
@@ -265,21 +272,24 @@ def _tell(call: Call, found: dict[str, Any]) -> int:
     return 0
 
 
-SOURCES = command(
-    sources,
+@command(
+    words=True,
+    pages=True,
     examples="""
-tm sources add ~/.claude/projects
-tm sources
+tm sql    # the tables and their columns
+tm sql "select tag, count(*) from tags group by tag"
+tm sql --csv "select subject, predicate, object from facts where current"
 """,
+    exits="1 no rows, 2 no such table, or more than a query, 3 stopped by --timeout",
     answers="""
-sources[].path there: each place
-logs conversations passages: counts
-pending_vectors: passages that are found only by their words so far
-nights: whether `sleep` ran in the last three days
+columns: their names, in order
+rows: an object for each row, its members named by the columns
+[without QUERY]
+tables[].name: of the table
+tables[].columns[].name: of the column
+tables[].columns[].meaning: what it holds
 """,
 )
-
-
 def sql(
     call: Call,
     query: Annotated[
@@ -353,27 +363,18 @@ def _tables(call: Call) -> int:
     return 0
 
 
-SQL = command(
-    sql,
-    words=True,
-    pages=True,
+@command(
     examples="""
-tm sql    # the tables and their columns
-tm sql "select tag, count(*) from tags group by tag"
-tm sql --csv "select subject, predicate, object from facts where current"
+tm export memory.db
+tm export facts.csv --table facts
+tm export memory.jsonl --project website
 """,
-    exits="1 no rows, 2 no such table, or more than a query, 3 stopped by --timeout",
+    exits="2 an unknown ending, or a file that is there, 5 the file can't be written",
     answers="""
-columns: their names, in order
-rows: an object for each row, its members named by the columns
-[without QUERY]
-tables[].name: of the table
-tables[].columns[].name: of the column
-tables[].columns[].meaning: what it holds
+file: that was written
+tables: how many rows of each table
 """,
 )
-
-
 def export(
     call: Call,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Its ending says the form: .db, .json, .jsonl, .csv.")],
@@ -392,18 +393,3 @@ def export(
         call.out.data(line(str(file)), of_notes=False)
         call.out.say(", ".join(f"{name}: {counted(count, 'row')}" for name, count in rows.items()))
     return 0
-
-
-EXPORT = command(
-    export,
-    examples="""
-tm export memory.db
-tm export facts.csv --table facts
-tm export memory.jsonl --project website
-""",
-    exits="2 an unknown ending, or a file that is there, 5 the file can't be written",
-    answers="""
-file: that was written
-tables: how many rows of each table
-""",
-)

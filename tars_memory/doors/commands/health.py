@@ -35,6 +35,31 @@ COVERS = "semantic search covers"
 """How the notice begins that a row tells, too."""
 
 
+@command(
+    pages=True,
+    examples="""
+tm status
+tm status --verbose    # place and size of everything, model, settings
+""",
+    answers="""
+vault.path id state notes tiers skipped stale: the vault, its state folder, counts
+background.running covers left ended: percent of passages with a vector, seconds left, why it ended
+index.path bytes journal version complete indexed: the index file
+index.scopes chunks vectors pending_vectors without_own_date: what it holds
+index.cache_path cache_bytes model: the vectors' cache and model
+index.driver sqlite fts5 vec reason: the SQLite in use
+model.name usable fingerprint: or `reason` and `hint`
+waiting.spool unfinished proposals review ticks: what waits
+rules.unapproved lines: rules that nobody approved here
+growth.weeks: lines added less those taken out, in each of the last twelve weeks, this one last
+loaded.tokens grown left_out budget days notes: what every prompt begins with, and its growth in so many days
+sources: as `sources` says, or null
+team: of a team's index `server`, `published` (UTC), `by` (machine), `notes`, `chunks`, `vectors`, `bytes`, `problem`
+settings: those that are set
+[as it applies]
+shared[].name path: the shared vaults that are searched
+""",
+)
 def status(
     call: Call,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show everything, not ten lines.")] = False,
@@ -150,34 +175,24 @@ def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Ma
     return f"{covers}{left} to make the rest" if left else covers
 
 
-STATUS = command(
-    status,
-    pages=True,
+@command(
+    writes=True,
     examples="""
-tm status
-tm status --verbose    # place and size of everything, model, settings
+tm doctor
+tm doctor --fix                  # mends indexes and leftovers, never a note
+tm doctor --index                # is the index what the notes say?
+tm doctor --restore all          # write lost lines again
+tm doctor --adopt /old/place     # after you moved the vault
 """,
+    exits="1 findings are left",
     answers="""
-vault.path id state notes tiers skipped stale: the vault, its state folder, counts
-background.running covers left ended: percent of passages with a vector, seconds left, why it ended
-index.path bytes journal version complete indexed: the index file
-index.scopes chunks vectors pending_vectors without_own_date: what it holds
-index.cache_path cache_bytes model: the vectors' cache and model
-index.driver sqlite fts5 vec reason: the SQLite in use
-model.name usable fingerprint: or `reason` and `hint`
-waiting.spool unfinished proposals review ticks: what waits
-rules.unapproved lines: rules that nobody approved here
-growth.weeks: lines added less those taken out, in each of the last twelve weeks, this one last
-loaded.tokens grown left_out budget days notes: what every prompt begins with, and its growth in so many days
-sources: as `sources` says, or null
-team: of a team's index `server`, `published` (UTC), `by` (machine), `notes`, `chunks`, `vectors`, `bytes`, `problem`
-settings: those that are set
-[as it applies]
-shared[].name path: the shared vaults that are searched
+findings[].kind path message hint fixable fixed: what is wrong, and what to do
+[--adopt]
+adopted: `from`, `to`, `writes`, `waiting`
+[--index]
+as verify
 """,
 )
-
-
 def doctor(
     call: Call,
     path: Annotated[
@@ -257,31 +272,24 @@ def _adopt(call: Call, path: str | None) -> int:
     return 0
 
 
-DOCTOR = command(
-    doctor,
-    writes=True,
-    examples="""
-tm doctor
-tm doctor --fix                  # mends indexes and leftovers, never a note
-tm doctor --index                # is the index what the notes say?
-tm doctor --restore all          # write lost lines again
-tm doctor --adopt /old/place     # after you moved the vault
-""",
-    exits="1 findings are left",
-    answers="""
-findings[].kind path message hint fixable fixed: what is wrong, and what to do
-[--adopt]
-adopted: `from`, `to`, `writes`, `waiting`
-[--index]
-as verify
-""",
-)
-
-
 LOOK = 0.5
 """Seconds between two looks at what another process does."""
 
 
+@command(
+    examples="""
+tm reindex
+tm reindex --full       # a new index; vectors are kept
+""",
+    answers="""
+changed removed: notes
+pending_vectors: passages that are found only by their words so far
+stale: notes not read yet
+skipped: files that are not notes, counted by reason
+took: seconds
+published: what a team's index was given; empty without one
+""",
+)
 def reindex(
     call: Call,
     full: Annotated[bool, typer.Option("--full", help="Read every note again, into a new index.")] = False,
@@ -337,23 +345,15 @@ def _tell(call: Call, report: Any) -> int:
     return 0
 
 
-REINDEX = command(
-    reindex,
+@command(
     examples="""
-tm reindex
-tm reindex --full       # a new index; vectors are kept
+tm verify
 """,
+    exits="1 they differ",
     answers="""
-changed removed: notes
-pending_vectors: passages that are found only by their words so far
-stale: notes not read yet
-skipped: files that are not notes, counted by reason
-took: seconds
-published: what a team's index was given; empty without one
+differences: a sentence each
 """,
 )
-
-
 def verify(call: Call) -> int:
     """Compare the index with what a rebuild from the notes would hold, and print each difference. Exit 1 if any.
 
@@ -368,18 +368,26 @@ def verify(call: Call) -> int:
     return 1 if differences else 0
 
 
-VERIFY = command(
-    verify,
+@command(
+    pages=True,
     examples="""
-tm verify
+tm models
+tm models --all
+tm models use multilingual
+tm models check gemini/gemini-2.5-flash
 """,
-    exits="1 they differ",
+    exits="1 the language model failed the check, 7 a model can't be had",
     answers="""
-differences: a sentence each
+models[].name installed current recommended languages megabytes: each model, those to download as well
+models[].seconds: about how long the vectors of this vault take, 0 if unknown (installed models only)
+models[].dimension gigabytes: of models that can be downloaded
+[use]
+model config: what is set, in which file
+[check]
+model right of passed: the result
+wrong[].said kind answer: each wrong answer
 """,
 )
-
-
 def models(
     call: Call,
     action: Annotated[
@@ -458,29 +466,6 @@ def _checked(call: Call, name: str) -> int:
     return 0 if done.passed else 1
 
 
-MODELS = command(
-    models,
-    pages=True,
-    examples="""
-tm models
-tm models --all
-tm models use multilingual
-tm models check gemini/gemini-2.5-flash
-""",
-    exits="1 the language model failed the check, 7 a model can't be had",
-    answers="""
-models[].name installed current recommended languages megabytes: each model, those to download as well
-models[].seconds: about how long the vectors of this vault take, 0 if unknown (installed models only)
-models[].dimension gigabytes: of models that can be downloaded
-[use]
-model config: what is set, in which file
-[check]
-model right of passed: the result
-wrong[].said kind answer: each wrong answer
-""",
-)
-
-
 MOST_MISSING = 5
 HEADINGS = {
     "note_recall_1": "R@1", "note_recall_5": "R@5", "note_recall_10": "R@10", "mrr": "MRR", "ndcg_10": "nDCG",
@@ -489,6 +474,22 @@ HEADINGS = {
 }  # fmt: skip
 
 
+@command(
+    examples="""
+tm eval questions.jsonl
+tm eval questions.jsonl --against lexical --against semantic
+""",
+    exits="3 the vault has not all the places that FILE names",
+    answers="""
+limit mode: as asked
+all.questions note_recall_1 note_recall_5 note_recall_10 mrr ndcg_10 line_recall_5 line_recall_10 coverage_300
+  coverage_600 coverage_1200 coverage_2400 silent refused: from 0 to 1, null where no question has the figure
+categories: the same figures, each with its `category`
+answers: the figures of each question, with its `id`
+against[].mode all categories answers: the same of each other mode
+missing: places that are not there
+""",
+)
 def eval_(
     call: Call,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Questions with their answers' places, JSON lines.")],
@@ -545,22 +546,3 @@ def _columns(out: Output, cells: list[list[str]]) -> None:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
-
-
-EVAL = command(
-    eval_,
-    examples="""
-tm eval questions.jsonl
-tm eval questions.jsonl --against lexical --against semantic
-""",
-    exits="3 the vault has not all the places that FILE names",
-    answers="""
-limit mode: as asked
-all.questions note_recall_1 note_recall_5 note_recall_10 mrr ndcg_10 line_recall_5 line_recall_10 coverage_300
-  coverage_600 coverage_1200 coverage_2400 silent refused: from 0 to 1, null where no question has the figure
-categories: the same figures, each with its `category`
-answers: the figures of each question, with its `id`
-against[].mode all categories answers: the same of each other mode
-missing: places that are not there
-""",
-)

@@ -93,6 +93,26 @@ class HookCommand(Command):
         return OK
 
 
+@command(
+    writes=True,
+    kind=HookCommand,
+    examples="""
+tm hook install claude           # shows the change, asks, writes
+tm hook status
+tm hook uninstall                # of all agents here
+echo '{"hook_event_name": "UserPromptSubmit", "prompt": "tea?"}' | tm hook
+""",
+    exits="""1 you said no, 6 the agent's settings changed in the meantime; 0 whatever happens when an agent calls""",
+    answers="""
+hookSpecificOutput.hookEventName additionalContext: nothing at all if there is nothing to say
+[install]
+changes[].agent path changed: each file
+[uninstall]
+changes[].agent path changed: each file
+[status]
+agents[].agent there files events servers problem: each agent
+""",
+)
 def hook(
     ctx: typer.Context,
     action: Annotated[
@@ -354,26 +374,3 @@ def _standing(call: Call, hosts: "Hosts", names: list[str]) -> int:
         rows.append((each.agent, jobs.hosts.HOSTS[each.agent].title, how, told, line(", ".join(each.files))))
     show_rows(call.out, rows, ("", "agent", "hook", "events", "file"), of_notes=False)
     return OK
-
-
-HOOK = command(
-    hook,
-    writes=True,
-    kind=HookCommand,
-    examples="""
-tm hook install claude           # shows the change, asks, writes
-tm hook status
-tm hook uninstall                # of all agents here
-echo '{"hook_event_name": "UserPromptSubmit", "prompt": "tea?"}' | tm hook
-""",
-    exits="""1 you said no, 6 the agent's settings changed in the meantime; 0 whatever happens when an agent calls""",
-    answers="""
-hookSpecificOutput.hookEventName additionalContext: nothing at all if there is nothing to say
-[install]
-changes[].agent path changed: each file
-[uninstall]
-changes[].agent path changed: each file
-[status]
-agents[].agent there files events servers problem: each agent
-""",
-)

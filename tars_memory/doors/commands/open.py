@@ -36,6 +36,20 @@ FAILED = 3
 """The exit code when the program that was started says that it failed."""
 
 
+@command(
+    words=True,
+    examples="""
+tm open 2              # the second hit
+tm open fountain pens  # a note
+tm open Tea#Brewing    # a heading of it
+""",
+    exits="1 no such note (similar names are listed), 2 several fit (they are listed), 3 the editor failed",
+    answers="""
+path line: what was opened
+obsidian_url: its address
+opened: false if it was only printed
+""",
+)
 def open_(
     call: Call,
     what: Annotated[
@@ -146,23 +160,21 @@ def opener_for(call: Call, note: Path, at: int, url: str | None) -> list[str] | 
     return [*words, f"{note}:{at}"] if name in COLON_LINE else [*words, f"+{at}", str(note)]
 
 
-OPEN = command(
-    open_,
-    words=True,
+@command(
+    writes=True,
     examples="""
-tm open 2              # the second hit
-tm open fountain pens  # a note
-tm open Tea#Brewing    # a heading of it
+tm daily
+tm daily yesterday
+tm daily --print       # its path, for scripts
 """,
-    exits="1 no such note (similar names are listed), 2 several fit (they are listed), 3 the editor failed",
+    exits="3 the editor failed",
     answers="""
-path line: what was opened
+date path: the day, and its note
+txn written: the write that made it; null and false if it was there
 obsidian_url: its address
 opened: false if it was only printed
 """,
 )
-
-
 def daily(
     call: Call,
     date: Annotated[str | None, typer.Argument(metavar="[DATE]", help="Another day: yesterday, 2026-11-21.")] = None,
@@ -191,24 +203,21 @@ def _made(call: Call, made: "Receipt", *, starts: bool, always: bool = False, **
     return _show(call, found, members, call.out.path(made.path), starts=starts, always=always)
 
 
-DAILY = command(
-    daily,
+@command(
     writes=True,
+    words=True,
     examples="""
-tm daily
-tm daily yesterday
-tm daily --print       # its path, for scripts
+tm new Rye bread
+tm new recipes/Rye bread --open
+curl -s https://example.org/rye.md | tm new --stdin Rye bread
 """,
-    exits="3 the editor failed",
+    exits="2 there is such a note, or it can't be called so; 3 the editor failed",
     answers="""
-date path: the day, and its note
-txn written: the write that made it; null and false if it was there
+txn path written: the write that made it
 obsidian_url: its address
-opened: false if it was only printed
+opened: whether it was opened
 """,
 )
-
-
 def new(
     call: Call,
     title: Annotated[list[str] | None, typer.Argument(metavar="TITLE…", help="All remaining words.")] = None,
@@ -234,24 +243,20 @@ def new(
     return _made(call, made, starts=opens, always=True)
 
 
-NEW = command(
-    new,
-    writes=True,
+@command(
     words=True,
+    pages=True,
     examples="""
-tm new Rye bread
-tm new recipes/Rye bread --open
-curl -s https://example.org/rye.md | tm new --stdin Rye bread
+tm links Tea
 """,
-    exits="2 there is such a note, or it can't be called so; 3 the editor failed",
+    exits="1 no links, or no such note",
     answers="""
-txn path written: the write that made it
-obsidian_url: its address
-opened: whether it was opened
+path: the note
+out[].target: as written
+out[].path: where it leads; null if the link is dead
+back: paths of the notes that link here
 """,
 )
-
-
 def links(
     call: Call,
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path, as in a link.")] = None,
@@ -271,29 +276,28 @@ def links(
     return 0 if found.out or found.back else 1
 
 
-LINKS = command(
-    links,
-    words=True,
-    pages=True,
-    examples="""
-tm links Tea
-""",
-    exits="1 no links, or no such note",
-    answers="""
-path: the note
-out[].target: as written
-out[].path: where it leads; null if the link is dead
-back: paths of the notes that link here
-""",
-)
-
-
 # --- tags, and notes near a note
 
 NOTHING = 1
 """The exit code where there is none."""
 
 
+@command(
+    words=True,
+    pages=True,
+    examples="""
+tm tags
+tm tags food           # food and what is nested below it
+""",
+    exits="1 no tags, or no such tag",
+    answers="""
+tags[].tag notes: lower case, without #; how many notes bear it, or a tag nested below it
+[with TAG]
+notes[].path title: a note
+notes[].whole: its properties name the tag
+notes[].lines[].line text: a line that bears it
+""",
+)
 def tags(
     call: Call,
     tag: Annotated[list[str] | None, typer.Argument(metavar="[TAG]", help="List its notes and lines.")] = None,
@@ -333,25 +337,21 @@ def _of(call: Call, tag: str) -> int:
     return 0
 
 
-TAGS = command(
-    tags,
+@command(
     words=True,
     pages=True,
     examples="""
-tm tags
-tm tags food           # food and what is nested below it
+tm related Rye bread
 """,
-    exits="1 no tags, or no such tag",
+    exits="1 nothing is near, or no such note; 2 several notes fit",
     answers="""
-tags[].tag notes: lower case, without #; how many notes bear it, or a tag nested below it
-[with TAG]
-notes[].path title: a note
-notes[].whole: its properties name the tag
-notes[].lines[].line text: a line that bears it
+path: the note
+related[].path title score: a note near it; higher is nearer
+related[].reasons[].kind: `links_to` (it links here), `linked_from`, `target` (both link to it), `tag`, `meaning`
+related[].reasons[].what: the target or tag; of `meaning` the line of the passage
+related[].reasons[].weight: its part of the score
 """,
 )
-
-
 def related(
     call: Call,
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path, as in a link.")] = None,
@@ -382,21 +382,3 @@ def _said(reason: "Reason") -> str:
         "tag": f"both have #{what}",
         "meaning": f"near in meaning: line {what}",
     }[reason.kind]
-
-
-RELATED = command(
-    related,
-    words=True,
-    pages=True,
-    examples="""
-tm related Rye bread
-""",
-    exits="1 nothing is near, or no such note; 2 several notes fit",
-    answers="""
-path: the note
-related[].path title score: a note near it; higher is nearer
-related[].reasons[].kind: `links_to` (it links here), `linked_from`, `target` (both link to it), `tag`, `meaning`
-related[].reasons[].what: the target or tag; of `meaning` the line of the passage
-related[].reasons[].weight: its part of the score
-""",
-)

@@ -34,6 +34,23 @@ if TYPE_CHECKING:
 TIERS = ("semantic", "procedural")
 
 
+@command(
+    writes=True,
+    words=True,
+    examples="""
+tm remember Anna prefers trains to planes --tag people
+tm remember --tier procedural Answer in metric units
+git log -1 --format=%s | tm remember --stdin --section Work
+""",
+    answers="""
+txn: the write, for `undo`; null if nothing was written
+path line: where the line is
+ref: the entry's REF
+text: the entry's text
+written: false for an exact repeat, and for a proposal
+spooled: true if the text waits in the spool (exit 5)
+""",
+)
 def remember(
     call: Call,
     text: Annotated[list[str] | None, typer.Argument(metavar="TEXT…", help="All remaining words.")] = None,
@@ -60,26 +77,20 @@ def remember(
     return report(call, receipt)
 
 
-REMEMBER = command(
-    remember,
+@command(
     writes=True,
     words=True,
     examples="""
-tm remember Anna prefers trains to planes --tag people
-tm remember --tier procedural Answer in metric units
-git log -1 --format=%s | tm remember --stdin --section Work
+tm log met Anna in Cork
+tm log                          # today's note
+uptime | tm log --stdin
 """,
     answers="""
-txn: the write, for `undo`; null if nothing was written
-path line: where the line is
-ref: the entry's REF
-text: the entry's text
-written: false for an exact repeat, and for a proposal
-spooled: true if the text waits in the spool (exit 5)
+as remember
+[without TEXT]
+date path text: today's note
 """,
 )
-
-
 def log(
     call: Call,
     text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT…]", help="All remaining words.")] = None,
@@ -100,26 +111,20 @@ def log(
     return 0
 
 
-LOG = command(
-    log,
-    writes=True,
-    words=True,
-    examples="""
-tm log met Anna in Cork
-tm log                          # today's note
-uptime | tm log --stdin
-""",
-    answers="""
-as remember
-[without TEXT]
-date path text: today's note
-""",
-)
-
-
 VERDICTS = ("good", "bad")
 
 
+@command(
+    writes=True,
+    words=True,
+    examples="""
+tm feedback good short answer
+tm feedback bad gave imperial units --question "how far is it?"
+""",
+    answers="""
+as remember
+""",
+)
 def feedback(
     call: Call,
     verdict: Annotated[str | None, typer.Argument(metavar="good|bad", help="Was it right?")] = None,
@@ -136,20 +141,19 @@ def feedback(
     return report(call, call.memory().feedback(verdict == "good", words, question=question, answer=answer))
 
 
-FEEDBACK = command(
-    feedback,
+@command(
     writes=True,
     words=True,
     examples="""
-tm feedback good short answer
-tm feedback bad gave imperial units --question "how far is it?"
+tm edit 7f3ak2cq Anna prefers night trains
+tm edit "night trains" Anna prefers sleepers --tag travel
+tm edit Memory.md:12 "[x] book the ferry"    # tick a task
 """,
+    exits="1 no such entry, 2 several entries fit, 6 the note changed in the meantime",
     answers="""
 as remember
 """,
 )
-
-
 def edit(
     call: Call,
     target: Annotated[
@@ -174,22 +178,20 @@ def edit(
     return report(call, receipt, repeated="it says so already; nothing was written")
 
 
-EDIT = command(
-    edit,
+@command(
     writes=True,
     words=True,
     examples="""
-tm edit 7f3ak2cq Anna prefers night trains
-tm edit "night trains" Anna prefers sleepers --tag travel
-tm edit Memory.md:12 "[x] book the ferry"    # tick a task
+tm forget fountain pens             # words that fit one statement
+tm forget 7f3ak2cq --dry-run        # what would be touched
+tm forget 7f3ak2cq --everywhere     # purge journal, index and caches too
 """,
-    exits="1 no such entry, 2 several entries fit, 6 the note changed in the meantime",
+    exits="1 no such entry, 2 several entries fit, 3 some copies could not be purged (they are listed; run it again)",
     answers="""
-as remember
+txn path line ref text written spooled: as for `remember`
+touched[].path line: the other places, if there are any; line 0 is a file's name
 """,
 )
-
-
 def forget(
     call: Call,
     target: Ref = None,
@@ -261,23 +263,6 @@ def _say(call: Call, copy: "Copy", what: str, *, quiet: bool = False) -> None:
     call.out.say(f"{what}: {call.out.place(copy.path, copy.line)}{told}")
 
 
-FORGET = command(
-    forget,
-    writes=True,
-    words=True,
-    examples="""
-tm forget fountain pens             # words that fit one statement
-tm forget 7f3ak2cq --dry-run        # what would be touched
-tm forget 7f3ak2cq --everywhere     # purge journal, index and caches too
-""",
-    exits="1 no such entry, 2 several entries fit, 3 some copies could not be purged (they are listed; run it again)",
-    answers="""
-txn path line ref text written spooled: as for `remember`
-touched[].path line: the other places, if there are any; line 0 is a file's name
-""",
-)
-
-
 ENTRY = "txn time command actor file op before after undone"
 SHOWN = 200
 """Characters of a change that a line of the listing shows."""
@@ -285,6 +270,19 @@ SHOWN_NOTES = 8
 """Notes whose change is shown before it is taken back."""
 
 
+@command(
+    pages=True,
+    examples="""
+tm history
+tm history --path Memory.md --limit 5
+""",
+    exits="1 nothing was written",
+    answers="""
+entries[].txn time command actor: the write
+entries[].file op before after: what it changed
+entries[].undone: whether it was taken back
+""",
+)
 def history(
     call: Call,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N writes.")] = 20,
@@ -345,22 +343,18 @@ def _text(value: Any) -> str:
     return str(isoformat(timespec="seconds") if isoformat else value or "")
 
 
-HISTORY = command(
-    history,
-    pages=True,
+@command(
+    writes=True,
     examples="""
-tm history
-tm history --path Memory.md --limit 5
+tm undo
+tm undo --last 3
+tm undo 1m2x7k --yes
 """,
-    exits="1 nothing was written",
+    exits="1 no such write, or you said no; 6 the note changed since",
     answers="""
-entries[].txn time command actor: the write
-entries[].file op before after: what it changed
-entries[].undone: whether it was taken back
+undone[].txn path line: each write that was taken back
 """,
 )
-
-
 def undo(
     call: Call,
     txn: Annotated[str | None, typer.Argument(metavar="[TXN]", help="The write, as history names it.")] = None,
@@ -424,18 +418,3 @@ def _difference(path: str, now: bytes | None, then: bytes) -> list[str]:
     what = "  (comes back)" if now is None else "" if then else "  (goes)"
     more = [f"and {counted(len(found) - MOST, 'more line')}"] if len(found) > MOST else []
     return [path + what, *(f"  {row}" for row in [*found[:MOST], *more])]
-
-
-UNDO = command(
-    undo,
-    writes=True,
-    examples="""
-tm undo
-tm undo --last 3
-tm undo 1m2x7k --yes
-""",
-    exits="1 no such write, or you said no; 6 the note changed since",
-    answers="""
-undone[].txn path line: each write that was taken back
-""",
-)

@@ -21,6 +21,49 @@ if TYPE_CHECKING:
 LEFT, PARTLY, CONFLICT = 1, 3, 6
 
 
+@command(
+    writes=True,
+    examples="""
+tm review                                   # the walk
+tm review --note                            # decide in Obsidian: Review.md
+tm review --accept d41c56f2 --reject 7d1eede4
+tm review --replace d41c56f2:k3v7q2ma       # in place of the line k3v7q2ma
+""",
+    exits="1 nothing waits, 2 you may not accept, 3 some were not decided, 5 another review runs, 6 it changed",
+    answers="""
+proposals[].id: made of the change: if the line changes, so does the id
+proposals[].op: `append`, `fact`, `together`; from the inbox also `replace`, `remove`, `choose`
+proposals[].target section text: what would be written, where
+proposals[].quote source date: what it rests on
+proposals[].speaker: whose words these are, if not yours; or where an imported line stands
+proposals[].why: one sentence
+proposals[].conflicts[].path line ref text date: related lines, the best first
+proposals[].replaces: the line that a proposal of the inbox names
+proposals[].fact.subject predicate object since until: or null
+proposals[].fact.ends[].ref text since until becomes path line: what it would end
+proposals[].fact.instead.target section text: the line that `--as-line` makes
+proposals[].kind checked warnings: what the second look found
+proposals[].asked_before: the refused words that it seems to repeat
+total asked_before: how many wait; how many more were refused before and are not listed
+[as it applies]
+proposals[].parts: of `together`: a proposal for each line
+recorded[].id decision path line time: ticks that an agent's process found
+[decisions]
+txn: for `undo`
+decided[].id decision: `accepted` or `rejected`
+decided[].outcome reason: `applied`, or `no-op` if the note says so already
+decided[].path line ref: where
+[--note]
+path proposals: the note, and how many are in it
+[--rules]
+rules[].path line ref section text: rules and playbooks that nobody approved here; a playbook has no REF
+[--left-out]
+left_out[].id kind text quote said_by turn path line date fact warnings: what the second look left out
+kinds: counts
+[--offer]
+offered[].ref text path line quote speaker turn kind claim sentence warnings: the new candidates, as for `extract`
+""",
+)
 def review(
     call: Call,
     list_: Annotated[bool, typer.Option("--list", help="List what waits; decide nothing.")] = False,
@@ -263,52 +306,40 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
     return True
 
 
-REVIEW = command(
-    review,
+@command(
     writes=True,
     examples="""
-tm review                                   # the walk
-tm review --note                            # decide in Obsidian: Review.md
-tm review --accept d41c56f2 --reject 7d1eede4
-tm review --replace d41c56f2:k3v7q2ma       # in place of the line k3v7q2ma
+tm tidy
+tm tidy --apply
+tm tidy --ignore qm3v7dka      # never report this one again
+tm tidy --archive --apply
+tm tidy --compress --by year
+tm tidy --curate --print-prompt | llm | tm tidy --curate --reply -
 """,
-    exits="1 nothing waits, 2 you may not accept, 3 some were not decided, 5 another review runs, 6 it changed",
+    exits="1 findings, or notes to move, 2 you may not compress, 3 some notes were not moved, 6 a note changed, "
+    "7 no model, or no usable answer",
     answers="""
-proposals[].id: made of the change: if the line changes, so does the id
-proposals[].op: `append`, `fact`, `together`; from the inbox also `replace`, `remove`, `choose`
-proposals[].target section text: what would be written, where
-proposals[].quote source date: what it rests on
-proposals[].speaker: whose words these are, if not yours; or where an imported line stands
-proposals[].why: one sentence
-proposals[].conflicts[].path line ref text date: related lines, the best first
-proposals[].replaces: the line that a proposal of the inbox names
-proposals[].fact.subject predicate object since until: or null
-proposals[].fact.ends[].ref text since until becomes path line: what it would end
-proposals[].fact.instead.target section text: the line that `--as-line` makes
-proposals[].kind checked warnings: what the second look found
-proposals[].asked_before: the refused words that it seems to repeat
-total asked_before: how many wait; how many more were refused before and are not listed
-[as it applies]
-proposals[].parts: of `together`: a proposal for each line
-recorded[].id decision path line time: ticks that an agent's process found
-[decisions]
-txn: for `undo`
-decided[].id decision: `accepted` or `rejected`
-decided[].outcome reason: `applied`, or `no-op` if the note says so already
-decided[].path line ref: where
-[--note]
-path proposals: the note, and how many are in it
-[--rules]
-rules[].path line ref section text: rules and playbooks that nobody approved here; a playbook has no REF
-[--left-out]
-left_out[].id kind text quote said_by turn path line date fact warnings: what the second look left out
-kinds: counts
-[--offer]
-offered[].ref text path line quote speaker turn kind claim sentence warnings: the new candidates, as for `extract`
+txn: for `undo`, or null
+findings[].id kind path line text: what is left
+findings[].suggestion fixable: what to do; whether `--apply` can
+findings[].lines[].path line ref text date: the other lines it is about
+applied[].id kind path text outcome reason: `removed`, `proposed` or `left`
+ignored: ids
+waiting: proposals of tidy that wait
+[--archive]
+txn: for `undo`, or null
+plan[].path to action reason: `move` or `keep`
+moved: paths
+[--compress]
+txn: for `undo`, or null
+plan[].path to action reason period: `move`, `keep`, or `add` (in the archive, and grown since)
+summaries[].period path action sessions statements left_out passed_over text: each summary: `make` or
+  `add`, what it holds and what not
+moved: paths
+[--model, --curate]
+proposed: ids of the proposals
 """,
 )
-
-
 def tidy(
     call: Call,
     ids: Annotated[list[str] | None, typer.Argument(metavar="[IDS…]", help="Only these findings.")] = None,
@@ -448,40 +479,3 @@ def _show_summaries(call: Call, told: "Compressed", apply: bool) -> int:
         what = f"{counted(moves, 'session')} would move, {counted(len(told.summaries), 'summary note')} written"
         call.out.say(f"{what}; tars-memory tidy --compress --apply does it, with the same options")
     return LEFT if told.summaries and not apply else 0
-
-
-TIDY = command(
-    tidy,
-    writes=True,
-    examples="""
-tm tidy
-tm tidy --apply
-tm tidy --ignore qm3v7dka      # never report this one again
-tm tidy --archive --apply
-tm tidy --compress --by year
-tm tidy --curate --print-prompt | llm | tm tidy --curate --reply -
-""",
-    exits="1 findings, or notes to move, 2 you may not compress, 3 some notes were not moved, 6 a note changed, "
-    "7 no model, or no usable answer",
-    answers="""
-txn: for `undo`, or null
-findings[].id kind path line text: what is left
-findings[].suggestion fixable: what to do; whether `--apply` can
-findings[].lines[].path line ref text date: the other lines it is about
-applied[].id kind path text outcome reason: `removed`, `proposed` or `left`
-ignored: ids
-waiting: proposals of tidy that wait
-[--archive]
-txn: for `undo`, or null
-plan[].path to action reason: `move` or `keep`
-moved: paths
-[--compress]
-txn: for `undo`, or null
-plan[].path to action reason period: `move`, `keep`, or `add` (in the archive, and grown since)
-summaries[].period path action sessions statements left_out passed_over text: each summary: `make` or
-  `add`, what it holds and what not
-moved: paths
-[--model, --curate]
-proposed: ids of the proposals
-""",
-)

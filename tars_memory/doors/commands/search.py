@@ -22,6 +22,35 @@ PER_NOTE = 2
 """Hits of one note in a list that a person reads."""
 
 
+@command(
+    words=True,
+    pages=True,
+    examples="""
+tm search what could be a present for Anna
+tm search '"fountain pen"' -ink pens* tag:people path:projects/ since:2w
+tm search --about Anna --topic food --where status=done
+tm search dough --json | jq -r '.hits[] | "\\(.score)\\t\\(.path)"'
+""",
+    exits="1 nothing relevant, 4 the vault looks unmounted or emptied, 7 --mode semantic without any vector",
+    answers="""
+query: as asked
+mode: how it was answered: `lexical` if there is no model
+hits[].rank score: 1 is the best; higher is better
+hits[].path start_line end_line: relative to the vault; lines count from 1, the last one is included
+hits[].tier date title headings: where and when
+hits[].text: the passage, verbatim
+hits[].block_id: or null
+hits[].obsidian_url: empty for a conversation
+abstained: true if there are no hits
+stale: how many files the index is behind
+[as it applies]
+hits[].speaker answer: of a hit in a conversation: who, and how the model's answer begins
+hits[].vault: of a hit in a shared vault: its name; `path` is absolute then
+hits[].explain: with `--explain`: each part of the score
+hits[].fading: with `--explain`: `age` in days, `half_life` in days (0: never fades), `factor` that is left
+did_you_mean: if nothing was found, or a word of the query in no note: names that it may be misspelt for
+""",
+)
 def search(
     call: Call,
     query: Annotated[
@@ -235,35 +264,3 @@ def _behind(stale: int) -> str:
 def _nothing(text: str, mode: str, why: str) -> dict[str, Any]:
     """The object of a line that asked nothing, or what can't be read."""
     return {"query": text, "mode": mode, "hits": [], "abstained": True, "stale": 0, "notices": [why]}
-
-
-SEARCH = command(
-    search,
-    words=True,
-    pages=True,
-    examples="""
-tm search what could be a present for Anna
-tm search '"fountain pen"' -ink pens* tag:people path:projects/ since:2w
-tm search --about Anna --topic food --where status=done
-tm search dough --json | jq -r '.hits[] | "\\(.score)\\t\\(.path)"'
-""",
-    exits="1 nothing relevant, 4 the vault looks unmounted or emptied, 7 --mode semantic without any vector",
-    answers="""
-query: as asked
-mode: how it was answered: `lexical` if there is no model
-hits[].rank score: 1 is the best; higher is better
-hits[].path start_line end_line: relative to the vault; lines count from 1, the last one is included
-hits[].tier date title headings: where and when
-hits[].text: the passage, verbatim
-hits[].block_id: or null
-hits[].obsidian_url: empty for a conversation
-abstained: true if there are no hits
-stale: how many files the index is behind
-[as it applies]
-hits[].speaker answer: of a hit in a conversation: who, and how the model's answer begins
-hits[].vault: of a hit in a shared vault: its name; `path` is absolute then
-hits[].explain: with `--explain`: each part of the score
-hits[].fading: with `--explain`: `age` in days, `half_life` in days (0: never fades), `factor` that is left
-did_you_mean: if nothing was found, or a word of the query in no note: names that it may be misspelt for
-""",
-)

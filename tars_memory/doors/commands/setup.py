@@ -18,6 +18,25 @@ if TYPE_CHECKING:
     from tars_memory.jobs.merge import GitReport
 
 
+@command(
+    writes=True,
+    examples="""
+tm init ~/Notes       # a new vault, or your own Obsidian vault
+tm init --git         # let git merge the notes by entry, in this clone
+tm init --dry-run     # what would be made in this folder
+""",
+    answers="""
+path: the vault
+created: the files that were made
+layout: the program whose layout the vault has (`starpod`, …), or empty
+daily: today's note, if it has a name or folder of its own in this vault
+[--git]
+path created layout daily: as without
+git.repository made: the repository's folder, and whether it was made
+git.attributes: the lines that were added to .gitattributes
+git.registered: whether this clone did not know how to merge
+""",
+)
 def init(
     call: Call,
     path: Annotated[
@@ -100,28 +119,18 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
         call.out.say(f"to use it: tars-memory models use {better['model']}")
 
 
-INIT = command(
-    init,
-    writes=True,
+@command(
     examples="""
-tm init ~/Notes       # a new vault, or your own Obsidian vault
-tm init --git         # let git merge the notes by entry, in this clone
-tm init --dry-run     # what would be made in this folder
+tm completion --install        # for the shell that you type this in
+tm completion fish > ~/.config/fish/completions/tm.fish
 """,
+    exits="2 no such shell, 5 a file can't be written",
     answers="""
-path: the vault
-created: the files that were made
-layout: the program whose layout the vault has (`starpod`, …), or empty
-daily: today's note, if it has a name or folder of its own in this vault
-[--git]
-path created layout daily: as without
-git.repository made: the repository's folder, and whether it was made
-git.attributes: the lines that were added to .gitattributes
-git.registered: whether this clone did not know how to merge
+shell: its name
+script: what it runs
+files: that were written by --install
 """,
 )
-
-
 def completion(
     call: Call,
     shell: Annotated[
@@ -213,21 +222,18 @@ def _running() -> str:
     return str(name)
 
 
-COMPLETION = command(
-    completion,
+@command(
     examples="""
-tm completion --install        # for the shell that you type this in
-tm completion fish > ~/.config/fish/completions/tm.fish
+tm merge %O %A %B %P   # what tm init --git tells git to call
 """,
-    exits="2 no such shell, 5 a file can't be written",
+    exits="1 the file is not text, and git shows a conflict, 255 nothing was changed",
     answers="""
-shell: its name
-script: what it runs
-files: that were written by --install
+path: the note
+code: the exit code
+disputed: about how many bullets the sides disagree
+by_lines: git merged it by lines
 """,
 )
-
-
 def merge(
     call: Call,
     base: Annotated[str, typer.Argument(metavar="BASE", help="The version that both come from (%O).")],
@@ -254,18 +260,3 @@ def merge(
     elif done.code == jobs.merge.FAILED:
         call.out.say(f"{path or ours} is left as it was: one of its three versions can't be read or written, or merged")
     return done.code
-
-
-MERGE = command(
-    merge,
-    examples="""
-tm merge %O %A %B %P   # what tm init --git tells git to call
-""",
-    exits="1 the file is not text, and git shows a conflict, 255 nothing was changed",
-    answers="""
-path: the note
-code: the exit code
-disputed: about how many bullets the sides disagree
-by_lines: git merged it by lines
-""",
-)

@@ -22,6 +22,22 @@ from tars_memory.jobs import sleep as nights
 PARTLY = 3
 
 
+@command(
+    writes=True,
+    examples="""
+tm sleep ~/.claude/projects
+tm sleep --print-schedule cron ~/.claude/projects
+tm sleep --undo
+""",
+    exits="3 some steps failed, 5 another night is running",
+    answers="""
+steps[].name told counts error project: each step
+txns: what it wrote, for `undo`
+took: seconds
+[--undo]
+undone: the writes that were taken back
+""",
+)
 def sleep(
     call: Call,
     sources: Annotated[
@@ -67,29 +83,24 @@ def sleep(
     return PARTLY if night.failed else 0
 
 
-SLEEP = command(
-    sleep,
-    writes=True,
-    examples="""
-tm sleep ~/.claude/projects
-tm sleep --print-schedule cron ~/.claude/projects
-tm sleep --undo
-""",
-    exits="3 some steps failed, 5 another night is running",
-    answers="""
-steps[].name told counts error project: each step
-txns: what it wrote, for `undo`
-took: seconds
-[--undo]
-undone: the writes that were taken back
-""",
-)
-
-
 LEAST_POLL = 0.5
 """Seconds: a look at a large vault takes as long."""
 
 
+@command(
+    examples="""
+tm watch
+tm watch --once                     # for cron
+tm watch --print-service systemd
+""",
+    exits="5 another watcher is running",
+    answers="""
+time: one object a batch, on one line
+changed removed: notes
+embedded pending: passages
+took: seconds
+""",
+)
 def watch(
     call: Call,
     once: Annotated[bool, typer.Option("--once", help="Check once, and end: for cron.")] = False,
@@ -156,23 +167,6 @@ def _signals(watcher: Any) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-WATCH = command(
-    watch,
-    examples="""
-tm watch
-tm watch --once                     # for cron
-tm watch --print-service systemd
-""",
-    exits="5 another watcher is running",
-    answers="""
-time: one object a batch, on one line
-changed removed: notes
-embedded pending: passages
-took: seconds
-""",
-)
 
 
 KINDS = ("systemd", "launchd", "cron")
