@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from tars_memory.language import calendar
 from tars_memory.language.words import STOP_WORDS, stem
 
 # --- sentences: not what was pasted, quoted or fenced; linear in the text
@@ -235,32 +236,18 @@ EQUAL = {
 }
 """Spellings of one word."""
 
-_MONTH_NAMES = (
-    "jan january januar janvier enero gennaio janeiro januari jänner",
-    "feb february februar février febrero febbraio fevereiro februari",
-    "mar march märz mars marzo março maart",
-    "apr april avril abril aprile",
-    "may mai mayo maggio maio mei",
-    "jun june juni juin junio giugno junho",
-    "jul july juli juillet julio luglio julho",
-    "aug august août agosto augustus",
-    "sep sept september septembre septiembre settembre setembro",
-    "oct october oktober octobre octubre ottobre outubro okt",
-    "nov november novembre noviembre novembro",
-    "dec december dezember décembre diciembre dicembre dezembro dez",
-)
-_DAY_NAMES = (
-    "mon monday mondays montag lundi lunes lunedì segunda maandag",
-    "tue tuesday tuesdays dienstag mardi martes martedì terça dinsdag",
-    "wed wednesday wednesdays mittwoch mercredi miércoles mercoledì quarta woensdag",
-    "thu thursday thursdays donnerstag jeudi jueves giovedì quinta donderdag",
-    "fri friday fridays freitag vendredi viernes venerdì sexta vrijdag",
-    "sat saturday saturdays samstag samedi sábado sabato zaterdag",
-    "sun sunday sundays sonntag dimanche domingo domenica zondag",
-)
-MONTHS = {name: f"month{number}" for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split()} | {
-    name: f"weekday{number}" for number, names in enumerate(_DAY_NAMES, 1) for name in names.split()
-}
+
+def _values() -> Iterator[tuple[str, str]]:
+    """Each name of a month or a weekday with what it counts as; of English ones the short form, and many Mondays."""
+    yield from (("jänner", "month1"), ("sept", "month9"), ("okt", "month10"), ("dez", "month12"))
+    for language, named in calendar.NAMES.items():
+        for kind, names in zip(("month", "weekday"), named, strict=True):
+            for number, name in enumerate(map(str.casefold, names), 1):
+                more = (name[:3], name + "s" * (kind == "weekday")) if language == "en" else ()
+                yield from ((form, f"{kind}{number}") for form in (name.partition("-")[0], *more))
+
+
+MONTHS = dict(_values())
 """Names of months and weekdays; values like numbers."""
 
 UNSURE = _words("sun sat mon mar may march mai segunda terça quarta quinta sexta")
