@@ -4,7 +4,6 @@ notes that are near one. What the index knows of names comes in from :mod:`tars_
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from difflib import get_close_matches
@@ -16,14 +15,14 @@ from tars_memory.index.fulltext import Filter
 from tars_memory.index.naming import folded as plain
 from tars_memory.index.naming import key, spaced
 from tars_memory.language.words import STOP_WORDS, tokens, unspaced_runs
-from tars_memory.vault.links import block_ids, targets_in
+from tars_memory.vault.links import block_ids, files_of, targets_in
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded
 from tars_memory.vault.markdown.lines import CODE, TAG, heading_of, passages, says_who
 from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import date
 
     from tars_memory.index.chunking import LinkTable
@@ -390,8 +389,8 @@ def links(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NoteLi
     Raises:
         NotFoundError: there is none.
     """
-    attachments = tuple(path for path in _attachments(vault) if vault.layout.scope_of(path) in ("", scope))
-    table = reader.links(scope, attachments)
+    files = (path for path in sorted(files_of(vault)) if not path.lower().endswith(".md"))
+    table = reader.links(scope, tuple(path for path in files if vault.layout.scope_of(path) in ("", scope)))
     path = _found(table, name)
     return NoteLinks(path, table.out(path), table.back(path))
 
@@ -521,16 +520,6 @@ def _found(table: LinkTable, name: str) -> str:
     if path is None:
         raise NotFoundError(f"there is no note {name!r}", "name it as in a link: its name, or its path in the vault")
     return path
-
-
-def _attachments(vault: Vault) -> Iterator[str]:
-    """Files that are not notes, as links name them; hidden ones are left out."""
-    for folder, folders, names in os.walk(vault.root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        inside = os.path.relpath(folder, vault.root).replace(os.sep, "/")
-        for name in names:
-            if not name.startswith(".") and not name.lower().endswith(".md"):
-                yield name if inside == "." else f"{inside}/{name}"
 
 
 # --- tags, and what is near
