@@ -11,21 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from tars_memory import capture, curation, index, vault
+from tars_memory import capture, curation, errors, index, vault
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, Places
-from tars_memory.errors import (
-    ModelUnavailableError,
-    NotFoundError,
-    Passing,
-    SettingsError,
-    TarsError,
-    UnwritableError,
-    UsageError,
-    VaultError,
-    counted,
-    duration,
-    reason,
-)
+from tars_memory.errors import counted, duration, reason
 from tars_memory.settings import (
     AUTHOR,
     NO_PROJECT,
@@ -296,11 +284,11 @@ class Workspace:
         if self.vault.id is not None or self.vault.is_one():
             return
         if self.settings.places.held_vault(self.root):
-            raise VaultError(
+            raise errors.VaultError(
                 f"the vault {self.root} looks unmounted or emptied: nothing is in it",
                 "is it mounted? tars-memory init makes a new one",
             )
-        raise VaultError(
+        raise errors.VaultError(
             f"{self.root} is not a vault: it holds no note, no .obsidian and no {VAULT_FOLDER}",
             f"tars-memory init {quoted(str(self.root))} makes it one",
         )
@@ -314,7 +302,7 @@ class Workspace:
         if self._opened is None:
             try:
                 state = self.made_state()
-            except UnwritableError:
+            except errors.UnwritableError:
                 state = self.state  # an index that is there already answers all the same
             self._opened = self._index_of(self.whole, state)
             self._opened.progress = self.progress
@@ -424,7 +412,7 @@ class Workspace:
         time = f" ({duration(took)})" if took else ""
         if self._starts() or index.detached.is_running(self.state):
             left = f", {duration(took)} left" if took else ""
-            return "" if share >= NEARLY_ALL else Passing(f"semantic search covers {share} %{left}")
+            return "" if share >= NEARLY_ALL else errors.Passing(f"semantic search covers {share} %{left}")
         return f"semantic search covers {share} %: tars-memory reindex{time}"
 
     def seconds_left(self, pending: int) -> float:
@@ -465,7 +453,7 @@ class Workspace:
         if embed:
             try:
                 report.pending_vectors = self.embed_pending(progress)
-            except ModelUnavailableError as error:
+            except errors.ModelUnavailableError as error:
                 report.notices.append(f"keywords only: {reason(error)}")
         report.published = self.publish(progress, takes_over=full)
         return report
@@ -530,7 +518,7 @@ class Workspace:
         for each in self.shared([], look=False):
             if each.name == shared:
                 return each.vault.read(os.path.relpath(path, each.vault.root).replace(os.sep, "/"))
-        raise NotFoundError(f"{shared} is not there any more")
+        raise errors.NotFoundError(f"{shared} is not there any more")
 
     def beside(self, named: str) -> tuple[SharedVault, str] | None:
         """The shared vault of a note, and the path in it; None if it is none of what may be told here.
@@ -561,7 +549,7 @@ class Workspace:
         self.forget_withheld()
         try:
             self._forgotten()
-        except SettingsError as error:
+        except errors.SettingsError as error:
             notices.append(f"{what} are not searched: {reason(error)}")
             return False
         return True
@@ -629,9 +617,9 @@ class Workspace:
         """
         try:
             context = self.capture()
-        except UnwritableError as error:
+        except errors.UnwritableError as error:
             text = text if self.interactive else vault.secrets.mask(text)
-            raise UnwritableError.of_lost(text, reason(error)) from error
+            raise errors.UnwritableError.of_lost(text, reason(error)) from error
         context.item, self.item = self.item, None
         return context
 
@@ -647,7 +635,7 @@ class Workspace:
         """
         path, _, line = target.strip().rpartition(":")
         if there := self.beside(path if line.isdecimal() else target.strip()):
-            raise UsageError(
+            raise errors.UsageError(
                 f"{target} is in the shared vault {there[0].name}, which is only searched from here",
                 f"tars-memory --vault {there[0].vault.root} reaches it, if it is yours to change",
             )
@@ -684,7 +672,7 @@ class Workspace:
         unclaimed = self.unclaimed
         try:
             waiting = unclaimed.pending()
-        except UnwritableError:
+        except errors.UnwritableError:
             return  # it can't be read now: no reason to write nothing
         for item in waiting:
             said = dict(item.arguments)
@@ -696,7 +684,7 @@ class Workspace:
                 named = find_project(self.projects, chosen_project(project, {}, cwd, self.settings.places))
                 said |= {"project": named} if named else {}
                 vault.writing.store.Spool(self.made_state() / "spool").put(item.command, said, item.id)
-            except (TarsError, OSError, ValueError):
+            except (errors.TarsError, OSError, ValueError):
                 continue
             unclaimed.remove(item.id)
 
@@ -771,7 +759,7 @@ class Workspace:
         try:
             return self.settings.places.vault_state(self.root, self.vault.id, create=True, used=used)
         except OSError as error:
-            raise UnwritableError(
+            raise errors.UnwritableError(
                 f"the state folder can't be used: {error.filename or self.settings.places.state}: {error.strerror}",
                 "check its owner and rights, or name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
             ) from error
@@ -781,5 +769,5 @@ def _is_name(name: str) -> bool:
     """Whether a folder's name is one that a project can be chosen by."""
     try:
         return project_name(name, "") == name
-    except UsageError:
+    except errors.UsageError:
         return False

@@ -15,36 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import index
 from tars_memory.errors import TarsError, UsageError, counted
-from tars_memory.recall import names, packing, query
-from tars_memory.recall.loaded import (
-    ALONE,
-    COMMENT,
-    ENDED,
-    EXPIRED,
-    FRONT_MATTER,
-    REPLACED,
-    Beside,
-    Loaded,
-    Reading,
-    Stands,
-    by_approval,
-    dismissed,
-    key,
-    settled,
-)
-from tars_memory.recall.packing import (
-    LOADED,
-    NO_ROOM,
-    NOTHING,
-    Context,
-    NamedPlaybook,
-    Packing,
-    Portion,
-    PromptBlock,
-    by_worth,
-    characters,
-    tokens,
-)
+from tars_memory.recall import loaded, names, packing, query
+from tars_memory.recall.loaded import Beside, Loaded, Reading, Stands, by_approval, dismissed, key, settled
+from tars_memory.recall.packing import NO_ROOM, Context, Packing, Portion, PromptBlock, tokens
 from tars_memory.settings import ContextOptions, Cut, FactsOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import entries, facts
@@ -238,7 +211,7 @@ class _Filling(Reading):
         self.packing = Packing(request.budget, self.notes)
         self.packing.weighs = bool(request.project)
         self.packing.beside = bool(request.beside)
-        self.kept = None if request.recall is None else characters(request.recall)
+        self.kept = None if request.recall is None else packing.characters(request.recall)
         """Characters of what is recalled, if it has a share of its own."""
         self.parts: list[_Part] = []
         self.touched: list[_Part] = []
@@ -255,7 +228,7 @@ class _Filling(Reading):
         """By path the first line after the front matter."""
         self.books: list[tuple[Playbook, Portion | None, str]] = []
         """The playbooks that fit, best first, each with all of it if it may be given whole, and its block."""
-        self.named: list[NamedPlaybook] = []
+        self.named: list[packing.NamedPlaybook] = []
         """Those that are in."""
         self.said_so_far = self.automated_so_far = 0
         """Characters that such lines have taken."""
@@ -318,9 +291,9 @@ class _Filling(Reading):
             if self.on is not None:
                 for _, fact in known:
                     if fact.line in units and not fact.holds(today):
-                        self.leave_out(note.path, fact.line, units[fact.line].end_line, ENDED)
+                        self.leave_out(note.path, fact.line, units[fact.line].end_line, loaded.ENDED)
             for first_line, last_line, why in note.omitted:
-                if why == ENDED:
+                if why == loaded.ENDED:
                     self.leave_out(note.path, first_line, last_line, why)
             touched = set(map(id, names.touched(picked, question, me)))
             for first in (True, False):
@@ -358,7 +331,7 @@ class _Filling(Reading):
                 )
                 for fact in known:
                     if self.on is not None and not fact.holds(today):
-                        self.leave_out(note.path, fact.line, units[fact.line].end_line, ENDED)
+                        self.leave_out(note.path, fact.line, units[fact.line].end_line, loaded.ENDED)
                 for first, last, why in note.omitted:
                     self.leave_out(note.path, first, last, why)
                 chosen = [units[fact.line] for fact in picked] if self.selection is None else []
@@ -376,14 +349,14 @@ class _Filling(Reading):
     def rank(self, found: list[Answer]) -> None:
         """Read the notes of the lines that answer, and put the lines in the order in which they are packed."""
         if not found:
-            self.notices.append(NOTHING)
+            self.notices.append(packing.NOTHING)
             return
         for path in dict.fromkeys(answer.path for answer in found):
             if path not in self.notes:
                 self.read_for_recall(path)
         places = settled(found, self.notes)
         self.found = set(places)
-        ordered = by_worth(places, self.notes, {part.note.path for part in (*self.parts, *self.touched)})
+        ordered = packing.by_worth(places, self.notes, {part.note.path for part in (*self.parts, *self.touched)})
         self.order = [place for place in ordered if self.selection is None or place in self.found]
 
     def fade(self, found: Iterable[Answer]) -> None:
@@ -495,14 +468,14 @@ class _Filling(Reading):
         """Take in the best playbook whole, if it needs no more than half of the room, and name the others."""
         for book, whole, kind in self.books:
             if whole is not None and not self.packing.add(kind, whole, self.packing.room // 2):
-                self.named.append(NamedPlaybook(book.path, book.title, whole=True, approved=book.approved))
+                self.named.append(packing.NamedPlaybook(book.path, book.title, whole=True, approved=book.approved))
                 if not book.approved:
                     self.notices.append(f"{book.path}: a playbook, not approved here, is shown with the data")
                 continue
             title = next((at for at, row in enumerate(self.notes[book.path], 1) if row.startswith("# ")), 1)
             text = packing.shown(f"- {veiled(book.named.encode('utf-8', 'replace')).decode('utf-8', 'replace')}")
             if not self.packing.add("playbooks", Portion(book.path, title, [text])):
-                self.named.append(NamedPlaybook(book.path, book.title, whole=False, approved=book.approved))
+                self.named.append(packing.NamedPlaybook(book.path, book.title, whole=False, approved=book.approved))
 
     def _scoped(self, *, rules_first: bool) -> list[_Part]:
         """Approved rules and memory: the project's before the vault's; or all rules before all memory."""
@@ -562,7 +535,7 @@ class _Filling(Reading):
             begin: of what finds no room the beginning is taken in all the same, if it is long.
         """
         whole = self.kept is not None and self.vault.layout.scope_of(part.note.path)
-        left = characters(self.budget) if whole else self.file_cap
+        left = packing.characters(self.budget) if whole else self.file_cap
         most = len(ranks)
         ordered = part.units
         if ranks:
@@ -580,7 +553,7 @@ class _Filling(Reading):
                 left -= self._begin(part.kind, unit, min(left, self.packing.room), last=unit is ordered[-1])
             if why == BEYOND_CAP:
                 self.gone.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
-            elif not again and why != LOADED:
+            elif not again and why != packing.LOADED:
                 self.leave_out(unit.path, unit.start_line, unit.end_line, why)
 
     def _begin(self, kind: str, unit: Portion, room: int, *, last: bool) -> int:
@@ -632,7 +605,7 @@ class _Filling(Reading):
             if place in self.found and place not in refused and place not in self.settled:
                 path, number = place
                 if self.notes[path][number - 1].strip() and not self.packing.holds(path, number):
-                    refused[place] = ALONE
+                    refused[place] = loaded.ALONE
         return refused
 
     def _recall_said(self, path: str, number: int) -> str:
@@ -670,20 +643,20 @@ class _Filling(Reading):
         if any(part.whole and part.note.path == path for part in self.parts):
             return ""  # a heading: lines of its bring it along
         if number < body:
-            return FRONT_MATTER
+            return loaded.FRONT_MATTER
         why = dismissed(raw)
-        if why and (why != EXPIRED or self.on is not None):
+        if why and (why != loaded.EXPIRED or self.on is not None):
             return why
         text = packing.shown(raw)
         if not text.strip():
-            return COMMENT
+            return loaded.COMMENT
         says = {key(raw), key(text)}
         known = {*says, *map("^{}".format, candidates_of(raw))}
         for kind, unit in (self.says[words] for words in known if words in self.says):
             why = self._add(kind, unit)
-            return why if why not in ("", LOADED) else f"says the same as {unit.path}:{unit.start_line}"
+            return why if why not in ("", packing.LOADED) else f"says the same as {unit.path}:{unit.start_line}"
         if says & self.was:
-            return REPLACED
+            return loaded.REPLACED
         return self.packing.add("recalled", Portion(path, number, [text], says))
 
     # --- the result
@@ -723,7 +696,7 @@ class _Filling(Reading):
         """Headings that no line of theirs brought along."""
         for heading in note.headings:
             if not self.packing.holds(heading.path, heading.start_line):
-                self.leave_out(heading.path, heading.start_line, heading.end_line, ALONE)
+                self.leave_out(heading.path, heading.start_line, heading.end_line, loaded.ALONE)
 
 
 def _whole(note: Loaded) -> Portion | None:

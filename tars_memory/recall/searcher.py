@@ -12,17 +12,8 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tars_memory import index, recall, vault
-from tars_memory.errors import (
-    ModelUnavailableError,
-    NotFoundError,
-    Passing,
-    TarsError,
-    TeamIndexError,
-    UnwritableError,
-    UsageError,
-    counted,
-)
+from tars_memory import errors, index, recall, vault
+from tars_memory.errors import counted
 from tars_memory.index.database import AUTOMATED, log_of
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
@@ -98,7 +89,7 @@ class Searcher:
         recalled: int | None = None
         if window is not None:
             if budget is not None:
-                raise UsageError("both a budget and a window", "give one of them")
+                raise errors.UsageError("both a budget and a window", "give one of them")
             budget, recalled = self._shares(window)
         scope = request.project or ""
         told_of = (request.about, request.topics)
@@ -164,7 +155,7 @@ class Searcher:
         options = self.workspace.settings.recall
         mode = request.mode or options.mode
         if mode not in MODES:
-            raise UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
+            raise errors.UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
         return request._replace(
             mode=mode, limit=request.limit or options.limit, project=self.workspace.scope(request.project)
         )
@@ -187,7 +178,7 @@ class Searcher:
         """
         parts = self.workspace.settings.window
         if parts.memory + parts.recall + parts.margin > 100:
-            raise UsageError("the shares of [window] come to more than 100", "docs/settings.md lists them")
+            raise errors.UsageError("the shares of [window] come to more than 100", "docs/settings.md lists them")
         recalled = window * parts.recall // 100
         return window * parts.memory // 100 + recalled, recalled
 
@@ -197,7 +188,7 @@ class Searcher:
         if not language or language in self._languages:
             return []
         self._languages.add(language)
-        return [Passing(warning(language))]
+        return [errors.Passing(warning(language))]
 
     def queries(self, model: str) -> QueryVectors:
         """The vectors of queries by a model: remembered, from whoever holds it open, or by opening it."""
@@ -352,7 +343,7 @@ class Search:
         if not self._by_ourselves and (team := self.workspace.team()) is not None:
             try:
                 return team.read(question)
-            except TeamIndexError as error:
+            except errors.TeamIndexError as error:
                 self._fall_back(error)
         return self.workspace.index().read(question)
 
@@ -361,7 +352,7 @@ class Search:
         if not self._by_ourselves and (team := self.workspace.team()) is not None:
             try:
                 return team.read(lambda reader: ask(reader, RefreshReport(), self._is_meant(query)))
-            except TeamIndexError as error:
+            except errors.TeamIndexError as error:
                 self._fall_back(error)
         report, meant = self._refresh(query)
         return self.workspace.index().read(lambda reader: ask(reader, report, meant))
@@ -373,7 +364,7 @@ class Search:
             return self.searcher.selection(*told_of, self.scope)
         return self.read(lambda reader: recall.names.selection(reader, *told_of, scope=self.scope))
 
-    def _fall_back(self, error: TeamIndexError) -> None:
+    def _fall_back(self, error: errors.TeamIndexError) -> None:
         """Let words of our own index answer in place of a team's, if there are any and they will do.
 
         Raises:
@@ -391,7 +382,7 @@ class Search:
         def read(path: str) -> bytes:
             try:
                 return own(path)
-            except NotFoundError:
+            except errors.NotFoundError:
                 text = reader.text_of(path)
                 if not text:
                     raise
@@ -425,7 +416,7 @@ class Search:
         if request.session is None:
             try:
                 report = talks.refresh()
-            except UnwritableError as error:  # the vault's answer holds all the same
+            except errors.UnwritableError as error:  # the vault's answer holds all the same
                 self.notices.append(f"what is new in conversations is not searched: {error.message}")
                 return talks if talks.index.exists else None
             self.notices += report.notices
@@ -458,7 +449,7 @@ class Search:
 
         def read(path: str) -> bytes:
             if talks.is_gone(log_of(path)):
-                raise NotFoundError(f"{log_of(path)} is gone")
+                raise errors.NotFoundError(f"{log_of(path)} is gone")
             return "\n".join(reader.text(path)).encode()
 
         found = recall.search.search(
@@ -534,7 +525,7 @@ class Search:
             if answer.path not in notes:
                 try:
                     notes[answer.path] = note_lines(vault.secrets.veiled(shared.vault.read(answer.path)))
-                except TarsError:
+                except errors.TarsError:
                     notes[answer.path] = []
             text = next(iter(notes[answer.path][answer.number - 1 : answer.number]), "")
             if not text.strip() or recall.loaded.dismissed(text) or self.workspace.hides(text):
@@ -557,7 +548,7 @@ class Search:
 
     # --- the vector of the question
 
-    def _without_model(self, error: TarsError) -> None:
+    def _without_model(self, error: errors.TarsError) -> None:
         """Say that words alone answer, where they will do.
 
         Raises:
@@ -583,7 +574,7 @@ class Search:
             if few and not self._takes_too_long() and self._opens(text):
                 wait = WRITER_WAIT if workspace.patience is None else READER_WAIT
                 report.pending_vectors = workspace.index().embed_pending(SEARCH_EMBEDS, wait=wait)
-        except (ModelUnavailableError, UnwritableError) as error:
+        except (errors.ModelUnavailableError, errors.UnwritableError) as error:
             self._without_model(error)
             return False
         if report.pending_vectors:
@@ -624,7 +615,7 @@ class Search:
             shown = _shown(query.meaning)
             ours = workspace.embedder
             return self.searcher.queries(model).query(shown) if ours is None else ours.embed_query(shown)
-        except (ModelUnavailableError, UnwritableError) as error:
+        except (errors.ModelUnavailableError, errors.UnwritableError) as error:
             self._without_model(error)
             return None
 
@@ -648,7 +639,7 @@ class Search:
         if held is None:
             if self.mode == "semantic" and reader.chunk_count():
                 self.workspace.demand_model()
-                raise ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
+                raise errors.ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
             return ""
         if held == self.workspace.fingerprint():
             return name
@@ -659,7 +650,7 @@ class Search:
                     f"until all vectors are made with {name}, {former.name} answers: tars-memory status"
                 )
                 return former.name
-        raise ModelUnavailableError("the vectors are another model's", "tars-memory reindex makes new ones")
+        raise errors.ModelUnavailableError("the vectors are another model's", "tars-memory reindex makes new ones")
 
     def _narrow(self, query: Query, reader: IndexReader) -> None:
         """Which notes and passages may answer, by properties, links, names and topics."""
