@@ -405,7 +405,7 @@ class Workspace:
         share = min(99, 100 * (chunks - pending) // max(1, chunks))
         try:
             self.demand_model()
-        except ModelUnavailableError as error:
+        except errors.ModelUnavailableError as error:
             far = f"semantic search covers {share} %" if share else "words only"
             return f"{far}: {error.message}: tars-memory status"
         took = self.seconds_left(pending)

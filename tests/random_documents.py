@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,10 @@ ENDINGS = [[b"\n"], [b"\n"], [b"\r\n"], [b"\r"], [b"\n", b"\r\n", b"\r"]]
 
 
 def document(random: Random, longest: int = 16) -> bytes:
-    """A note: perhaps a byte order mark and front matter, then some lines, perhaps no final line ending."""
+    """A note: perhaps a byte order mark and front matter, then some lines, perhaps no final line ending.
+
+    It never begins with the mark of UTF-16: such a note is neither read nor written.
+    """
     endings = random.choice(ENDINGS)
     parts = [b"\xef\xbb\xbf"] if random.random() < 0.1 else []
     if random.random() < 0.2:
@@ -38,7 +42,7 @@ def document(random: Random, longest: int = 16) -> bytes:
             parts += [line, random.choice(endings)]
         if number == count - 1 and random.random() < 0.3:
             parts.pop()
-    return b"".join(parts)
+    return b"".join(parts).removeprefix(codecs.BOM_UTF16_LE)
 
 
 def seeded(seed: int) -> Random:

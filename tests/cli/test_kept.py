@@ -80,7 +80,7 @@ PLACES = {
     "before the vault is found": "tars_memory.workspace.find_vault",
     "before the text is looked at": "tars_memory.workspace.Workspace.take_ticks",
     "while the text is looked at": "tars_memory.capture.remember.Caller.masked",
-    "while the change is planned": "tars_memory.vault.writing.transaction.spans_of",
+    "while the change is planned": "tars_memory.vault.writing.transaction.edits.spans_of",
     "before the note is touched": "tars_memory.vault.writing.protocol.same_state",
     "when the note is written": "tars_memory.vault.writing.transaction.Written.__init__",
     "when it is told": "tars_memory.capture.remember.Receipt.__init__",

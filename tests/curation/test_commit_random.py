@@ -17,7 +17,7 @@ from curation.deciding import DAILY, DAY, MEMORY, Desk, accept
 from tars_memory.curation import commit as committing
 from tars_memory.curation.commit import commit
 from tars_memory.curation.proposals import Decision, Mark, Proposal
-from tars_memory.errors import ConflictError, UsageError
+from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
@@ -68,7 +68,7 @@ def check(chance: random.Random, base: Path) -> str:
     failed = None
     try:
         done = commit(desk.ctx(), decisions)
-    except (ConflictError, UsageError) as error:
+    except (ConflictError, UnwritableError, UsageError) as error:  # unwritable: other than ASCII into Latin-1
         failed = type(error).__name__
     after = desk.all()
     if failed:

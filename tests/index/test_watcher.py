@@ -204,7 +204,7 @@ def test_where_the_system_gives_no_events_it_looks_by_the_clock(
     watcher.start()
     assert "inotify limit reached" in watcher.polling
     watcher.close()
-    monkeypatch.setattr("tars_memory.index.watcher.is_local", lambda path: False)
+    monkeypatch.setattr("tars_memory.index.watcher.database.is_local", lambda path: False)
     watcher.start()
     assert "network" in watcher.polling
 

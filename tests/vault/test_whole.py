@@ -189,7 +189,7 @@ def test_half_of_it_does_not_stay_because_the_disk_was_full(place: Place, monkey
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr("tars_memory.vault.writing.transaction.edit", full)
+        patch.setattr("tars_memory.vault.writing.transaction.protocol.edit", full)
         with pytest.raises(UnwritableError, match=r"b\.md.*No space left"):
             write_all(place)
         assert place.get("a.md") == b"- a\n- one\n"
@@ -205,7 +205,7 @@ def test_a_first_write_that_fails_is_no_cut_off_transaction(place: Place, monkey
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr("tars_memory.vault.writing.transaction.append", full)
+        patch.setattr("tars_memory.vault.writing.transaction.protocol.append", full)
         with pytest.raises(UnwritableError):
             write_all(place)
     store = place.store()
