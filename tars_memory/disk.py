@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from hashlib import blake2b, sha256
 else:
     try:
@@ -98,6 +98,19 @@ def read(path: Path, within: Path | None = None, *, most: int = LARGEST, links: 
     if max(found.st_size, len(data)) > most:
         raise _refused(path, f"has more than {most:,} bytes")
     return bytes(data)
+
+
+def append_to(path: str | os.PathLike[str]) -> int:
+    """A descriptor that adds to the end of a file of our own, which is made if it is missing; the caller closes it.
+
+    Raises:
+        OSError: it can't be opened, or is no regular file; opening never waits for a pipe.
+    """
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _PLAIN | _NO_LINK, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+    return fd
 
 
 def json_of(data: bytes, path: object, *, text: bool = True) -> Any:
@@ -252,22 +265,42 @@ def _sound(value: Any, *, text: bool = True) -> Any:
     return value
 
 
-def replace(path: Path, data: bytes, mode: int = 0o600) -> None:
+def replace(path: Path, data: bytes, mode: int = 0o600, rights: int | None = None) -> None:
     """Write a file whole, under a name of this process first: nobody meets half of it, nothing is left of a failure.
 
     A power cut may cost what was written; what has to survive one is the journal's to write.
 
+    Args:
+        path: of the file.
+        data: its bytes.
+        mode: what it may be made with, as the process masks it.
+        rights: those of the file whose place it takes, if they stay.
+
     Raises:
-        OSError: it can't be written; the file is as it was.
+        OSError: it can't be written, and bears the file's name; the file is as it was.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with whole(path, temporary):
         with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
+        if rights is not None:
+            temporary.chmod(rights)
         temporary.replace(path)
-    except OSError:
+
+
+@contextlib.contextmanager
+def whole(path: Path, temporary: Path) -> Iterator[None]:
+    """Nothing is left of a file of ours that was to take another's place; the error is that other file's.
+
+    Raises:
+        OSError: what fails inside.
+    """
+    try:
+        yield
+    except OSError as error:
         with contextlib.suppress(OSError):  # a full disk took the name, but not the text
             temporary.unlink()
+        error.filename, error.filename2 = os.fspath(path), None
         raise
 
 
@@ -425,7 +458,7 @@ def spawn(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
     if not hasattr(os, "posix_spawn"):
         _spawn_elsewhere(argv, env, last_words)
         return
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)  # a pipe there is not waited for
     streams = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, last_words, flags, 0o600),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches  # only who mistypes pays for it
 from pathlib import Path
@@ -611,15 +612,19 @@ class Settings:
     def write(self, section: str, key: str, value: str) -> Path:
         """Set one key in the person's own configuration, every other line as it is; returns the file.
 
+        The file may be a link to where the person keeps it; its rights stay.
+
         Raises:
             UnwritableError: it can't be written.
         """
         path = self.places.config / "config.toml"
         try:
-            text = path.read_text("utf-8") if path.exists() else ""
+            text = (disk.read(path, links=True) or b"").decode()
             changed = with_setting(text, section, f"{key} = {json.dumps(value, ensure_ascii=False)}", key)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            disk.replace(path, changed.encode(), 0o666)
+            place = Path(os.path.realpath(path))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            rights = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
+            disk.replace(place, changed.encode(), 0o666, rights)
         except OSError as error:
             hint = f"set {key} in [{section}] there"
             raise UnwritableError(f"{path} can't be written: {error.strerror}", hint) from error
@@ -666,10 +671,12 @@ SECTIONS: dict[str, type[Options]] = {
 
 def with_setting(text: str, section: str, line: str, key: str) -> str:
     """A configuration with one line of a section set: in place, else below the section's name, else at the end."""
+    end = "\r\n" if "\r\n" in text else "\n"
     lines = text.split("\n")
-    head = next((at for at, each in enumerate(lines) if re.match(rf"\s*\[{section}\]\s*(#.*)?$", each)), None)
+    head = next((at for at, each in enumerate(lines) if re.match(rf"\ufeff?\s*\[{section}\]\s*(#.*)?$", each)), None)
     if head is None:
-        return f"{text.rstrip()}\n\n[{section}]\n{line}\n".lstrip()
+        return f"{text.rstrip()}{end}{end}[{section}]{end}{line}{end}".lstrip()
+    line += end[:-1]
     for at in range(head + 1, len(lines)):
         if lines[at].lstrip().startswith("["):
             break

@@ -18,6 +18,7 @@ from tars_memory import disk
 from tars_memory.errors import SettingsError
 from tars_memory.settings import chosen_project
 from tars_memory.testing import make_vault
+from tars_memory.vault.writing.journal import replace_file
 
 ROOT = Path(__file__).parents[1]
 
@@ -208,3 +209,27 @@ def test_the_persons_own_file_may_be_a_link(tmp_path: Path) -> None:
     assert disk.toml_table(tmp_path / "config.toml") == {"recall": {"limit": 3}}
     with pytest.raises(SettingsError, match="link"):
         disk.toml_table(tmp_path / "config.toml", tmp_path)
+
+
+def test_what_can_not_take_the_place_of_another_file_is_named_as_that(tmp_path: Path) -> None:
+    place = tmp_path / "vault.json"
+    place.mkdir()
+    for write in (disk.replace, replace_file):
+        with pytest.raises(OSError, match="Is a directory") as refused:
+            write(place, b"{}")
+        assert refused.value.filename == str(place) and refused.value.filename2 is None
+        with pytest.raises(FileNotFoundError) as missing:
+            write(tmp_path / "no/folder.json", b"{}")
+        assert missing.value.filename == str(tmp_path / "no/folder.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["vault.json"]
+
+
+def test_a_pipe_is_not_waited_for_where_lines_are_added(tmp_path: Path) -> None:
+    os.close(disk.append_to(tmp_path / "lines"))
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with pytest.raises(OSError, match=r"pipe|regular"):
+        disk.append_to(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(OSError, match="not a regular file"):
+        disk.append_to(pipe)
+    os.close(reader)

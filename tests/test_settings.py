@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,32 @@ def test_status_and_doctor_tell_what_is_set_and_means_nothing(tmp_path: Path) ->
         assert sum("limitt" in line for line in told) == sum("TARS_MEMORY_DRI" in line for line in told) == 1
         found = [one["message"] for one in script.doctor()["findings"] if one["kind"] == "settings"]
         assert len(found) == 2
+
+
+@pytest.mark.parametrize("target", ["dotfiles/tars.toml", "not/there/yet.toml"])
+def test_a_configuration_that_is_a_link_stays_one(tmp_path: Path, target: str) -> None:
+    kept, link = tmp_path / target, tmp_path / "home/config/config.toml"
+    before = "# mine\r\n[recall]\r\nlimit = 5\r\n"
+    if "dotfiles" in target:
+        write(kept, before)
+        kept.write_bytes(before.encode())
+        kept.chmod(0o640)
+    link.parent.mkdir(parents=True)
+    link.symlink_to(kept)
+    settings(tmp_path).write("recall", "mode", "lexical")
+    assert link.is_symlink() and os.readlink(link) == str(kept)
+    if "dotfiles" in target:
+        said = '# mine\r\n[recall]\r\nmode = "lexical"\r\nlimit = 5\r\n'
+        assert kept.read_bytes() == said.encode() and kept.stat().st_mode & 0o777 == 0o640
+    assert settings(tmp_path).recall.mode == "lexical"
+    assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+
+
+def test_a_configuration_of_another_system_keeps_its_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "home/config/config.toml"
+    write(path, "")
+    path.write_bytes(b'[recall]\r\nmode = "hybrid"\r\n\r\n[hook]\r\n')
+    settings(tmp_path).write("recall", "mode", "lexical")
+    settings(tmp_path).write("sources", "paths", "/logs")
+    said = b'[recall]\r\nmode = "lexical"\r\n\r\n[hook]\r\n\r\n[sources]\r\npaths = "/logs"\r\n'
+    assert path.read_bytes() == said

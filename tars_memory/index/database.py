@@ -183,6 +183,8 @@ def connect(path: Path, way: str = "mode=rw", *, alone: bool = False) -> sqlite3
         FileNotFoundError: there is no such file.
         IndexDamagedError: it is not a database.
     """
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # SQLite would wait for a pipe
+        raise IndexDamagedError(f"{path} is not a regular file")
     module = driver().module
     uri = f"{path.absolute().as_uri()}?{way}"
     try:

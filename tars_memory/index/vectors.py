@@ -29,7 +29,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
 
-from tars_memory.disk import replace, sha256
+from tars_memory.disk import read, replace, sha256
+from tars_memory.errors import SettingsError
 from tars_memory.index import database
 from tars_memory.index.database import ALWAYS_LOADED, TIERS
 from tars_memory.index.models import LATIN, QueryVector, ask, manifest_of, pack, unpack
@@ -768,8 +769,8 @@ def forget_queries(cache: Path) -> None:
 def _read(path: Path, dimension: int) -> QueryVector | None:
     """What is remembered, if it is whole."""
     try:
-        return unpack(path.read_bytes(), dimension)
-    except OSError:
+        return unpack(read(path) or b"", dimension)
+    except SettingsError:
         return None
 
 

@@ -286,7 +286,7 @@ class Desk:
         path = os.path.join(self.folder, "hook.log")
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
-            descriptor = self.append_to(path)
+            descriptor = disk.append_to(path)
             try:
                 os.write(descriptor, line.encode("utf-8", "backslashreplace"))
                 full = os.fstat(descriptor).st_size > LONGEST_LOG
@@ -296,11 +296,6 @@ class Desk:
                 os.replace(path, f"{path}.1")
         except OSError:
             return
-
-    @staticmethod
-    def append_to(path: str) -> int:
-        """A descriptor that adds to the file's end; the caller closes it."""
-        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def count(self, transcript: str) -> int:
         """Which message of the person this is in that conversation; the first is 1.
@@ -312,7 +307,7 @@ class Desk:
         """
         folder = os.path.join(self.folder, "counts")
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor = self.append_to(os.path.join(folder, key(transcript)))
+        descriptor = disk.append_to(os.path.join(folder, key(transcript)))
         try:
             os.write(descriptor, b".")
             return os.lseek(descriptor, 0, os.SEEK_CUR)
@@ -323,7 +318,7 @@ class Desk:
         """Note that a conversation has words that nobody examined yet."""
         path = Path(self.folder, "kept", key(transcript), "transcript")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.write_bytes(os.fsencode(transcript))
+        disk.replace(path, os.fsencode(transcript))
 
     def keep(self, transcript: str) -> None:
         """Keep a conversation as it is now, until it has been examined.

@@ -258,7 +258,7 @@ def use(state: Path, used: Iterable[str], day: date) -> None:
         os.makedirs(state, mode=0o700, exist_ok=True)
         if os.path.exists(file) and os.path.getsize(file) > LONGEST_USES:
             disk.replace(file, _said(known.items()))
-        fd = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        fd = disk.append_to(file)
         try:
             os.write(fd, _said((path, day) for path in new))  # one write: lines of two processes don't mix
         finally:

@@ -64,6 +64,15 @@ def test_a_damaged_memory_is_made_again(damage: bytes, tmp_path: Path, asked: li
     assert asked == ["tea", "tea"]
 
 
+def test_a_pipe_in_the_place_of_a_memory_is_not_waited_for(tmp_path: Path, asked: list[str]) -> None:
+    query_vector("tea", MODEL, tmp_path)
+    (path,) = remembered(tmp_path)
+    path.unlink()
+    os.mkfifo(path)
+    assert query_vector("tea", MODEL, tmp_path) == expected("tea")
+    assert asked == ["tea", "tea"] and path.is_file()
+
+
 def test_a_memory_that_cannot_be_written_is_done_without(tmp_path: Path, asked: list[str]) -> None:
     (tmp_path / "queries").write_text("a file where the folder should be")
     assert query_vector("tea", MODEL, tmp_path) == expected("tea")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -147,6 +148,19 @@ def test_a_damaged_cache_is_begun_anew(make_index, tmp_path) -> None:
         found = index.reader().nearest(hashed("tea number green"), Filter(), 5)
         assert len(found) == 5
         index.close()
+
+
+def test_a_pipe_in_the_place_of_a_database_is_not_waited_for(make_index, tmp_path) -> None:
+    index = make_index(NOTES)
+    index.reindex()
+    close_clean(index)
+    for path in (tmp_path / "cache" / database.CACHE_FILE, next(tmp_path.rglob("index-*.db"))):
+        path.unlink()
+        os.mkfifo(path)
+    index = make_index()
+    index.reindex()
+    assert index.pending() == 0 and index.verify() == []
+    index.close()
 
 
 def test_a_flipped_bit_in_a_cached_vector_is_embedded_again(make_index) -> None:

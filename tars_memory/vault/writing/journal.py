@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import disk
 from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.folder import close, sync, write_all
 from tars_memory.vault.markdown import edits
@@ -346,7 +347,7 @@ _FLAGS = os.O_RDWR | os.O_APPEND | _BINARY
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file of the state folder whole, atomically and durably, readable by its owner alone."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with disk.whole(path, temporary):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
         try:
             write_all(fd, data)
@@ -354,10 +355,6 @@ def replace_file(path: Path, data: bytes) -> None:
         finally:
             close(fd)
         os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):  # why it could not be written matters more
-            temporary.unlink(missing_ok=True)
-        raise
     _sync_folder(path.parent)
 
 
