@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from tars_memory import capture, curation, errors, index, vault
-from tars_memory.disk import ID_FILE, VAULT_FOLDER, Places
+from tars_memory.disk import ID_FILE, VAULT_FOLDER, Places, read
 from tars_memory.errors import counted, duration, reason
 from tars_memory.settings import (
     AUTHOR,
@@ -186,8 +186,13 @@ class Workspace:
                 f"this is about {self.root}, not about {other}, a vault that you have never used here; if it is yours: "
                 f"tars-memory init {quoted(str(other))}"
             )
-        if self.vault.id is None and os.path.lexists(self.root / VAULT_FOLDER / ID_FILE):
-            yield (f"ignored: {VAULT_FOLDER}/{ID_FILE} holds no id of a vault; remove it, and the next write makes one")
+        if self.vault.id is None and os.path.lexists(path := self.root / VAULT_FOLDER / ID_FILE):
+            try:
+                read(path, self.root)
+                said = f"{VAULT_FOLDER}/{ID_FILE} holds no id of a vault; remove it, and the next write makes one"
+                yield f"ignored: {said}"
+            except errors.SettingsError as error:
+                yield f"ignored: {error.message}; {error.hint}"
 
     def moved(self) -> list[str]:
         """What to say of state that waits for vaults of the same id, which are not where they were."""

@@ -7,6 +7,7 @@ copies of a note that a sync or a merge left behind are none.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -446,6 +447,8 @@ class _Sweep:
         try:
             if _BY_DESCRIPTOR:
                 folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            if not prefix and not os.access(path, os.X_OK):  # its names could be read, no note could
+                raise PermissionError(errno.EACCES, "it may not be entered")
             listing = os.scandir(path if folder is None else folder)
         except OSError as error:
             if folder is not None:
@@ -467,7 +470,8 @@ class _Sweep:
             VaultError: it is the vault itself.
         """
         if not prefix:
-            raise VaultError(f"{self.root} can't be listed: {error.strerror}", "is it mounted?") from error
+            hint = "check its owner and its rights" if error.errno in (errno.EACCES, errno.EPERM) else "is it mounted?"
+            raise VaultError(f"{self.root} can't be listed: {error.strerror}", hint) from error
         if not isinstance(error, FileNotFoundError):
             self._skip(UNREADABLE_FOLDER, prefix)
 

@@ -248,3 +248,12 @@ def test_what_is_no_utf_16(data: bytes) -> None:
 )
 def test_notes_of_single_bytes_are_known(data: bytes, is_one: bool) -> None:
     assert is_narrow(data) is is_one
+
+
+def test_a_vault_that_may_not_be_entered_is_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, "a.md", "b/c.md")
+    vault, real = Vault.open(tmp_path), os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.X_OK and real(path, mode))
+    with pytest.raises(VaultError, match="may not be entered") as refused:
+        vault.sweep()
+    assert refused.value.hint == "check its owner and its rights"
