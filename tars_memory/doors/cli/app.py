@@ -349,4 +349,7 @@ def _invoke(group: Group, argv: list[str], name: str, call: Call) -> int:
             value = group.invoke(ctx)
     except typer.Exit as leaving:
         return leaving.exit_code
+    except OSError:
+        call.out.flush()  # typer writes help by itself: where that is what failed, this fails as any other answer does
+        raise
     return value if isinstance(value, int) else OK
