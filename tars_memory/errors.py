@@ -73,6 +73,12 @@ class SettingsError(UsageError):
     """A setting, or a file of settings, can't be used; what was typed is not to blame, and is kept."""
 
 
+class StateError(SettingsError):
+    """A file of our own state can't be used, and nothing is safe to do without it."""
+
+    exit_code = 5
+
+
 class NotFoundError(TarsError):
     """A named thing (REF, note, transaction) does not exist; nothing was done."""
 

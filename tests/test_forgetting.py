@@ -431,7 +431,7 @@ def test_a_record_without_its_salt_is_refused_and_kept(opened: Open, tmp_path: P
     for refused in (lambda: memory.forget("Anna keeps forty hens"), lambda: memory.extract([log])):
         with pytest.raises(SettingsError) as told:
             refused()
-        assert "forgotten.jsonl" in told.value.message
+        assert "forgotten.jsonl" in told.value.message and told.value.exit_code == 5
     assert "Anna keeps forty hens" in (memory.workspace.root / "Memory.md").read_text()
     assert (path.read_text() if path.is_file() else "") == before
     assert "forgotten" in {finding["kind"] for finding in memory.doctor()["findings"]}

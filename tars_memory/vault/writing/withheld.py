@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.disk import blake2b
-from tars_memory.errors import SettingsError
+from tars_memory.errors import SettingsError, StateError
 from tars_memory.vault import layout, secrets
 from tars_memory.vault.markdown.entries import holds, neutralise
 from tars_memory.vault.writing.journal import Journal, Record, as_line, parse, replace_file
@@ -97,12 +97,15 @@ class Withheld:
         state: the vault's state folder; where nothing was forgotten there is no file, and nothing is withheld.
 
     Raises:
-        SettingsError: the file can't be read or has lost its salt: what was forgotten can't be told from what was not.
+        StateError: the file can't be read or has lost its salt: what was forgotten can't be told from what was not.
     """
 
     def __init__(self, state: Path) -> None:
         self.path = state / layout.FORGOTTEN
-        self._salt, self._records, self._odd = _read(self.path)
+        try:
+            self._salt, self._records, self._odd = _read(self.path)
+        except SettingsError as error:
+            raise StateError(error.message, error.hint) from error
         self._known: dict[str, list[_Forgotten]] = {}
         self._sizes: dict[int, set[int]] = {}
         for record in self._records:
