@@ -364,3 +364,34 @@ def test_a_journals_file_begins_with_its_first_record(tmp_path: Path) -> None:
     journal.append([{"t": "mark", "txn": "2"}], durable=False)
     journal.close()
     assert [record["txn"] for record in journal.records()] == ["2", "1"] and journal.emptied() == []
+
+
+@pytest.mark.parametrize("name", ["vault.json", "lock", "embed.lock", "index.lock", "last-search", "spool", "journal"])
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_what_stands_in_the_place_of_a_file_of_our_state_is_named_and_moved_away(
+    house: House, capsys: Any, name: str, kind: str
+) -> None:
+    house.call("search fiord --mode lexical")
+    path, is_folder = house.state / name, name in ("spool", "journal")
+    if path.is_dir():
+        path.rename(house.base / "aside")
+    else:
+        path.unlink(missing_ok=True)
+    if is_folder and kind == "folder":
+        path.write_text("a file")
+    elif kind == "folder":
+        path.mkdir()
+        (path / "more").write_text("x")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("nowhere/at/all")
+    said = f"{path} is not a {'folder' if is_folder else 'regular file'}"
+    code, told = told_by(house, capsys, "doctor --dry-run")
+    assert code == 1 and said in told and f"moves it away, to {name}.damaged" in told, told
+    for line in ("search fiord --mode lexical", "history", "status"):
+        assert house.call(line) in (0, 1, 5), line
+    assert house.call("log tea") in (0, 5)
+    house.call("doctor --fix")
+    assert said not in told_by(house, capsys, "doctor")[1]
+    assert house.call("log more tea") == 0

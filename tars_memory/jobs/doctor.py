@@ -38,6 +38,7 @@ from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.merge import ATTRIBUTES, hindered
 from tars_memory.jobs.status import DAYS, agents, loaded, model_of, refreshed
 from tars_memory.vault import secrets
+from tars_memory.vault.layout import FORGOTTEN
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import bare, insert_bullet, lines_of
 from tars_memory.vault.markdown.lines import unmarked
@@ -185,6 +186,33 @@ def _writes(workspace: Workspace) -> Iterator[Trouble]:
             yield _lost(lost, ours=workspace.vault.layout.is_ours(lost.file))
         for name in store.leftovers():
             yield _leftover(workspace, name, ours=store.is_ours(name))
+
+
+_OURS = ("journal", "spool", "talks", "shared", "hooks")
+"""The folders in a vault's state folder; all else there are files, and sockets while a process lives."""
+
+
+def _state(workspace: Workspace) -> Iterator[Trouble]:
+    """What stands in the place of a file or a folder of our state, and is none."""
+    state = workspace.state
+    for folder in (state, state / "talks"):
+        try:
+            found = sorted(os.scandir(folder), key=lambda each: each.name)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # there is none, or it is told of with its own folder
+        for each in found:
+            is_folder = folder == state and each.name in _OURS
+            is_socket = stat.S_ISSOCK(each.stat(follow_symlinks=False).st_mode)
+            fits = each.is_dir() if is_folder else each.is_file() or is_socket
+            if fits or ".damaged" in each.name or each.name == FORGOTTEN:  # that one is only named
+                continue
+            path = Path(each.path)
+            yield Trouble(
+                "state",
+                f"{path} is not a {'folder' if is_folder else 'regular file'}: what belongs there can't be used",
+                f"put back what was there; tars-memory doctor --fix moves it away, to {_aside(path).name}",
+                mend=partial(path.rename, _aside(path)),
+            )
 
 
 def _journal(workspace: Workspace) -> Iterator[Trouble]:
@@ -585,6 +613,7 @@ def _goes_on(workspace: Workspace) -> bool:
 
 
 PROBES = (
+    ("the state folder", UNSEEN, _state),
     ("the journal", UNSEEN, _journal),
     ("the writes", UNSEEN, _writes),
     ("the folders", UNSEEN, _folders),
