@@ -196,6 +196,10 @@ class IndexReader:
         """How many chunks there are, in all scopes."""
         return int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
+    def note_count(self) -> int:
+        """How many notes were read, in all scopes; those that are left out count, too."""
+        return int(self._connection.execute("SELECT count(*) FROM files").fetchone()[0])
+
     def newest(self, within: Filter, k: int) -> list[int]:
         """The k chunks of the latest dates, for a query that only filters; in a note, in order."""
         conditions, values = self._conditions(within)

@@ -2,8 +2,8 @@
 
 A finding is safe to mend if nothing that a person wrote can be lost by it: derived data, our own leftovers. What only
 the person can decide has an option of its own: ``--adopt`` takes over the state that is kept for the path which the
-vault was moved from, ``--restore`` writes lines of ours again that something else overwrote, ``--drop`` gives up a text
-that waits.
+vault was moved from, ``--restore`` writes lines of ours again that something else overwrote, ``--drop`` makes a
+file of a text that waits.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> 
             "spool",
             f"{item.command}{text} waits as {item.id} for its vault: {_called(said)}",
             "the next command that writes in that vault writes it; "
-            f"tars-memory doctor --drop {item.id} makes it a file",
+            f"tars-memory doctor --drop {item.id} makes a file of it",
         )
     for damaged in (*spool.damaged(), *workspace.unclaimed.damaged()):
         hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"

@@ -421,7 +421,7 @@ def test_notices_of_the_memory_are_said_once(tm: Run, memory: Any) -> None:
         ("in", {}, "script"),
         ("out err", {}, "script"),
         ("", {}, "script"),
-        ("", {"TERM": ""}, "cron"),
+        ("", {"TERM": ""}, "script"),
         ("in out err", {"TARS_MEMORY_ACTOR": "agent"}, "agent"),
         ("in out err", {"CLAUDECODE": "1"}, "agent"),
         ("", {"TARS_MEMORY_ACTOR": "person"}, "script"),

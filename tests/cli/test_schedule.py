@@ -44,6 +44,10 @@ def test_crons_line_does_the_work_in_crons_environment(place: Path) -> None:
     assert when == ["30", "3", "*", "*", "*"]
     subprocess.run(["sh", "-c", line.replace("\\%", "%")], cwd="/", env=BARE, stdin=subprocess.DEVNULL, check=True)
     assert (place / ODD / "2026-11-21.md").read_text().count("[extracted]") == 4
+    done = forked.run(
+        program("--vault", str(place / ODD), "history"), env={**BARE, "TARS_MEMORY_HOME": str(place / "h")}
+    )
+    assert b"cron" in done.stdout
 
 
 def test_launchd_and_systemd_are_told_the_same_words(place: Path) -> None:

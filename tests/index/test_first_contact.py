@@ -319,6 +319,10 @@ def test_init_begins_it_for_a_vault_of_many_notes_alone(
     assert run(["init", str(place)], Call(env)) == 0
     assert begun == [place]
     assert "notes are being read in the background" in capsys.readouterr().err
+    with Memory(place, env=env) as memory:
+        memory.reindex(embed=False)
+    assert run(["init", str(place)], Call(env)) == 0
+    assert "being read" not in capsys.readouterr().err, "all of them are"
 
 
 def test_ctrl_c_says_what_is_done(

@@ -137,7 +137,7 @@ class Call:
                 return actor
         if _is_terminal(sys.stdin) and (_is_terminal(sys.stderr) or _is_terminal(sys.stdout)):
             return "person"
-        return "script" if self.env.get("TERM") else "cron"
+        return "script"
 
     def memory(self) -> Memory:
         """The vault's memory, opened on first use.

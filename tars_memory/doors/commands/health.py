@@ -338,7 +338,8 @@ def _tell(call: Call, report: Any) -> int:
     if skipped := _passed_over(report.skipped):
         told.append(skipped)
     if report.pending_vectors:
-        told.append(f"{counted(report.pending_vectors, 'passage')} without a vector yet")
+        made = ", being made in the background" if detached.is_running(call.workspace.state) else ""
+        told.append(f"{counted(report.pending_vectors, 'passage')} without a vector yet{made}")
     call.out.data(", ".join(told))
     if report.published:
         call.out.data(report.published)

@@ -93,11 +93,12 @@ def _say_git(call: Call, report: "GitReport") -> None:
 
 
 def _begin_reading(call: Call, memory: "tars_memory.Memory") -> None:
-    """Let a vault of many notes be read in the background, before anybody asks."""
-    memory.workspace.apart = True
-    notes = len(memory.workspace.vault.paths())
-    if notes > index.intake.FIRST_BATCH and memory.workspace.goes_on():
-        call.out.say(f"{counted(notes, 'note')} are being read in the background: tars-memory status")
+    """Let a vault of which many notes are not read yet be read in the background, before anybody asks."""
+    workspace = memory.workspace
+    workspace.apart = True
+    unread = len(workspace.vault.paths()) - (workspace.peek(lambda reader: reader.note_count()) or 0)
+    if unread > index.intake.FIRST_BATCH and workspace.goes_on():
+        call.out.say(f"{counted(unread, 'note')} are being read in the background: tars-memory status")
 
 
 def _recommend(call: Call, memory: "tars_memory.Memory") -> None:

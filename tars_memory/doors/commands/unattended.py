@@ -18,6 +18,7 @@ from tars_memory.doors.cli.call import Call, command
 from tars_memory.doors.cli.output import PROGRAM, counted, line
 from tars_memory.errors import UsageError
 from tars_memory.jobs import sleep as nights
+from tars_memory.settings import ACTOR
 
 PARTLY = 3
 
@@ -235,7 +236,7 @@ def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False,
         return _launchd(words, places, night=night)
     if kind == "cron":
         when = f"{MINUTE} {HOUR} * * *" if night else "*/5 * * * *"
-        said = [f"{name}={_cron_word(value)}" for name, value in places.items()]
+        said = [f"{name}={_cron_word(value)}" for name, value in (places | {ACTOR: "cron"}).items()]
         once = [] if night else ["--once", "--quiet"]
         return f"{when} " + " ".join([*said, *map(_cron_word, [*words, *once])])
     raise UsageError(f"unknown kind of unit: {kind!r}", f"give one of {', '.join(KINDS)}")

@@ -630,7 +630,7 @@ class Spool:
             words = f"{item.arguments.get('text', '')!r}" + (f" (kept in {path})" if path else "")
             return f"given up, typed {item.arguments['now'][:16]}: {item.command} {words}: {why}"
         self.refused[item.id] = why
-        return f"kept in the spool as {item.id}: {why}; tars-memory doctor --drop {item.id} gives it up"
+        return f"kept in the spool as {item.id}: {why}; tars-memory doctor --drop {item.id} makes a file of it"
 
     def _names(self) -> list[str]:
         try:
