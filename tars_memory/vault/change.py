@@ -360,6 +360,8 @@ def _remove_section(note: Note, change: Change) -> _Done:
         raise _RejectedError(f"{note.path}: the section {wanted!r} {many}")
     start = document.lines[same[0].start_line - 1].start
     end = document.lines[same[0].end_line - 1].next
+    if end == len(document.data) and same[0].start_line > 1 and document.is_blank(same[0].start_line - 1):
+        start = document.lines[same[0].start_line - 2].start  # the blank line that parted it from the note's end
     within = range(same[0].start_line, same[0].end_line + 1)
     gone = [entry.text for entry in note.entries if entry.line in within]
     return _Done(_checked(note, [Splice(start, end, b"")], gone=gone, come=(), less=wanted))

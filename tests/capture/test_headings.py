@@ -36,7 +36,7 @@ def test_headings_are_listed_added_and_removed(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="there is text under 'Küche'"):
             memory.remove_heading("Memory", "küche")
         memory.remove_heading("Memory", "küche", filled=True)
-        assert (root / "Memory.md").read_bytes() == MEMORY.partition("## Küche")[0].encode()
+        assert (root / "Memory.md").read_bytes() == MEMORY.partition("\r\n## Küche")[0].encode()
         memory.undo()
         with pytest.raises(UsageError, match="'Later' is below 'Work'"):
             memory.remove_heading("Memory", "Work", filled=True)
@@ -53,3 +53,13 @@ def test_headings_are_listed_added_and_removed(tmp_path: Path) -> None:
             memory.add_heading("Memory", " ")
     with Memory(root, env=env, actor="person", interactive=True) as memory:
         assert memory.add_heading("Procedural", "Style").written
+
+
+def test_what_is_added_and_removed_leaves_the_note_as_it_was(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", NOTES)
+    with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, actor="script") as memory:
+        for text in ("## Notes\n- a\n", "", "# Me\n\n## Notes\n\n- a\n"):
+            (root / "Memory.md").write_text(text)
+            memory.add_heading("Memory", "Travel")
+            memory.remove_heading("Memory", "Travel")
+            assert (root / "Memory.md").read_text() == text

@@ -80,7 +80,7 @@ class TestOps:
         assert run(Change("add_section", "Fresh")) == (NOTE.decode() + "\n## Fresh\n", ["applied"])
         assert run(Change("add_section", "old")) == (NOTE.decode(), ["no-op"])
         text, _ = run(Change("remove_section", "Old", replaces="## Old\n- gone\n\ntext"))
-        assert text == NOTE.decode().split("## Old")[0]
+        assert text == NOTE.decode().split("\n## Old")[0]
         for target in ("## Old\n- gone", "## Old\n- gone\n\nother text", ""):
             assert run(Change("remove_section", "Old", replaces=target)) == (NOTE.decode(), ["rejected"])
         assert run(Change("remove_section", "Never", replaces="x")) == (NOTE.decode(), ["rejected"])

@@ -42,6 +42,17 @@ class TestExact:
         place.store().undo()  # the first write stands again, and is what goes now
         assert place.get("a.md") == b"- one\n"
 
+    def test_folders_that_were_made_for_a_note_go_with_it_if_nothing_else_is_in_them(self, place: Place) -> None:
+        (place.root / "x").mkdir()
+        place.write("x/b/c/a.md", add(b"- one\n"), create=b"# A\n")
+        place.store().undo()
+        assert [path.name for path in (place.root / "x").iterdir()] == [], "x was there before"
+        place.store().undo(next(place.store().history()).txn)
+        assert place.get("x/b/c/a.md") == b"# A\n- one\n"
+        (place.root / "x/b/mine.txt").write_text("")
+        place.store().undo()
+        assert sorted(path.name for path in (place.root / "x").rglob("*")) == ["b", "mine.txt"]
+
     def test_a_new_note_goes_again_and_comes_back(self, place: Place) -> None:
         place.write("x/a.md", add(b"- one\n"), create=b"# A\n")
         place.store().undo()

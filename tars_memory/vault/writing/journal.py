@@ -484,7 +484,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("old", "new"), (str, _NONE)),
     **dict.fromkeys(("spans", "size", "dress", "twins"), (list,)),
     "tick": (dict,),
-    **dict.fromkeys(("n", "line"), (int,)),
+    **dict.fromkeys(("n", "line", "folders"), (int,)),
     **dict.fromkeys(("ok", "direct", "done", "kept", "purged", "recovered", "left"), (bool,)),
 }
 _MANY, _HUGE = 1 << 31, 1 << 63

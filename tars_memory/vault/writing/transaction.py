@@ -140,6 +140,7 @@ class Transaction:
         self._marked = False
         self._count = 0
         self._folders: dict[tuple[str, ...], Folder] = {(): root}
+        self._made: set[tuple[str, ...]] = set()
         self._trusted: str | None = None
         self._seen: set[str] = set()
         self._planned: dict[str, bytes | None] = {}
@@ -259,6 +260,18 @@ class Transaction:
             )
         elif entry.op != "create" or not self.remove(entry.file, record["new"], undoes=undoes):
             self.write(entry.file, entry.back, undoes=undoes)
+        elif not self._store.dry_run:
+            self._unmake(entry.file, record.get("folders", 0))
+
+    def _unmake(self, path: str, count: int) -> None:
+        """Remove the innermost folders of a note, as many as were made for it, as far as nothing is in them."""
+        parents = tuple(path.split("/")[:-1])
+        with contextlib.suppress(OSError, TarsError):
+            for depth in range(len(parents), len(parents) - count, -1):
+                self._let_go(parents[:depth])
+                folder, name = self._folder("/".join(parents[:depth]))
+                if folder is not None:
+                    folder.remove_empty(name)
 
     def close(self) -> None:
         """Give all handles back. The store calls this."""
@@ -376,9 +389,13 @@ class Transaction:
                         self.remove_empty(f"{path}/{each}")
             finally:
                 inner.close()
-            for key in [key for key in self._folders if key[: path.count("/") + 1] == tuple(path.split("/"))]:
-                self._folders.pop(key).close()
+            self._let_go(tuple(path.split("/")))
             folder.remove_empty(name)
+
+    def _let_go(self, path: tuple[str, ...]) -> None:
+        """Close a folder and those below it, which may be removed."""
+        for key in [key for key in self._folders if key[: len(path)] == path]:
+            self._folders.pop(key).close()
 
     def mark(self, undoes: str | None = None, *, done: bool = False) -> None:
         """Say something in the journal beside the writes.
@@ -511,6 +528,9 @@ class Transaction:
             "actor": self._store.actor,
             "file": path,
         }
+        parents = path.split("/")[:-1]
+        if folders := sum(tuple(parents[:depth]) in self._made for depth in range(1, len(parents) + 1)):
+            record["folders"] = folders
         if undoes:
             record["undoes"] = undoes
         if self._whole or self._taking_back:
@@ -537,6 +557,7 @@ class Transaction:
                     if not make:
                         return None, name
                     folder.make(key[-1])
+                    self._made.add(key)
                     found = folder.child(key[-1])
                 self._folders[key] = found
             folder = self._folders[key]
