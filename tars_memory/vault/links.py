@@ -128,6 +128,10 @@ class Links:
         found = self.resolve(link.target, source)
         return ("", None) if found is None else ("name", found)
 
+    def called_alike(self, path: str) -> list[str]:
+        """The other files of this name."""
+        return [other for other in self._by_name.get(key_of(path.rpartition("/")[2]), ()) if other != path]
+
     def name_of(self, path: str) -> str:
         """The shortest target that leads to a note from anywhere: its bare name if that is enough, else its path.
 

@@ -235,6 +235,19 @@ def test_where_a_line_is_from_is_found_in_the_archive() -> None:
     assert kinds(text, **{"archive/2026-01-02__md": "- 10:00 x ^d-2\n"}) == [("dead-link", 1)]
 
 
+def test_a_link_to_another_note_of_the_name_is_told_how_it_is_written_right() -> None:
+    days = {"2026/october/21__md": "- 10:00 x ^d-1\n", "2026/november/21__md": "- 10:00 y ^d-2\n"}
+    (found,) = look("- moved ([[21#^d-2|21]])\n", **days)
+    assert found.suggestion == (
+        "[[21#^d-2]] leads to no line of 2026/october/21.md, but 2026/november/21.md has it: "
+        "write [[2026/november/21#^d-2]]"
+    )
+    (found,) = look("- moved ([[21#^d-3|21]])\n", **days)
+    assert found.suggestion.endswith("leads to no line of 2026/october/21.md: mend the link, or take it out")
+    (found,) = look("- moved ([[21#^d-2|21]])\n", **days, **{"2026/december/21__md": "- z ^d-2\n"})
+    assert "has it" not in found.suggestion
+
+
 # --- dates
 
 

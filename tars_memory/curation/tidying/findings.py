@@ -496,14 +496,27 @@ def _why_dead(link: Outlink, note: TidyNote, world: World, known: dict[str, froz
         return "" if _meant(link, note, world) else "leads to no note: mend the link, or take it out"
     if not link.anchor or found[-3:].lower() != ".md":
         return ""
-    if found not in known:
-        data = note.document.data if found == note.path else world.read(found)
-        known[found] = None if data is None else anchors(note.document if found == note.path else Document(data))
-    there = known[found]
-    if there is None or anchor(link.anchor) in there:
+    if _names(link, found, note, world, known) is not False:
         return ""
     what = "line" if link.anchor.startswith("^") else "heading"
+    seen = ("", world.layout.scope)  # another project's notes are not told of
+    alike = (each for each in world.links.called_alike(found) if world.layout.project_of(each) in seen)
+    meant = [each for each in alike if _names(link, each, note, world, known)]
+    if len(meant) == 1:
+        right = f"[[{world.links.name_of(meant[0])}#{link.anchor}]]"
+        return f"leads to no {what} of {found}, but {meant[0]} has it: write {right}"
     return f"leads to no {what} of {found}: mend the link, or take it out"
+
+
+def _names(
+    link: Outlink, path: str, note: TidyNote, world: World, known: dict[str, frozenset[str] | None]
+) -> bool | None:
+    """Whether a note has the heading or block that a link names; None if it can't be read."""
+    if path not in known:
+        data = note.document.data if path == note.path else world.read(path)
+        known[path] = None if data is None else anchors(note.document if path == note.path else Document(data))
+    there = known[path]
+    return None if there is None else anchor(link.anchor) in there
 
 
 def _meant(link: Outlink, note: TidyNote, world: World) -> bool:
