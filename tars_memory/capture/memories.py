@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from tars_memory.capture.text_logs import local
 from tars_memory.capture.turns import MAX_NAME, Transcript, Turn, Unknown, clean, first, instant, name
 from tars_memory.disk import sha256
+from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import Block, Document, front_day, wiki_words
-from tars_memory.vault.markdown.entries import task
-from tars_memory.vault.markdown.facts import Claim, claim_of
 from tars_memory.vault.markdown.lines import FENCE, unmarked
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Imported(NamedTuple):
     place: str
     time: datetime
     rule: bool = False
-    claim: Claim | None = None
+    claim: facts.Claim | None = None
     dated: bool = False
 
 
@@ -355,7 +354,7 @@ def _points(words: str, folder: str) -> bool:
 def _worded(words: str, context: str) -> str:
     """A statement with what it hangs on in brackets."""
     words = words[:-1] if words.endswith(".") and not words.endswith("..") else words
-    words = words[len(task(words)) :] or words
+    words = words[len(entries.task(words)) :] or words
     if label := _BOLD.match(context):
         context = label[1]
     context = " ".join(context.strip(" :*_`").translate({ord(sign): " " for sign in "[]*"}).split())
@@ -439,7 +438,7 @@ def _spoken(relation: str) -> str:
 
 def _fact(subject: str, relation: str, value: str, quote: str, place: str, written: datetime) -> Imported:
     value = wiki_words(value)
-    claim = claim_of(subject, relation, value)
+    claim = facts.claim_of(subject, relation, value)
     return Imported(f"{subject} {relation} {value}", quote, place, written, claim=claim)
 
 

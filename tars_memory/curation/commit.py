@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.proposals import KINDS, Decision, Mark, Proposal, Related, question_about
 from tars_memory.errors import ConflictError, UsageError
-from tars_memory.vault import inbox, playbooks
+from tars_memory.vault import inbox, playbooks, vault
 from tars_memory.vault.change import Change, locate, named
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, unbulleted
 from tars_memory.vault.model import Tier
-from tars_memory.vault.vault import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -428,7 +427,7 @@ def refused(layout: Layout, proposal: Proposal) -> str:
             return "it names no heading"
     if proposal.op == "create":
         name = proposal.target.removeprefix(f"{layout.playbooks}/")
-        fits = layout.is_playbook(proposal.target) and "/" not in name and name == f"{file_name(name[:-3])}.md"
+        fits = layout.is_playbook(proposal.target) and "/" not in name and name == f"{vault.file_name(name[:-3])}.md"
         return (
             ""
             if fits and proposal.text.strip()

@@ -30,8 +30,7 @@ from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import LEFT_OUT, SessionFact
-from tars_memory.vault.writing.history import stands_approved, typed_lines
-from tars_memory.vault.writing.system import VaultLock
+from tars_memory.vault.writing import history, system
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -261,7 +260,7 @@ class Review:
         Raises:
             BusyError: another one is going on.
         """
-        lock = VaultLock(self.ctx.store.state / "review-lock", timeout=0, command="review")
+        lock = system.VaultLock(self.ctx.store.state / "review-lock", timeout=0, command="review")
         try:
             with lock.held():
                 yield
@@ -330,7 +329,7 @@ def unapproved_beside(ctx: Caller, name: str, other: Vault) -> list[UnapprovedRu
     known: set[str] = set()
     for note in ctx.notes(dict.fromkeys(ctx.layout.procedural_of(scope) for scope in ("", ctx.layout.scope))):
         own = recall.loaded.Loaded(note.path, note.data, whole_items=True)
-        for unit in recall.loaded.by_approval(own, typed_lines(ctx.store.journal, note.path))[0]:
+        for unit in recall.loaded.by_approval(own, history.typed_lines(ctx.store.journal, note.path))[0]:
             known |= unit.says
     found: list[UnapprovedRule] = []
     for path in dict.fromkeys(other.layout.procedural_of(scope) for scope in ("", ctx.layout.scope)):
@@ -361,7 +360,7 @@ def _playbooks(ctx: Caller, paths: Sequence[str]) -> Iterator[UnapprovedRule]:
         first = note.document.body_line
         rows = [note.data[line.start : line.end] for line in note.document.lines[first - 1 :]]
         raw = [row for row in rows if row.strip()]
-        if not stands_approved(ctx.store.journal, note.path, note.data):
+        if not history.stands_approved(ctx.store.journal, note.path, note.data):
             text = "\n".join(row.decode("utf-8", "replace") for row in raw)
             yield UnapprovedRule(note.path, first, "", playbooks.read(note).title, text, tuple(raw))
 
@@ -395,7 +394,7 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
 
 def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[UnapprovedRule]:
     note = recall.loaded.Loaded(path, data, whole_items=True)
-    known = typed_lines(ctx.store.journal, path)
+    known = history.typed_lines(ctx.store.journal, path)
     entries = {entry.line: entry for entry in grammar.read(path, note.document)}
     for unit in recall.loaded.by_approval(note, known)[1]:
         entry, raw = entries.get(unit.start_line), note.rules.get(unit.start_line)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TeamIndexError
 from tars_memory.index import database, fulltext, reader, vectors
-from tars_memory.index.database import ALWAYS
 from tars_memory.index.postgres import FORMAT, REGISTRY, Address, connect, enter, published, spoken
 from tars_memory.index.postgres_reader import BLOCK, GRAPH, MOST, PACKED, TABLES, spelled, tokens
 from tars_memory.index.writer import note_head
@@ -91,7 +90,7 @@ INDEXES = f"""
 CREATE UNIQUE INDEX ON notes (path);
 CREATE INDEX ON chunks (note, position);
 CREATE INDEX ON chunks (id) WHERE embedded = 0;
-CREATE INDEX ON chunks (until) WHERE until < {ALWAYS};
+CREATE INDEX ON chunks (until) WHERE until < {database.ALWAYS};
 CREATE INDEX ON lines (block_id) WHERE block_id <> '';
 CREATE INDEX ON lines (chunk) WHERE state = 'rejected';
 CREATE INDEX ON lines (source) WHERE kind = 'replaced';

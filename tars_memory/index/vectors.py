@@ -31,9 +31,8 @@ from zlib import crc32
 
 from tars_memory.disk import read, replace, sha256
 from tars_memory.errors import SettingsError
-from tars_memory.index import database
+from tars_memory.index import database, models
 from tars_memory.index.database import ALWAYS_LOADED, TIERS
-from tars_memory.index.models import LATIN, QueryVector, ask, manifest_of, pack, unpack
 
 if TYPE_CHECKING:
     import sqlite3
@@ -102,7 +101,7 @@ class _Work(NamedTuple):
         connection, embedder, newest = self.connection, self.embedder, self.newest
         model = store.model(embedder.fingerprint, embedder.dimension)
         if _answered_by_another(connection, embedder.fingerprint):
-            known = "latin" if embedder.scripts == LATIN else "1"
+            known = "latin" if embedder.scripts == models.LATIN else "1"
             every = _chunks(connection, known if newest is None else f"{known} AND {among(newest)}", newest)
             missing = {digest: every[digest] for digest in store.missing(model, every)}
             self._embed(store, model, missing, limit, placed=False)
@@ -113,7 +112,7 @@ class _Work(NamedTuple):
                 return 0
             with database.transaction(connection):
                 prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
-                if embedder.scripts == LATIN:
+                if embedder.scripts == models.LATIN:
                     leave_out(connection)
             _fill(connection, store, model, newest)
         self._embed(store, model, _chunks(connection, lacking(newest), newest), limit, placed=True)
@@ -707,16 +706,16 @@ class QueryVectors:
             ModelUnavailableError: a model that pip doesn't install is set and was never fetched.
         """
         self.model = model
-        self.embed: Callable[[str], QueryVector] | None = None
+        self.embed: Callable[[str], models.QueryVector] | None = None
         """Of the model, where it is open."""
         self._cache = cache
         self._warm = warm
         self._asked = False
-        manifest = manifest_of(model, cache)
+        manifest = models.manifest_of(model, cache)
         self.identity = manifest.identity
         self.dimension = manifest.dimension
 
-    def query(self, text: str) -> QueryVector:
+    def query(self, text: str) -> models.QueryVector:
         """The query's vectors.
 
         Raises:
@@ -724,13 +723,13 @@ class QueryVectors:
         """
         return self._query(text)._replace(model=self.model)
 
-    def _query(self, text: str) -> QueryVector:
+    def _query(self, text: str) -> models.QueryVector:
         path = self._path(text)
         known = _read(path, self.dimension)
         if known is not None:
             return known
         if self._warm is not None and self.embed is None:
-            answered = ask(self._warm, self.identity, self.dimension, text)
+            answered = models.ask(self._warm, self.identity, self.dimension, text)
             if answered is not None:
                 _write(path, answered)
                 return answered
@@ -746,7 +745,7 @@ class QueryVectors:
         """Whether the vectors are at hand without the model."""
         return _read(self._path(text), self.dimension) is not None
 
-    def _open(self) -> Callable[[str], QueryVector]:
+    def _open(self) -> Callable[[str], models.QueryVector]:
         from tars_memory.index.passages import open_runner
 
         return open_runner(self.model, self._cache).query
@@ -766,19 +765,19 @@ def forget_queries(cache: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _read(path: Path, dimension: int) -> QueryVector | None:
+def _read(path: Path, dimension: int) -> models.QueryVector | None:
     """What is remembered, if it is whole."""
     try:
-        return unpack(read(path) or b"", dimension)
+        return models.unpack(read(path) or b"", dimension)
     except SettingsError:
         return None
 
 
-def _write(path: Path, made: QueryVector) -> None:
+def _write(path: Path, made: models.QueryVector) -> None:
     """Remember, where that can be."""
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace(path, pack(made))
+        replace(path, models.pack(made))
         if made.vector[0] < 8:  # one time in 32, for a listing costs as much as a search
             _prune(path.parent)
 

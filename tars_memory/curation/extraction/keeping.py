@@ -17,17 +17,14 @@ from tars_memory import disk
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.language.statements import sentences
 from tars_memory.language.words import common_words
-from tars_memory.vault import sessions
+from tars_memory.vault import sessions, suspicion
 from tars_memory.vault.change import Change
 from tars_memory.vault.links import links_of
-from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.entries import heading
-from tars_memory.vault.markdown.facts import claim_line
+from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.lines import BY_RULES, steps_in
 from tars_memory.vault.model import Splice, role
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
-from tars_memory.vault.suspicion import MARK
 from tars_memory.vault.writing import journal, transaction
 
 if TYPE_CHECKING:
@@ -182,7 +179,7 @@ class Dailies:
     def __init__(self, ctx: Caller, session: WriteSession) -> None:
         self._ctx = ctx
         self._session = session
-        self._title = ctx.layout.log_heading and heading(ctx.layout.log_heading)
+        self._title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)
         self._lines: dict[str, dict[str, Change]] = {}
         """By note and block id: the same words are one line."""
         self._first: dict[str, datetime] = {}
@@ -203,7 +200,7 @@ class Dailies:
         self._first.setdefault(path, moment)
         self._days[path] = day.isoformat()
         quote = mask(fact.quote)
-        claim = mask(claim_line(fact.claim)) if fact.claim else ""
+        claim = mask(facts.claim_line(fact.claim)) if fact.claim else ""
         stands = (entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0)
         return KeptFact(*stands, fact.kind, claim, fact.seen, fact.warnings)
 
@@ -328,7 +325,7 @@ def _summary(turns: Sequence[Turn], after: int, decisions: Collection[str]) -> s
             asked.append((_work(spoken, at), turn.number, f"Asked: {_by(turn)}{words} [{turn.number}]"))
     told += [(number, words) for _, number, words in sorted(asked, reverse=True)[:MOST_ASKED]]
     told += decided[:MOST_DECIDED]
-    kept = [words for _, words in sorted(told) if MARK not in words]
+    kept = [words for _, words in sorted(told) if suspicion.MARK not in words]
     return "\n\n".join([BY_RULES, *dict.fromkeys(kept)]) if kept else ""
 
 
@@ -395,7 +392,7 @@ def _work(spoken: Sequence[Turn], at: int) -> int:
 
 
 def _left_out(fact: DrawnFact, speaker: str) -> SessionFact:
-    claim = mask(claim_line(fact.claim)) if fact.claim else ""
+    claim = mask(facts.claim_line(fact.claim)) if fact.claim else ""
     said = (mask(fact.quote), mask(speaker), fact.turn, claim)
     return SessionFact(words_of(fact), "", "", *said, fact.seen, fact.warnings)
 

@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import disk
 from tars_memory.curation.models import dialogues
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.language.dates import absolute
-from tars_memory.language.statements import MONTHS, own_words
+from tars_memory.language import dates, statements
 from tars_memory.language.words import spoken
 from tars_memory.recall.packing import characters, visible
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
@@ -322,7 +321,7 @@ class _Said:
         """The stretches of a turn that are its own talk, beside what is pasted, fenced or quoted there."""
         if number not in self._own:
             turn = self._turns[number]
-            spans = own_words(turn.text, pasted=True)
+            spans = statements.own_words(turn.text, pasted=True)
             self._own[number] = [folded(turn.text[start:end]) for start, end in spans]
         return self._own[number]
 
@@ -359,7 +358,7 @@ class _Said:
         said = fact.quote
         for start, name in sorted(self._named(fact), reverse=True):
             said = f"{said[:start]} [{name}]{said[start:]}"
-        text = absolute(said, day, spoken(self._folded[fact.turn])).rstrip(" \t.!;,…:。！，、").strip()
+        text = dates.absolute(said, day, spoken(self._folded[fact.turn])).rstrip(" \t.!;,…:。！，、").strip()
         speaker = self._turns[fact.turn].speaker
         claim = self._claim(fact, text, day) if fact.claim else None
         if claim is not None and claim.subject == ME and named:
@@ -450,7 +449,7 @@ def _names(text: str, since: date, day: date) -> bool:
     years = {number for number in numbers if 1900 <= number <= 2200}
     if since.year not in years if years else abs((since - day).days) > 366:
         return False
-    months = {MONTHS.get(word.casefold()) for word in re.findall(r"[^\W\d_]+", text)}
+    months = {statements.MONTHS.get(word.casefold()) for word in re.findall(r"[^\W\d_]+", text)}
     if since.month not in numbers and f"month{since.month}" not in months:
         return since.year in years and (since.month, since.day) == (1, 1)
     return since.day in numbers or since.day == 1

@@ -19,7 +19,7 @@ from tars_memory.curation.gather import offered
 from tars_memory.curation.tidying.archive import WAITING, held_by_links, taken
 from tars_memory.errors import ConflictError, TarsError, UsageError, counted
 from tars_memory.language import statements as grammar
-from tars_memory.vault import secrets, suspicion
+from tars_memory.vault import secrets, suspicion, vault
 from tars_memory.vault import summaries as notes
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import entries
@@ -27,7 +27,6 @@ from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.lines import SAID_BY, speaker_in
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.vault import has_markers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -446,7 +445,7 @@ def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
     to = layout.archived(path)
     if not layout.is_archived(to) or layout.tier_of(to) is not Tier.EPISODIC or layout.is_template(to):
         return f"{to} would be no session in this vault"
-    if has_markers(data):
+    if vault.has_markers(data):
         return "it holds unresolved conflict markers (<<<<<<<)"
     if not all(os.access(place, os.W_OK) for place in (ctx.vault.root / path, (ctx.vault.root / path).parent)):
         return "it may not be moved: it is write-protected"

@@ -33,9 +33,9 @@ from tars_memory.vault.change import Change, Outcome, Planned, apply, landing, n
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
+from tars_memory.vault.writing import protocol
 from tars_memory.vault.writing import system as exchanges
 from tars_memory.vault.writing.journal import Journal, is_text, replace_file
-from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, aside_of
 from tars_memory.vault.writing.system import VaultLock
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
@@ -344,14 +344,14 @@ class Store:
         with its note, then remove it. Read only; walks the whole vault, for doctor.
         """
         record = self.journal.unfinished() or {}
-        current = {record.get("temp"), aside_of(str(record.get("temp")))}
+        current = {record.get("temp"), protocol.aside_of(str(record.get("temp")))}
         found: list[str] = []
         for folder, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if name not in (".git", ".obsidian", ".trash")]
             found += (
                 os.path.relpath(os.path.join(folder, name), self.root).replace(os.sep, "/")
                 for name in names
-                if name.startswith(".") and name.endswith((TEMP_SUFFIX, ASIDE_SUFFIX)) and name not in current
+                if name.startswith(".") and name.endswith((TEMP_SUFFIX, protocol.ASIDE_SUFFIX)) and name not in current
             )
         return sorted(found)
 
@@ -364,7 +364,7 @@ class Store:
             return False
         return any(
             record.get("file", "").rpartition("/")[0] == folder
-            and base in (record.get("temp"), aside_of(str(record.get("temp"))))
+            and base in (record.get("temp"), protocol.aside_of(str(record.get("temp"))))
             and held in (record.get("old"), record.get("new"))
             for record in self.journal.records(lambda line: b'"temp":' in line)
         )
@@ -372,7 +372,7 @@ class Store:
     def limbo(self) -> list[str]:
         """Files in ``.tars/limbo/``: saves that could neither be placed nor destroyed, for a person to look at."""
         try:
-            return sorted(os.listdir(self.root.joinpath(*LIMBO)))
+            return sorted(os.listdir(self.root.joinpath(*protocol.LIMBO)))
         except OSError:
             return []
 
