@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture import amend
 from tars_memory.errors import AmbiguousError, TarsError
+from tars_memory.vault import sessions
 from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.lines import QUOTE, SAID_BY, quote_in, speaker_in
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.writing import history, journal
@@ -250,22 +250,16 @@ class _Walk:
         for path in self._sessions(entry):
             if sign.encode() not in self._note(path).data.lower():
                 continue
-            for fact in self._note(path).entries:
-                if fact.provenance and fact.provenance.lower().endswith(sign):
-                    yield self._quoted(fact)
+            for fact, said in sessions.facts_of(self._note(path).entries, None):
+                if said.source.lower().endswith(sign):
+                    yield self._quoted(fact, said)
                     return
         yield _end("no session note quotes it: it was noted otherwise, or the session note was edited or removed")
 
-    def _quoted(self, fact: Entry) -> Trace:
-        quote, speaker, turn = "", "", 0
-        for child in self._children(fact):
-            if child.text.startswith(QUOTE):
-                quote = quote_in(child.text)
-            elif child.text.startswith(SAID_BY):
-                speaker, turn = speaker_in(child.text)
+    def _quoted(self, fact: Entry, said: sessions.SessionFact) -> Trace:
         date = re.match(r"\d{4}-\d\d-\d\d", fact.path.rpartition("/")[2])
         when = str(self._note(fact.path).properties.get("date") or (date[0] if date else ""))
-        return Trace("said", fact.text, fact.path, fact.line, when, speaker, quote, turn)
+        return Trace("said", fact.text, fact.path, fact.line, when, said.speaker, said.quote, said.turn)
 
     def _sessions(self, entry: Entry) -> list[str]:
         """The session notes of our scope, those of the line's own day first."""

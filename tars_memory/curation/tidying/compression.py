@@ -19,12 +19,11 @@ from tars_memory.curation.gather import offered
 from tars_memory.curation.tidying.archive import WAITING, held_by_links, taken
 from tars_memory.errors import ConflictError, TarsError, UsageError, counted
 from tars_memory.language import statements as grammar
-from tars_memory.vault import secrets, suspicion, vault
+from tars_memory.vault import secrets, sessions, suspicion, vault
 from tars_memory.vault import summaries as notes
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import apply
-from tars_memory.vault.markdown.lines import SAID_BY, speaker_in
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
 
@@ -543,16 +542,15 @@ def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -
         day: of the session.
         states: what became of candidates, by the block id of their line, in lower case.
     """
-    found = Note(path, data).entries
     statements: list[SessionStatement] = []
     waiting: list[str] = []
     left_out = 0
     titles = {title.casefold(): kind for kind, title in notes.KINDS.items()}
-    for index, entry in enumerate(found):
+    for entry, said in sessions.facts_of(Note(path, data).entries, None):
         section = entry.section.casefold()
-        if entry.depth or section in PASSED_OVER:
+        if section in PASSED_OVER:
             continue
-        name = (entry.provenance or "").partition("#^")[2].lower()
+        name = said.source.partition("#^")[2].lower()
         state = states.get(name, entry.state or "")
         if state == "extracted" and name:
             waiting.append(name)
@@ -561,11 +559,9 @@ def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -
         if not text:
             left_out += 1
             continue
-        source = entry.provenance or (f"{_name(path)}#^{entry.block_id}" if entry.block_id else "")
-        below = (child.text for child in found[index + 1 : index + 6] if entry.line < child.line <= entry.end_line)
-        turn = next((speaker_in(each)[1] for each in below if each.startswith(SAID_BY)), 0)
-        said = (kind, text, day.isoformat(), path, source, turn, state == "promoted", entry.author or "")
-        statements.append(SessionStatement(*said))
+        source = said.source or (f"{_name(path)}#^{entry.block_id}" if entry.block_id else "")
+        stands = (kind, text, day.isoformat(), path, source, said.turn)
+        statements.append(SessionStatement(*stands, promoted=state == "promoted", author=entry.author or ""))
     return SessionDigest(statements, waiting, left_out)
 
 
