@@ -16,7 +16,7 @@ from tars_memory.vault.links import Links, Outlink, files_of, links_by_source
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import date
 
     from tars_memory.capture.remember import Caller
@@ -76,35 +76,44 @@ def archive(ctx: Caller, *, apply: bool = False) -> Archived:
 
 
 def survey(ctx: Caller) -> list[DailyMove]:
-    """Look at the whole vault, and plan: see :func:`tars_memory.curation.tidying.archive.plan`.
-
-    Planned for are the daily notes of our scope alone.
-    """
-    today, days = ctx.now.date(), ctx.settings.tidy.daily_days
-    dailies = [daily for path in ctx.vault.ours(Tier.DAILY) if (daily := _daily(ctx, path, days)) is not None]
-    if dailies:
-        waiting = {path for path, _ in offered(ctx)}
-        dailies = [daily._replace(waiting=daily.path in waiting) for daily in dailies]
+    """Look at the whole vault: what happens to the daily notes of our scope past the window, oldest first."""
+    days = ((ctx.layout.day_of(path), path) for path in ctx.vault.ours(Tier.DAILY))
+    old = sorted((day, path) for day, path in days if day and _is_old(ctx, path, day))
+    if not old:
+        return []
+    waiting = {path for path, _ in offered(ctx)}
+    steps = [_step(ctx, path, day, WAITING if path in waiting else "") for day, path in old]
     files = files_of(ctx.vault)
-    outgoing = links_by_source(ctx.vault, files) if dailies else {}
-    return plan(dailies, outgoing, files, today=today, days=days)
+    moves = {step.path: step.to for step in steps if step.action == "move"}
+    held = held_by_links(moves, links_by_source(ctx.vault, files), files)
+    return [step._replace(action="keep", reason=held[step.path]) if step.path in held else step for step in steps]
 
 
-def _daily(ctx: Caller, path: str, days: int) -> Daily | None:
-    """What the policy must know of a daily note past the window; None for any other note."""
+def _is_old(ctx: Caller, path: str, day: date) -> bool:
+    """Whether a daily note has its place in the archive: it is of more than so many days ago."""
+    in_place = not (ctx.layout.is_archived(path) or ctx.layout.is_template(path))
+    return in_place and (ctx.now.date() - day).days > ctx.settings.tidy.daily_days
+
+
+def _step(ctx: Caller, path: str, day: date, waits: str) -> DailyMove:
+    """What happens to an old daily note if no link holds it."""
+    to = ctx.layout.archived(path)
+    if kept := _obstacle(ctx, path, to, day) or waits:
+        return DailyMove(path, to, "keep", kept)
+    age = f"{counted((ctx.now.date() - day).days, 'day')} old"
+    return DailyMove(path, to, "move", age if ctx.vault.look(to) is None else CUT_OFF)
+
+
+def _obstacle(ctx: Caller, path: str, to: str, day: date) -> str:
+    """Why a daily note can't go to the archive; empty if it can."""
     layout = ctx.layout
-    day = layout.day_of(path)
-    if day is None or layout.is_archived(path) or layout.is_template(path) or not past(day, ctx.now.date(), days):
-        return None
-    to = layout.archived(path)
     try:
         data = ctx.vault.read(path)
     except TarsError as error:
-        return Daily(path, to, day, obstacle=error.message)
+        return error.message
     if layout.day_of(to) != day or layout.tier_of(to) is not Tier.DAILY or layout.is_template(to):
-        return Daily(path, to, day, obstacle=f"{to} would be no daily note in this vault")
-    obstacle = taken(ctx, to, data)
-    return Daily(path, to, day, copied=not obstacle and ctx.vault.look(to) is not None, obstacle=obstacle)
+        return f"{to} would be no daily note in this vault"
+    return taken(ctx, to, data)
 
 
 def taken(ctx: Caller, to: str, data: bytes) -> str:
@@ -134,26 +143,6 @@ WAITING = "lines in it still wait for review"
 CUT_OFF = "its copy in the archive is the same: a move that was cut off is finished"
 
 
-class Daily(NamedTuple):
-    """What is known of one daily note.
-
-    Attributes:
-        path: where it is.
-        to: where it would go.
-        day: that it is of.
-        waiting: whether a line in it is still offered for review.
-        copied: whether the very same text is at ``to`` already.
-        obstacle: why it can't go there, or empty.
-    """
-
-    path: str
-    to: str
-    day: date
-    waiting: bool = False
-    copied: bool = False
-    obstacle: str = ""
-
-
 class DailyMove(NamedTuple):
     """What is to happen to one daily note that is past the window.
 
@@ -170,42 +159,6 @@ class DailyMove(NamedTuple):
     reason: str
 
 
-def past(day: date, today: date, days: int) -> bool:
-    """Whether a day is past the window: more than ``days`` days ago. The day exactly ``days`` ago is not."""
-    return (today - day).days > days
-
-
-def plan(
-    dailies: Iterable[Daily],
-    outgoing: Mapping[str, Collection[Outlink]],
-    files: Collection[str],
-    *,
-    today: date,
-    days: int,
-) -> list[DailyMove]:
-    """What happens to the daily notes past the window, oldest first.
-
-    Args:
-        dailies: the daily notes that are not in the archive.
-        outgoing: the links of every note, canvas and list of bookmarks, by the path of what holds them.
-        files: the paths of all files of the vault.
-        today: the local day.
-        days: how long a daily note stays in its place.
-
-    Returns:
-        A step for each daily note past the window, and none for the others.
-    """
-    old = sorted((d for d in dailies if past(d.day, today, days)), key=lambda d: (d.day, d.path))
-    reasons: dict[str, str] = {}
-    for daily in old:
-        if daily.obstacle:
-            reasons[daily.path] = daily.obstacle
-        elif daily.waiting:
-            reasons[daily.path] = WAITING
-    reasons |= held_by_links({daily.path: daily.to for daily in old if daily.path not in reasons}, outgoing, files)
-    return [_step(daily, reasons.get(daily.path), today) for daily in old]
-
-
 def held_by_links(
     moves: Mapping[str, str], outgoing: Mapping[str, Collection[Outlink]], files: Collection[str]
 ) -> dict[str, str]:
@@ -213,8 +166,8 @@ def held_by_links(
 
     Args:
         moves: where each note would go, by where it is.
-        outgoing: as for :func:`plan`.
-        files: as for :func:`plan`.
+        outgoing: the links of every note, canvas and list of bookmarks, by the path of what holds them.
+        files: the paths of all files of the vault.
     """
     reasons: dict[str, str] = {}
     told = _near(outgoing, moves)
@@ -222,13 +175,6 @@ def held_by_links(
         reasons |= broken
         moves = {path: to for path, to in moves.items() if path not in broken}
     return reasons
-
-
-def _step(daily: Daily, kept: str | None, today: date) -> DailyMove:
-    if kept is not None:
-        return DailyMove(daily.path, daily.to, "keep", kept)
-    age = (today - daily.day).days
-    return DailyMove(daily.path, daily.to, "move", CUT_OFF if daily.copied else f"{counted(age, 'day')} old")
 
 
 def _near(outgoing: Mapping[str, Collection[Outlink]], moves: Mapping[str, str]) -> list[tuple[str, Outlink]]:
