@@ -46,7 +46,7 @@ class SummaryLine(NamedTuple):
         source: the target of the link at its end, ``2025-03-04#^d-abc``; empty for none.
         label: how that link is shown; the day.
         origins: links to where it was said, as they are to stand there: ``[[2025-03-04 1015 Moving]]``.
-        author: whose words they are; empty if that is not said, or of several.
+        author: whose words they are; empty if that is not said.
     """
 
     kind: str

@@ -339,6 +339,13 @@ def test_decisions_and_what_was_promoted_come_first_and_the_rest_is_counted(past
     assert "left_out: 29" in past.get("sessions/2025-03 summary.md")
 
 
+def test_a_statement_keeps_its_author(past: Past) -> None:
+    past.old("2025-03-04", Facts=["the roof is new [by:: Anna]", "the roof is new"])
+    past.compress(apply=True)
+    made = past.get("sessions/2025-03 summary.md")
+    assert "- the roof is new [by:: Anna]\n" in made and "- the roof is new\n" in made
+
+
 def test_what_is_done_secret_or_a_text_is_passed_over(past: Past) -> None:
     past.old(
         "2025-03-04",

@@ -595,15 +595,16 @@ def summary_line(said: Sequence[SessionStatement], link: Callable[[str], str]) -
     """A statement as a line of a summary: linked to the first day's line there is, and to every session.
 
     Args:
-        said: as often as it was made, at least once.
+        said: as often as it was made, at least once, by one author.
         link: makes the link to a session, of its path.
     """
     first = next((each for each in said if each.source), said[0])
-    origins = dict.fromkeys(link(each.path) for each in said)
+    talks = dict.fromkeys(link(each.path) for each in said)
     blocks = dict.fromkeys(f"[[{s.source}|{s.day}]]" for s in said if s.source and s.source != first.source)
-    shown = [*origins, *blocks]
+    shown = [*talks, *blocks]
     more = [f"and {len(shown) - MOST_ORIGINS} more"] if len(shown) > MOST_ORIGINS else []
-    return notes.SummaryLine(first.kind, said[0].text, first.source, first.day, (*shown[:MOST_ORIGINS], *more))
+    origins = (*shown[:MOST_ORIGINS], *more)
+    return notes.SummaryLine(first.kind, said[0].text, first.source, first.day, origins, first.author)
 
 
 def _words(text: str, kind: str) -> str:
