@@ -94,13 +94,12 @@ class Extraction(NamedTuple):
 
     Attributes:
         facts: to be grounded yet.
-        topics, decisions, open_ends: short lines.
+        topics, decisions: short lines.
     """
 
     facts: tuple[DrawnFact, ...] = ()
     topics: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
-    open_ends: tuple[str, ...] = ()
 
 
 class Mark(NamedTuple):

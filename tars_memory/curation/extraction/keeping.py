@@ -272,7 +272,6 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
         summary="" if keeps == "facts" else _summary(shown.turns, after, found.decisions),
         topics=tuple(map(mask, found.topics)),
         decisions=tuple(map(mask, found.decisions)),
-        open_ends=tuple(map(mask, found.open_ends)),
         tools=tuple(dict.fromkeys(mask(tool) for turn in new for tool in turn.tools)),
         facts=tuple(facts),
         left_out=tuple(_left_out(fact, speakers.get(fact.turn, "")) for fact in drawn.left_out if words_of(fact)),
