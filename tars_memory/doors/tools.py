@@ -214,15 +214,11 @@ def _facts(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
         raise UsageError("both as_of and all", "give one of them")
     day = dated.get("as_of") or memory.workspace.now().date()
     found = memory.facts(dated.get("about"), as_of=dated.get("as_of"), everything=dated.get("all", False))
-    return {"facts": [{**fact.as_dict(day), "since": _iso(fact.since), "until": _iso(fact.until)} for fact in found]}
+    return {"facts": [fact.as_dict(day) for fact in found]}
 
 
 def _why(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     return memory.why(said["target"])._asdict()
-
-
-def _iso(day: object) -> str | None:
-    return None if day is None else str(day)
 
 
 def _dated(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:

@@ -99,9 +99,10 @@ class Fact(NamedTuple):
 
     def as_dict(self, day: date) -> dict[str, Any]:
         """The documented JSON object."""
-        told = {name: getattr(self, name) for name in ("ref", "subject", "predicate", "object", "since", "until")}
+        told = {name: getattr(self, name) for name in ("ref", "subject", "predicate", "object")}
+        days = {"since": self.since and str(self.since), "until": self.until and str(self.until)}
         stands = {"source": self.source, "path": self.path, "line": self.line}
-        return {**told, "current": self.holds(day), **stands, **({"vault": self.vault} if self.vault else {})}
+        return {**told, **days, "current": self.holds(day), **stands, **({"vault": self.vault} if self.vault else {})}
 
 
 class Said(NamedTuple):
