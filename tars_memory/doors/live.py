@@ -469,9 +469,8 @@ class Live(App[int]):
     def open(self, place: LivePlace) -> None:
         """Open a note as ``tm open`` does."""
         note = self._root / place.path
-        url = place.url if (self._root / ".obsidian").is_dir() else None
         try:
-            words = opener_for(self.call, note, place.line, url)
+            words = opener_for(self.call, place.path, place.line, place.url)
         except TarsError as error:
             self.view.state = [*sentences(error)]
             return

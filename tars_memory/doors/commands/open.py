@@ -95,9 +95,8 @@ def _show(
     Returns:
         The exit code.
     """
-    (path, at, url), root = found, call.workspace.root
-    known = url if (root / ".obsidian").is_dir() else None
-    opener = opener_for(call, root / path, at, known) if starts else None
+    path, at, url = found
+    opener = opener_for(call, path, at, url) if starts else None
     answered = call.answered({**members, "obsidian_url": url, "opened": bool(opener)}, call.dry())
     if not answered and (always or not opener):
         call.out.data(printed, of_notes=False)
@@ -135,9 +134,10 @@ def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
         raise
 
 
-def opener_for(call: Call, note: Path, at: int, url: str | None) -> list[str] | None:
+def opener_for(call: Call, path: str, at: int, url: str | None) -> list[str] | None:
     """The program to start with its arguments; None if there is none."""
-    if url:
+    note = call.workspace.root / path
+    if url and (call.workspace.root / ".obsidian").is_dir():
         for name, words in (("darwin", ["open"]), ("win32", ["rundll32", "url.dll,FileProtocolHandler"])):
             if sys.platform == name:
                 return [*words, url]
