@@ -538,24 +538,31 @@ def _without(rows: list[str], others: list[str]) -> list[str]:
     return found
 
 
-def show_plan(call: Call, steps: Iterable[Any]) -> None:
-    """Print what moves, and where to, a line each."""
-    for step in steps:
-        where = f" -> {call.out.path(step.to)}" if step.action == "move" else ""
-        call.out.data(f"{step.action}  {call.out.path(step.path)}{where}  ({line(step.reason)})")
-
-
 # --- how a command line is read
 
-About = Annotated[list[str] | None, typer.Option("--about", metavar="NAME", help="Only lines about NAME; repeatable.")]
-Topic = Annotated[
-    list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag or topic; repeatable.")
-]
-Expired = Annotated[bool, typer.Option("--expired", help="Also what has ended or expired.")]
-AsOf = Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")]
+
+def option(name: str, takes: str, text: str, *, least: float | None = None, most: float | None = None) -> Any:
+    """An option that takes a value: its name, what stands for the value in the help, what the help says of it."""
+    return typer.Option(name, metavar=takes, help=text, min=least, max=most)
+
+
+def flag(name: str, text: str, short: str = "") -> Any:
+    """An option without a value."""
+    return typer.Option(*filter(None, (name, short)), help=text)
+
+
+def word(takes: str, text: str) -> Any:
+    """A word of the command line, or several, as :func:`option`."""
+    return typer.Argument(metavar=takes, help=text)
+
+
+About = Annotated[list[str] | None, option("--about", "NAME", "Only lines about NAME; repeatable.")]
+Topic = Annotated[list[str] | None, option("--topic", "TAG", "Only below this tag or topic; repeatable.")]
+Expired = Annotated[bool, flag("--expired", "Also what has ended or expired.")]
+AsOf = Annotated[str | None, option("--as-of", "DATE", "As it held on this day.")]
 """Filters that several commands take."""
 
-Ref = Annotated[list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")]
+Ref = Annotated[list[str] | None, word("REF", "Its REF, or words that only it holds.")]
 
 HELP = ("--help", "-h")
 SHARED = ("vault", "project", "json", "quiet", "no_pager", "now", "dry_run")
@@ -800,12 +807,8 @@ def command(
     return known
 
 
-PrintPrompt = Annotated[
-    bool, typer.Option("--print-prompt", help="Print what a model would be asked, for another program.")
-]
-ReplyFile = Annotated[
-    str | None, typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin.")
-]
+PrintPrompt = Annotated[bool, flag("--print-prompt", "Print what a model would be asked, for another program.")]
+ReplyFile = Annotated[str | None, option("--reply", "FILE", "Take a model's answer from FILE, or - for stdin.")]
 
 
 def answer_in(source: str) -> str:

@@ -2,11 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tars_memory import jobs
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import PATIENCE, Call, about_secrets, command, read_stdin, report
+from tars_memory.doors.cli.call import PATIENCE, Call, about_secrets, command, flag, option, read_stdin, report, word
 from tars_memory.doors.cli.output import clean, fields, line, show_rows
 from tars_memory.errors import UsageError, installing
 from tars_memory.memory import Memory
@@ -36,11 +34,11 @@ as remember
 )
 def learn(
     call: Call,
-    title: Annotated[list[str] | None, typer.Argument(metavar="TITLE…", help="What it is about: how I …")] = None,
-    when: Annotated[str | None, typer.Option("--when", metavar="TEXT", help="When to use it.")] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Take the steps from stdin.")] = False,
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Take the steps from a file.")] = None,
-    edit: Annotated[bool, typer.Option("--edit", "-e", help="Write the steps in your editor.")] = False,
+    title: Annotated[list[str] | None, word("TITLE…", "What it is about: how I …")] = None,
+    when: Annotated[str | None, option("--when", "TEXT", "When to use it.")] = None,
+    stdin: Annotated[bool, flag("--stdin", "Take the steps from stdin.")] = False,
+    file: Annotated[str | None, option("--file", "FILE", "Take the steps from a file.")] = None,
+    edit: Annotated[bool, flag("--edit", "Write the steps in your editor.", short="-e")] = False,
 ) -> int:
     """Write down how something is done: a playbook, a note of its own in playbooks/. Prints path:line.
 
@@ -120,9 +118,9 @@ as remember
 )
 def playbooks(
     call: Call,
-    name: Annotated[list[str] | None, typer.Argument(metavar="[PLAYBOOK…]", help="Its name, title or path.")] = None,
-    pin: Annotated[bool, typer.Option("--pin", help="Keep it in prompts, used or not.")] = False,
-    unpin: Annotated[bool, typer.Option("--unpin", help="Let it leave prompts when it is not used.")] = False,
+    name: Annotated[list[str] | None, word("[PLAYBOOK…]", "Its name, title or path.")] = None,
+    pin: Annotated[bool, flag("--pin", "Keep it in prompts, used or not.")] = False,
+    unpin: Annotated[bool, flag("--unpin", "Let it leave prompts when it is not used.")] = False,
 ) -> int:
     """List the playbooks with their last use, or print one, which counts as a use.
 
@@ -197,12 +195,12 @@ topics[].name path characters limit: the notes
 )
 def topic(
     call: Call,
-    name: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="In quotes if it has several words.")] = None,
-    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT…]", help="All remaining words.")] = None,
+    name: Annotated[str | None, word("[TOPIC]", "In quotes if it has several words.")] = None,
+    text: Annotated[list[str] | None, word("[TEXT…]", "All remaining words.")] = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="Whose notes (TARS_AUTHOR, or the agent that calls).")
+        str | None, option("--agent", "NAME", "Whose notes (TARS_AUTHOR, or the agent that calls).")
     ] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Take the text from stdin, all of it as one line.")] = False,
+    stdin: Annotated[bool, flag("--stdin", "Take the text from stdin, all of it as one line.")] = False,
 ) -> int:
     """Add a line to a topic note that an agent keeps for itself, in agents/NAME/; print path:line.
 

@@ -2,9 +2,7 @@
 
 from typing import Annotated, Any
 
-import typer
-
-from tars_memory.doors.cli.call import AsOf, Call, Expired, beyond, command, read_stdin, validity
+from tars_memory.doors.cli.call import AsOf, Call, Expired, beyond, command, flag, option, read_stdin, validity, word
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
 from tars_memory.recall.loaded import ALONE, COMMENT, FRONT_MATTER
@@ -37,37 +35,29 @@ blocks[].vault: of lines of a shared vault: its name; `path` is absolute then
 )
 def context(
     call: Call,
-    question: Annotated[
-        list[str] | None, typer.Argument(metavar="[QUESTION…]", help="In plain words; nothing in it is an operator.")
-    ] = None,
-    budget: Annotated[int | None, typer.Option("--budget", metavar="N", min=0, help="At most N tokens (2000).")] = None,
-    window: Annotated[
-        int | None, typer.Option("--window", metavar="N", min=0, help="Shares of a model's window of N tokens.")
-    ] = None,
+    question: Annotated[list[str] | None, word("[QUESTION…]", "In plain words; nothing in it is an operator.")] = None,
+    budget: Annotated[int | None, option("--budget", "N", "At most N tokens (2000).", least=0)] = None,
+    window: Annotated[int | None, option("--window", "N", "Shares of a model's window of N tokens.", least=0)] = None,
     days: Annotated[
         int | None,
-        typer.Option("--days", metavar="N", min=0, max=366, help="The last N daily notes; 1 is today's (1)."),
+        option("--days", "N", "The last N daily notes; 1 is today's (1).", least=0, most=366),
     ] = None,
     file_cap: Annotated[
         int | None,
-        typer.Option("--file-cap", metavar="N", min=0, help="At most N characters of one loaded note (20000)."),
+        option("--file-cap", "N", "At most N characters of one loaded note (20000).", least=0),
     ] = None,
-    format_: Annotated[str | None, typer.Option("--format", metavar="FORMAT", help="text or json.")] = None,
+    format_: Annotated[str | None, option("--format", "FORMAT", "text or json.")] = None,
     found_only: Annotated[
-        bool, typer.Option("--found-only", help="Only what the question finds, not what is always loaded.")
+        bool, flag("--found-only", "Only what the question finds, not what is always loaded.")
     ] = False,
-    about: Annotated[
-        list[str] | None, typer.Option("--about", metavar="NAME", help="Find only lines about NAME; repeatable.")
-    ] = None,
+    about: Annotated[list[str] | None, option("--about", "NAME", "Find only lines about NAME; repeatable.")] = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TAG", help="Find only below this tag or topic; repeatable.")
+        list[str] | None, option("--topic", "TAG", "Find only below this tag or topic; repeatable.")
     ] = None,
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="Also from the notes of this agent, agents/NAME/.")
-    ] = None,
+    agent: Annotated[str | None, option("--agent", "NAME", "Also from the notes of this agent, agents/NAME/.")] = None,
     expired: Expired = False,
     as_of: AsOf = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Take the question from stdin.")] = False,
+    stdin: Annotated[bool, flag("--stdin", "Take the question from stdin.")] = False,
 ) -> int:
     """Print what a model should know before it answers: approved rules, what the QUESTION finds, Memory.md, User.md,
     today's note.

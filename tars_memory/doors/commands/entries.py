@@ -5,8 +5,6 @@ above them; ``facts`` and ``timeline``: what is true, and since when.
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import (
     STOPPED,
@@ -19,8 +17,11 @@ from tars_memory.doors.cli.call import (
     command,
     confirmed,
     day,
+    flag,
+    option,
     report,
     today,
+    word,
 )
 from tars_memory.doors.cli.output import Output, clean, counted, fields, hit_of, line, show_rows
 from tars_memory.errors import NotFoundError, UsageError
@@ -50,10 +51,8 @@ entries[].time state block_id author: or null
 )
 def list_(
     call: Call,
-    tier: Annotated[
-        str | None, typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic or note.")
-    ] = None,
-    section: Annotated[str | None, typer.Option("--section", metavar="NAME", help="Only under this heading.")] = None,
+    tier: Annotated[str | None, option("--tier", "TIER", "semantic, procedural, daily, episodic or note.")] = None,
+    section: Annotated[str | None, option("--section", "NAME", "Only under this heading.")] = None,
     about: About = None,
     topic: Topic = None,
 ) -> int:
@@ -215,10 +214,10 @@ as remember
 )
 def headings(
     call: Call,
-    note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path.")] = None,
-    add: Annotated[str | None, typer.Option("--add", metavar="TITLE", help="Add this heading at the end.")] = None,
-    remove: Annotated[str | None, typer.Option("--remove", metavar="TITLE", help="Remove this heading.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove the text under it, too; don't ask.")] = False,
+    note: Annotated[list[str] | None, word("NOTE…", "Its name or path.")] = None,
+    add: Annotated[str | None, option("--add", "TITLE", "Add this heading at the end.")] = None,
+    remove: Annotated[str | None, option("--remove", "TITLE", "Remove this heading.")] = None,
+    yes: Annotated[bool, flag("--yes", "Remove the text under it, too; don't ask.")] = False,
 ) -> int:
     """List a note's headings with the number of their bullets; add one at its end, or remove one.
 
@@ -295,20 +294,16 @@ def facts(
     call: Call,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ABOUT | add S P O | end REF | remove REF]", help="A name; or what to do."),
+        word("[ABOUT | add S P O | end REF | remove REF]", "A name; or what to do."),
     ] = None,
-    as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="What held on this day.")] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag; repeatable.")
-    ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Also facts that have ended or not begun.")] = False,
-    in_time: Annotated[bool, typer.Option("--timeline", help="In order of time, ended ones too.")] = False,
-    mermaid: Annotated[bool, typer.Option("--mermaid", help="As --timeline, as a chart for Obsidian.")] = False,
-    since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="add: its first day.")] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="DATE", help="add: the first day that it no longer holds.")
-    ] = None,
-    on: Annotated[str | None, typer.Option("--on", metavar="DATE", help="end: on this day (today).")] = None,
+    as_of: Annotated[str | None, option("--as-of", "DATE", "What held on this day.")] = None,
+    topic: Annotated[list[str] | None, option("--topic", "TAG", "Only below this tag; repeatable.")] = None,
+    all_: Annotated[bool, flag("--all", "Also facts that have ended or not begun.")] = False,
+    in_time: Annotated[bool, flag("--timeline", "In order of time, ended ones too.")] = False,
+    mermaid: Annotated[bool, flag("--mermaid", "As --timeline, as a chart for Obsidian.")] = False,
+    since: Annotated[str | None, option("--since", "DATE", "add: its first day.")] = None,
+    until: Annotated[str | None, option("--until", "DATE", "add: the first day that it no longer holds.")] = None,
+    on: Annotated[str | None, option("--on", "DATE", "end: on this day (today).")] = None,
 ) -> int:
     """List what is true, all of it or about one name. Or add, end or remove a fact.
 
@@ -436,7 +431,7 @@ as facts
 )
 def timeline(
     call: Call,
-    about: Annotated[list[str] | None, typer.Argument(metavar="ABOUT…", help="A name, as subject or object.")] = None,
+    about: Annotated[list[str] | None, word("ABOUT…", "A name, as subject or object.")] = None,
 ) -> int:
     """List all facts about a name in order of time, ended ones too. Those without a date come last.
 

@@ -10,10 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tars_memory import curation, index
-from tars_memory.doors.cli.call import Call, PrintPrompt, answer_in, command
+from tars_memory.doors.cli.call import Call, PrintPrompt, answer_in, command, flag, option, word
 from tars_memory.doors.cli.output import clean, counted, line, show_rows
 from tars_memory.errors import UsageError
 from tars_memory.memory import SQL_SECONDS
@@ -61,22 +59,18 @@ model endpoint: who would answer, where
 )
 def extract(
     call: Call,
-    files: Annotated[list[str], typer.Argument(metavar="FILES…", help="Chat logs, folders of them, or - for stdin.")],
+    files: Annotated[list[str], word("FILES…", "Chat logs, folders of them, or - for stdin.")],
     keep: Annotated[
         str | None,
-        typer.Option("--keep", metavar="WHAT", help="What a session note keeps: exchanges, facts, quotes or full."),
+        option("--keep", "WHAT", "What a session note keeps: exchanges, facts, quotes or full."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Short conversations too.")] = False,
-    auto: Annotated[
-        bool, typer.Option("--auto", help="Called by a hook or by cron: do nothing if TARS_AUTO_EXTRACT=0.")
-    ] = False,
-    model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Ask this model; none uses the built-in rules.")
-    ] = None,
+    force: Annotated[bool, flag("--force", "Short conversations too.")] = False,
+    auto: Annotated[bool, flag("--auto", "Called by a hook or by cron: do nothing if TARS_AUTO_EXTRACT=0.")] = False,
+    model: Annotated[str | None, option("--model", "NAME", "Ask this model; none uses the built-in rules.")] = None,
     print_prompt: PrintPrompt = False,
     reply: Annotated[
         list[str] | None,
-        typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin; repeatable."),
+        option("--reply", "FILE", "Take a model's answer from FILE, or - for stdin; repeatable."),
     ] = None,
 ) -> int:
     """Find facts, preferences and decisions in conversations, each with the words it rests on.
@@ -121,10 +115,10 @@ model: `rules`
 )
 def import_(
     call: Call,
-    sources: Annotated[list[str], typer.Argument(metavar="FROM…", help="Files, folders, or - for stdin.")],
+    sources: Annotated[list[str], word("FROM…", "Files, folders, or - for stdin.")],
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="Read it as instructions, claude-memory, basic-memory or mem0."),
+        option("--format", "NAME", "Read it as instructions, claude-memory, basic-memory or mem0."),
     ] = None,
 ) -> int:
     """Take over CLAUDE.md and AGENTS.md, Claude Code's auto-memory, Basic Memory's notes and Mem0's exports.
@@ -242,8 +236,8 @@ nights: whether `sleep` ran in the last three days
 )
 def sources(
     call: Call,
-    action: Annotated[str, typer.Argument(metavar="[list|add|remove]", help="List them, add or remove one.")] = "list",
-    path: Annotated[str | None, typer.Argument(metavar="[PATH]", help="A log, or a folder of logs.")] = None,
+    action: Annotated[str, word("[list|add|remove]", "List them, add or remove one.")] = "list",
+    path: Annotated[str | None, word("[PATH]", "A log, or a folder of logs.")] = None,
 ) -> int:
     """Name the logs of your conversations with models, so that search and context find what you said in them.
 
@@ -292,14 +286,12 @@ tables[].columns[].meaning: what it holds
 )
 def sql(
     call: Call,
-    query: Annotated[
-        list[str] | None, typer.Argument(metavar="QUERY…", help="One SELECT; none: list the tables.")
-    ] = None,
-    csv_: Annotated[bool, typer.Option("--csv", help="Print CSV, the columns first.")] = False,
-    nl: Annotated[bool, typer.Option("--nl", help="Print a JSON object a row.")] = False,
-    table: Annotated[bool, typer.Option("--table", help="Print columns that line up, in a pipe too.")] = False,
+    query: Annotated[list[str] | None, word("QUERY…", "One SELECT; none: list the tables.")] = None,
+    csv_: Annotated[bool, flag("--csv", "Print CSV, the columns first.")] = False,
+    nl: Annotated[bool, flag("--nl", "Print a JSON object a row.")] = False,
+    table: Annotated[bool, flag("--table", "Print columns that line up, in a pipe too.")] = False,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0.01, help="Stop the query after so long (10).")
+        float, option("--timeout", "SECONDS", "Stop the query after so long (10).", least=0.01)
     ] = SQL_SECONDS,
 ) -> int:
     """Ask the index by SQL: one query that reads, over the notes that a search would see.
@@ -377,11 +369,9 @@ tables: how many rows of each table
 )
 def export(
     call: Call,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Its ending says the form: .db, .json, .jsonl, .csv.")],
-    table: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table of `sql`; repeatable.")
-    ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")] = False,
+    file: Annotated[Path, word("FILE", "Its ending says the form: .db, .json, .jsonl, .csv.")],
+    table: Annotated[list[str] | None, option("--table", "NAME", "Only this table of `sql`; repeatable.")] = None,
+    replace: Annotated[bool, flag("--replace", "Overwrite an existing file.")] = False,
 ) -> int:
     """Write the tables of `sql` into a file: a SQLite database that Datasette and any other tool opens, JSON or CSV.
 

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tars_memory import curation, recall
-from tars_memory.doors.cli.call import Call, command, confirmed
+from tars_memory.doors.cli.call import Call, command, confirmed, flag, option, word
 from tars_memory.doors.cli.output import Output, clean, counted, duration, fields, line, show_rows, show_tree, within
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index import detached
@@ -62,7 +60,7 @@ shared[].name path: the shared vaults that are searched
 )
 def status(
     call: Call,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show everything, not ten lines.")] = False,
+    verbose: Annotated[bool, flag("--verbose", "Show everything, not ten lines.")] = False,
 ) -> int:
     """Show in ten lines the vault, how fresh its index is, what waits for you and what to do next."""
     told = dict(call.memory().status())
@@ -195,20 +193,18 @@ as verify
 )
 def doctor(
     call: Call,
-    path: Annotated[
-        str | None, typer.Argument(metavar="[PATH]", help="With --adopt: where the vault was before it was moved.")
-    ] = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what is safe to mend.")] = False,
+    path: Annotated[str | None, word("[PATH]", "With --adopt: where the vault was before it was moved.")] = None,
+    fix: Annotated[bool, flag("--fix", "Mend what is safe to mend.")] = False,
     restore: Annotated[
         str | None,
-        typer.Option("--restore", metavar="TXN", help="Write the lost lines of this write again (all: of any)."),
+        option("--restore", "TXN", "Write the lost lines of this write again (all: of any)."),
     ] = None,
-    adopt: Annotated[bool, typer.Option("--adopt", help="Take over the history and undo kept for PATH.")] = False,
+    adopt: Annotated[bool, flag("--adopt", "Take over the history and undo kept for PATH.")] = False,
     drop: Annotated[
         str | None,
-        typer.Option("--drop", metavar="ITEM", help="Take a text out of the spool into a file."),
+        option("--drop", "ITEM", "Take a text out of the spool into a file."),
     ] = None,
-    index: Annotated[bool, typer.Option("--index", help="Compare the index with what a rebuild would hold.")] = False,
+    index: Annotated[bool, flag("--index", "Compare the index with what a rebuild would hold.")] = False,
 ) -> int:
     """Mend what a crash left, write what waits in the spool, and check writes, syncs, rights, model and index.
 
@@ -292,8 +288,8 @@ published: what a team's index was given; empty without one
 )
 def reindex(
     call: Call,
-    full: Annotated[bool, typer.Option("--full", help="Read every note again, into a new index.")] = False,
-    no_embed: Annotated[bool, typer.Option("--no-embed", help="Words only; leave the vectors for later.")] = False,
+    full: Annotated[bool, flag("--full", "Read every note again, into a new index.")] = False,
+    no_embed: Annotated[bool, flag("--no-embed", "Words only; leave the vectors for later.")] = False,
 ) -> int:
     """Bring the index up to date with the notes, and make the vectors that are missing. Never changes a note.
 
@@ -391,14 +387,12 @@ wrong[].said kind answer: each wrong answer
 )
 def models(
     call: Call,
-    action: Annotated[
-        str, typer.Argument(metavar="[list|use|check]", help="List them, use one, or check a language model.")
-    ] = "list",
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The model to use or to check.")] = None,
+    action: Annotated[str, word("[list|use|check]", "List them, use one, or check a language model.")] = "list",
+    name: Annotated[str | None, word("[NAME]", "The model to use or to check.")] = None,
     folder: Annotated[
-        str | None, typer.Option("--from", metavar="FOLDER", help="Take its files from here instead of downloading.")
+        str | None, option("--from", "FOLDER", "Take its files from here instead of downloading.")
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="List also those that could be downloaded.")] = False,
+    all_: Annotated[bool, flag("--all", "List also those that could be downloaded.")] = False,
 ) -> int:
     """List the embedding models that are here or fit your notes, or use another one. Only models use downloads any.
 
@@ -493,14 +487,10 @@ missing: places that are not there
 )
 def eval_(
     call: Call,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Questions with their answers' places, JSON lines.")],
-    mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="hybrid, lexical or semantic.")] = None,
-    against: Annotated[
-        list[str] | None, typer.Option("--against", metavar="MODE", help="Compare with this mode; repeatable.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most N hits a question (50).")
-    ] = None,
+    file: Annotated[str, word("FILE", "Questions with their answers' places, JSON lines.")],
+    mode: Annotated[str | None, option("--mode", "MODE", "hybrid, lexical or semantic.")] = None,
+    against: Annotated[list[str] | None, option("--against", "MODE", "Compare with this mode; repeatable.")] = None,
+    limit: Annotated[int | None, option("--limit", "N", "At most N hits a question (50).", least=1, most=1000)] = None,
 ) -> int:
     """Measure how well search answers questions whose answers you know. Writes nothing into the vault.
 

@@ -14,7 +14,7 @@ import tars_memory
 from tars_memory import jobs, vault
 from tars_memory.disk import Places, read_id
 from tars_memory.doors.cli.app import program
-from tars_memory.doors.cli.call import Call, Command, call_of, command, confirmed
+from tars_memory.doors.cli.call import Call, Command, call_of, command, confirmed, flag, option, word
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
 from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError, reason
 from tars_memory.jobs import hooks
@@ -117,15 +117,11 @@ def hook(
     ctx: typer.Context,
     action: Annotated[
         str | None,
-        typer.Argument(metavar="[install|uninstall|status]", help="Make agents call it, or no longer; or who does."),
+        word("[install|uninstall|status]", "Make agents call it, or no longer; or who does."),
     ] = None,
-    hosts: Annotated[
-        list[str] | None, typer.Argument(metavar="[AGENT…]", help=f"{', '.join(hooks.AGENTS)}; else those found here.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Change the agent's settings without asking.")] = False,
-    agent: Annotated[
-        str, typer.Option("--agent", metavar="AGENT", help="Who calls, so that it is answered in its own form.")
-    ] = "",
+    hosts: Annotated[list[str] | None, word("[AGENT…]", f"{', '.join(hooks.AGENTS)}; else those found here.")] = None,
+    yes: Annotated[bool, flag("--yes", "Change the agent's settings without asking.")] = False,
+    agent: Annotated[str, option("--agent", "AGENT", "Who calls, so that it is answered in its own form.")] = "",
 ) -> int:
     """Answer a coding agent's hook: its event comes as JSON on stdin, context goes to stdout.
 

@@ -14,9 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from tars_memory.doors.cli.call import Call, about_secrets, command, day
+from tars_memory.doors.cli.call import Call, about_secrets, command, day, flag, option, word
 from tars_memory.doors.cli.output import fields, here, hit_of, line, show_rows, within
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.query import obsidian_url
@@ -54,7 +52,7 @@ def open_(
     call: Call,
     what: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[N | NAME…]", help="A hit, note, heading or entry; the first hit if not given."),
+        word("[N | NAME…]", "A hit, note, heading or entry; the first hit if not given."),
     ] = None,
 ) -> int:
     """Open a hit of the last search, or a note by name, alias or path: in Obsidian if it knows the vault and there is a
@@ -177,8 +175,8 @@ opened: false if it was only printed
 )
 def daily(
     call: Call,
-    date: Annotated[str | None, typer.Argument(metavar="[DATE]", help="Another day: yesterday, 2026-11-21.")] = None,
-    only: Annotated[bool, typer.Option("--print", help="Print its path; open nothing.")] = False,
+    date: Annotated[str | None, word("[DATE]", "Another day: yesterday, 2026-11-21.")] = None,
+    only: Annotated[bool, flag("--print", "Print its path; open nothing.")] = False,
 ) -> int:
     """Open today's note, or another day's, as open does. If it is missing it is made, from the vault's own daily
     template.
@@ -220,9 +218,9 @@ opened: whether it was opened
 )
 def new(
     call: Call,
-    title: Annotated[list[str] | None, typer.Argument(metavar="TITLE…", help="All remaining words.")] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Read its text from stdin.")] = False,
-    opens: Annotated[bool, typer.Option("--open", help="Open it, as open does.")] = False,
+    title: Annotated[list[str] | None, word("TITLE…", "All remaining words.")] = None,
+    stdin: Annotated[bool, flag("--stdin", "Read its text from stdin.")] = False,
+    opens: Annotated[bool, flag("--open", "Open it, as open does.")] = False,
 ) -> int:
     """Make a note, and print its path. A note that is there is never overwritten.
 
@@ -259,7 +257,7 @@ back: paths of the notes that link here
 )
 def links(
     call: Call,
-    note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path, as in a link.")] = None,
+    note: Annotated[list[str] | None, word("NOTE…", "Its name or path, as in a link.")] = None,
 ) -> int:
     """List where a note's links lead, and which notes link to it. Exit 1 if there are none.
 
@@ -300,7 +298,7 @@ notes[].lines[].line text: a line that bears it
 )
 def tags(
     call: Call,
-    tag: Annotated[list[str] | None, typer.Argument(metavar="[TAG]", help="List its notes and lines.")] = None,
+    tag: Annotated[list[str] | None, word("[TAG]", "List its notes and lines.")] = None,
 ) -> int:
     """List all tags with the number of their notes; with TAG, the notes and lines that bear it.
 
@@ -354,8 +352,8 @@ related[].reasons[].weight: its part of the score
 )
 def related(
     call: Call,
-    note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path, as in a link.")] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N notes.")] = 10,
+    note: Annotated[list[str] | None, word("NOTE…", "Its name or path, as in a link.")] = None,
+    limit: Annotated[int, option("--limit", "N", "At most N notes.", least=1)] = 10,
 ) -> int:
     """List the notes that are near a note, best first, each with the reasons.
 

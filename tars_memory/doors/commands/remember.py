@@ -6,8 +6,6 @@ import re
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tars_memory import vault
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import (
@@ -19,8 +17,11 @@ from tars_memory.doors.cli.call import (
     chosen,
     command,
     confirmed,
+    flag,
+    option,
     report,
     say_change,
+    word,
 )
 from tars_memory.doors.cli.output import Output, clean, counted, fields, line, sign
 from tars_memory.errors import NotFoundError, UsageError
@@ -53,15 +54,11 @@ spooled: true if the text waits in the spool (exit 5)
 )
 def remember(
     call: Call,
-    text: Annotated[list[str] | None, typer.Argument(metavar="TEXT…", help="All remaining words.")] = None,
-    tier: Annotated[
-        str, typer.Option("--tier", metavar="TIER", help="semantic (facts) or procedural (rules).")
-    ] = "semantic",
-    section: Annotated[
-        str | None, typer.Option("--section", metavar="NAME", help="The heading to put it under.")
-    ] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Add #TAG; repeatable.")] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Take the text from stdin, all of it as one entry.")] = False,
+    text: Annotated[list[str] | None, word("TEXT…", "All remaining words.")] = None,
+    tier: Annotated[str, option("--tier", "TIER", "semantic (facts) or procedural (rules).")] = "semantic",
+    section: Annotated[str | None, option("--section", "NAME", "The heading to put it under.")] = None,
+    tag: Annotated[list[str] | None, option("--tag", "TAG", "Add #TAG; repeatable.")] = None,
+    stdin: Annotated[bool, flag("--stdin", "Take the text from stdin, all of it as one entry.")] = False,
 ) -> int:
     """Keep a fact in Memory.md, or with --tier procedural a rule in Procedural.md.
 
@@ -93,8 +90,8 @@ date path text: today's note
 )
 def log(
     call: Call,
-    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT…]", help="All remaining words.")] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Take the text from stdin, all of it as one line.")] = False,
+    text: Annotated[list[str] | None, word("[TEXT…]", "All remaining words.")] = None,
+    stdin: Annotated[bool, flag("--stdin", "Take the text from stdin, all of it as one line.")] = False,
 ) -> int:
     """Add a line with the time to today's note, under ## Log, and print path:line. Without TEXT, show today's note."""
     if text or stdin:
@@ -127,10 +124,10 @@ as remember
 )
 def feedback(
     call: Call,
-    verdict: Annotated[str | None, typer.Argument(metavar="good|bad", help="Was it right?")] = None,
-    note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="All remaining words.")] = None,
-    question: Annotated[str | None, typer.Option("--question", metavar="TEXT", help="What was asked.")] = None,
-    answer: Annotated[str | None, typer.Option("--answer", metavar="TEXT", help="What was answered.")] = None,
+    verdict: Annotated[str | None, word("good|bad", "Was it right?")] = None,
+    note: Annotated[list[str] | None, word("NOTE…", "All remaining words.")] = None,
+    question: Annotated[str | None, option("--question", "TEXT", "What was asked.")] = None,
+    answer: Annotated[str | None, option("--answer", "TEXT", "What was answered.")] = None,
 ) -> int:
     """Note in rewards.md what went well, or in corrections.md what went badly. review makes rules of it."""
     if verdict not in VERDICTS:
@@ -156,14 +153,10 @@ as remember
 )
 def edit(
     call: Call,
-    target: Annotated[
-        str | None, typer.Argument(metavar="REF", help="Its REF, or in quotes words that only it holds.")
-    ] = None,
-    text: Annotated[
-        list[str] | None, typer.Argument(metavar="TEXT…", help="The new text: all remaining words.")
-    ] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Add #TAG; repeatable.")] = None,
-    bare: Annotated[bool, typer.Option("--bare", help="Keep no tags and no [field:: value] of the old text.")] = False,
+    target: Annotated[str | None, word("REF", "Its REF, or in quotes words that only it holds.")] = None,
+    text: Annotated[list[str] | None, word("TEXT…", "The new text: all remaining words.")] = None,
+    tag: Annotated[list[str] | None, option("--tag", "TAG", "Add #TAG; repeatable.")] = None,
+    bare: Annotated[bool, flag("--bare", "Keep no tags and no [field:: value] of the old text.")] = False,
 ) -> int:
     """Replace an entry's text. Its time, block id and nested lines stay, and a task keeps its box.
 
@@ -196,7 +189,7 @@ def forget(
     call: Call,
     target: Ref = None,
     everywhere: Annotated[
-        bool, typer.Option("--everywhere", help="Purge our own copies too (journal, index, caches). Can't be undone.")
+        bool, flag("--everywhere", "Purge our own copies too (journal, index, caches). Can't be undone.")
     ] = False,
 ) -> int:
     """Remove a statement from every note that holds it: the line, its candidate, quote, session fact and proposal.
@@ -285,8 +278,8 @@ entries[].undone: whether it was taken back
 )
 def history(
     call: Call,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N writes.")] = 20,
-    path: Annotated[str | None, typer.Option("--path", metavar="NOTE", help="Only writes to this note.")] = None,
+    limit: Annotated[int, option("--limit", "N", "At most N writes.", least=1)] = 20,
+    path: Annotated[str | None, option("--path", "NOTE", "Only writes to this note.")] = None,
 ) -> int:
     """List what this program wrote, newest first.
 
@@ -357,9 +350,9 @@ undone[].txn path line: each write that was taken back
 )
 def undo(
     call: Call,
-    txn: Annotated[str | None, typer.Argument(metavar="[TXN]", help="The write, as history names it.")] = None,
-    last: Annotated[int | None, typer.Option("--last", metavar="N", min=1, help="Take the last N writes back.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    txn: Annotated[str | None, word("[TXN]", "The write, as history names it.")] = None,
+    last: Annotated[int | None, option("--last", "N", "Take the last N writes back.", least=1)] = None,
+    yes: Annotated[bool, flag("--yes", "Don't ask.")] = False,
 ) -> int:
     """Take back the last write, or the one named, or the last N. An undo can be undone.
 

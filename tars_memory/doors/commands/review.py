@@ -5,15 +5,15 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tars_memory import curation
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call, PrintPrompt, ReplyFile, answering, command, day, show_plan
+from tars_memory.doors.cli.call import Call, PrintPrompt, ReplyFile, answering, command, day, flag, option, word
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tars_memory.curation.tidying.archive import Archived
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
@@ -66,35 +66,25 @@ offered[].ref text path line quote speaker turn kind claim sentence warnings: th
 )
 def review(
     call: Call,
-    list_: Annotated[bool, typer.Option("--list", help="List what waits; decide nothing.")] = False,
-    accept: Annotated[list[str] | None, typer.Option("--accept", metavar="IDS", help="Accept these.")] = None,
+    list_: Annotated[bool, flag("--list", "List what waits; decide nothing.")] = False,
+    accept: Annotated[list[str] | None, option("--accept", "IDS", "Accept these.")] = None,
     both: Annotated[
         list[str] | None,
-        typer.Option("--both", metavar="IDS", help="Accept these and keep what they would replace or end."),
+        option("--both", "IDS", "Accept these and keep what they would replace or end."),
     ] = None,
-    replace: Annotated[
-        list[str] | None, typer.Option("--replace", metavar="ID:REF", help="Accept this in place of the line REF.")
-    ] = None,
-    as_line: Annotated[
-        list[str] | None, typer.Option("--as-line", metavar="IDS", help="Keep these facts as lines of Memory.md.")
-    ] = None,
-    reject: Annotated[list[str] | None, typer.Option("--reject", metavar="IDS", help="Reject these.")] = None,
-    note: Annotated[bool, typer.Option("--note", help="Write them into Review.md, to decide in Obsidian.")] = False,
-    from_note: Annotated[bool, typer.Option("--from-note", help="Do what Review.md says.")] = False,
-    rules: Annotated[
-        bool, typer.Option("--rules", help="Approve rules and playbooks that nobody approved here.")
-    ] = False,
-    expired: Annotated[
-        bool, typer.Option("--expired", help="Also what expired undecided, or was refused in other words.")
-    ] = False,
-    left_out: Annotated[bool, typer.Option("--left-out", help="List what a model's second look left out.")] = False,
-    offer: Annotated[
-        list[str] | None, typer.Option("--offer", metavar="IDS", help="Propose these left-out lines after all.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="At most N at a time.")] = None,
+    replace: Annotated[list[str] | None, option("--replace", "ID:REF", "Accept this in place of the line REF.")] = None,
+    as_line: Annotated[list[str] | None, option("--as-line", "IDS", "Keep these facts as lines of Memory.md.")] = None,
+    reject: Annotated[list[str] | None, option("--reject", "IDS", "Reject these.")] = None,
+    note: Annotated[bool, flag("--note", "Write them into Review.md, to decide in Obsidian.")] = False,
+    from_note: Annotated[bool, flag("--from-note", "Do what Review.md says.")] = False,
+    rules: Annotated[bool, flag("--rules", "Approve rules and playbooks that nobody approved here.")] = False,
+    expired: Annotated[bool, flag("--expired", "Also what expired undecided, or was refused in other words.")] = False,
+    left_out: Annotated[bool, flag("--left-out", "List what a model's second look left out.")] = False,
+    offer: Annotated[list[str] | None, option("--offer", "IDS", "Propose these left-out lines after all.")] = None,
+    limit: Annotated[int | None, option("--limit", "N", "At most N at a time.", least=1)] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help='Let a model sort and word them first ("": the one set).'),
+        option("--model", "NAME", 'Let a model sort and word them first ("": the one set).'),
     ] = None,
     print_prompt: PrintPrompt = False,
     reply: ReplyFile = None,
@@ -342,28 +332,22 @@ proposed: ids of the proposals
 )
 def tidy(
     call: Call,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[IDS…]", help="Only these findings.")] = None,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Remove what loses nothing, offer the rest for review; or move.")
-    ] = False,
-    ignore: Annotated[bool, typer.Option("--ignore", help="Never report these findings again.")] = False,
-    archive: Annotated[bool, typer.Option("--archive", help="Plan which daily notes go to the archive.")] = False,
+    ids: Annotated[list[str] | None, word("[IDS…]", "Only these findings.")] = None,
+    apply: Annotated[bool, flag("--apply", "Remove what loses nothing, offer the rest for review; or move.")] = False,
+    ignore: Annotated[bool, flag("--ignore", "Never report these findings again.")] = False,
+    archive: Annotated[bool, flag("--archive", "Plan which daily notes go to the archive.")] = False,
     compress: Annotated[
-        bool, typer.Option("--compress", help="Propose summaries of old sessions, which go to the archive.")
+        bool, flag("--compress", "Propose summaries of old sessions, which go to the archive.")
     ] = False,
-    by: Annotated[
-        str | None, typer.Option("--by", metavar="PERIOD", help="With --compress: a summary each month or year.")
-    ] = None,
-    before: Annotated[
-        str | None, typer.Option("--before", metavar="DATE", help="With --compress: sessions before this day.")
-    ] = None,
+    by: Annotated[str | None, option("--by", "PERIOD", "With --compress: a summary each month or year.")] = None,
+    before: Annotated[str | None, option("--before", "DATE", "With --compress: sessions before this day.")] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="Let a model find contradictions (default: the one set)."),
+        option("--model", "NAME", "Let a model find contradictions (default: the one set)."),
     ] = None,
     curating: Annotated[
         bool,
-        typer.Option("--curate", help="Let a model propose what the last days change in Memory.md and facts."),
+        flag("--curate", "Let a model propose what the last days change in Memory.md and facts."),
     ] = False,
     print_prompt: PrintPrompt = False,
     reply: ReplyFile = None,
@@ -447,10 +431,17 @@ def _show_findings(call: Call, told: "Tidied") -> int:
     return LEFT if told.findings else 0
 
 
+def _show_plan(call: Call, steps: "Iterable[Any]") -> None:
+    """Print what moves, and where to, a line each."""
+    for step in steps:
+        where = f" -> {call.out.path(step.to)}" if step.action == "move" else ""
+        call.out.data(f"{step.action}  {call.out.path(step.path)}{where}  ({line(step.reason)})")
+
+
 def _show_archived(call: Call, told: "Archived", apply: bool) -> int:
     moves = [step for step in told.plan if step.action == "move"]
     if not call.answered(told, told.notices, call.dry(writes=apply and bool(told.plan))):
-        show_plan(call, told.plan)
+        _show_plan(call, told.plan)
         if not moves:
             call.out.say("no daily note is to move")
         elif not apply:
@@ -464,7 +455,7 @@ def _show_summaries(call: Call, told: "Compressed", apply: bool) -> int:
     """Which old sessions move, and every word of their summaries."""
     if call.answered(told, told.notices, call.dry(writes=apply and bool(told.summaries))):
         return LEFT if told.summaries and not apply else 0
-    show_plan(call, told.plan)
+    _show_plan(call, told.plan)
     for each in told.summaries:
         verb = "add to" if each.base else "make"
         more = f", {each.left_out} more in the originals" if each.left_out else ""

@@ -4,10 +4,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import About, AsOf, Call, Expired, Topic, beyond, command, validity
+from tars_memory.doors.cli.call import About, AsOf, Call, Expired, Topic, beyond, command, flag, option, validity, word
 from tars_memory.doors.cli.output import counted, here, keep, line, within
 from tars_memory.errors import UsageError, VaultError, did_you_mean
 from tars_memory.settings import MODES
@@ -53,47 +51,35 @@ did_you_mean: if nothing was found, or a word of the query in no note: names tha
 )
 def search(
     call: Call,
-    query: Annotated[
-        list[str] | None, typer.Argument(metavar="QUERY…", help='Words, "phrases", -not, auto*, tag:x, since:2w.')
-    ] = None,
-    mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="hybrid, lexical or semantic.")] = None,
+    query: Annotated[list[str] | None, word("QUERY…", 'Words, "phrases", -not, auto*, tag:x, since:2w.')] = None,
+    mode: Annotated[str | None, option("--mode", "MODE", "hybrid, lexical or semantic.")] = None,
     tier: Annotated[
         list[str] | None,
-        typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic, note or talk; repeatable."),
+        option("--tier", "TIER", "semantic, procedural, daily, episodic, note or talk; repeatable."),
     ] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only notes or lines with it; repeatable.")
-    ] = None,
-    path: Annotated[list[str] | None, typer.Option("--path", metavar="GLOB", help="Only below it; repeatable.")] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="From this day on: 2026-03-15, 2w, yesterday.")
-    ] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="DATE", help="Up to this day.")] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most N hits (10).")
-    ] = None,
+    tag: Annotated[list[str] | None, option("--tag", "TAG", "Only notes or lines with it; repeatable.")] = None,
+    path: Annotated[list[str] | None, option("--path", "GLOB", "Only below it; repeatable.")] = None,
+    since: Annotated[str | None, option("--since", "DATE", "From this day on: 2026-03-15, 2w, yesterday.")] = None,
+    until: Annotated[str | None, option("--until", "DATE", "Up to this day.")] = None,
+    limit: Annotated[int | None, option("--limit", "N", "At most N hits (10).", least=1, most=1000)] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="CONDITION", help="Only notes with it: status=done, due<2026-12; repeatable."),
+        option("--where", "CONDITION", "Only notes with it: status=done, due<2026-12; repeatable."),
     ] = None,
-    linked_to: Annotated[
-        list[str] | None, typer.Option("--linked-to", metavar="NOTE", help="Only notes that NOTE links to.")
-    ] = None,
-    links_to: Annotated[
-        list[str] | None, typer.Option("--links-to", metavar="NOTE", help="Only notes that link to NOTE.")
-    ] = None,
+    linked_to: Annotated[list[str] | None, option("--linked-to", "NOTE", "Only notes that NOTE links to.")] = None,
+    links_to: Annotated[list[str] | None, option("--links-to", "NOTE", "Only notes that link to NOTE.")] = None,
     about: About = None,
     topic: Topic = None,
     expired: Expired = False,
     as_of: AsOf = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="One query a line from stdin.")] = False,
-    paths: Annotated[bool, typer.Option("--paths", help="Print the notes only, each once.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Show whole passages, not a line of each.")] = False,
+    stdin: Annotated[bool, flag("--stdin", "One query a line from stdin.")] = False,
+    paths: Annotated[bool, flag("--paths", "Print the notes only, each once.")] = False,
+    full: Annotated[bool, flag("--full", "Show whole passages, not a line of each.")] = False,
     relative_to: Annotated[
         str | None,
-        typer.Option("--relative-to", metavar="PLACE", help="Print paths from here (cwd) or from the vault (vault)."),
+        option("--relative-to", "PLACE", "Print paths from here (cwd) or from the vault (vault)."),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show every part of the scores.")] = False,
+    explain: Annotated[bool, flag("--explain", "Show every part of the scores.")] = False,
 ) -> int:
     """Find passages by words and by meaning. Exit 1 if nothing is relevant.
 

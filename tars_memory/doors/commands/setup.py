@@ -4,13 +4,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 import tars_memory
 from tars_memory import index, jobs
 from tars_memory.doors import cli
 from tars_memory.doors.cli.app import program
-from tars_memory.doors.cli.call import Call, command, confirmed
+from tars_memory.doors.cli.call import Call, command, confirmed, flag, word
 from tars_memory.doors.cli.output import counted, duration, line
 from tars_memory.errors import UnwritableError, UsageError, installing
 
@@ -39,10 +37,8 @@ git.registered: whether this clone did not know how to merge
 )
 def init(
     call: Call,
-    path: Annotated[
-        str | None, typer.Argument(metavar="[PATH]", help="The folder; else --vault, TARS_MEMORY_DIR, or this one.")
-    ] = None,
-    git: Annotated[bool, typer.Option("--git", help="Let git merge the notes by entry; once in each clone.")] = False,
+    path: Annotated[str | None, word("[PATH]", "The folder; else --vault, TARS_MEMORY_DIR, or this one.")] = None,
+    git: Annotated[bool, flag("--git", "Let git merge the notes by entry; once in each clone.")] = False,
 ) -> int:
     """Make a vault in PATH, or add what is missing to a vault you already have. Nothing that exists is changed.
 
@@ -134,10 +130,8 @@ files: that were written by --install
 )
 def completion(
     call: Call,
-    shell: Annotated[
-        str, typer.Argument(metavar="[bash|zsh|fish]", help="The shell; the one that runs this if none is named.")
-    ] = "",
-    into: Annotated[bool, typer.Option("--install", help="Install it for you, and say where.")] = False,
+    shell: Annotated[str, word("[bash|zsh|fish]", "The shell; the one that runs this if none is named.")] = "",
+    into: Annotated[bool, flag("--install", "Install it for you, and say where.")] = False,
 ) -> int:
     """Print the script that completes commands, options, tags, notes, tiers and REFs by Tab, or install it.
 
@@ -237,10 +231,10 @@ by_lines: git merged it by lines
 )
 def merge(
     call: Call,
-    base: Annotated[str, typer.Argument(metavar="BASE", help="The version that both come from (%O).")],
-    ours: Annotated[str, typer.Argument(metavar="OURS", help="Our version (%A); the outcome takes its place.")],
-    theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="Their version (%B).")],
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The note's path (%P).")] = "",
+    base: Annotated[str, word("BASE", "The version that both come from (%O).")],
+    ours: Annotated[str, word("OURS", "Our version (%A); the outcome takes its place.")],
+    theirs: Annotated[str, word("THEIRS", "Their version (%B).")],
+    path: Annotated[str, word("PATH", "The note's path (%P).")] = "",
 ) -> int:
     """Merge three versions of a note by entry: git calls this, after tm init --git.
 

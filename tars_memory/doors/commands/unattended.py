@@ -10,11 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from tars_memory import index
 from tars_memory.doors.cli.app import program
-from tars_memory.doors.cli.call import Call, command
+from tars_memory.doors.cli.call import Call, command, flag, option, word
 from tars_memory.doors.cli.output import PROGRAM, counted, line
 from tars_memory.errors import UsageError
 from tars_memory.jobs import sleep as nights
@@ -43,14 +41,12 @@ def sleep(
     call: Call,
     sources: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SOURCES…]", help="Chat logs or folders of them, instead of those set."),
+        word("[SOURCES…]", "Chat logs or folders of them, instead of those set."),
     ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Take back what the last night wrote.")] = False,
+    undo: Annotated[bool, flag("--undo", "Take back what the last night wrote.")] = False,
     print_schedule: Annotated[
         str | None,
-        typer.Option(
-            "--print-schedule", metavar="KIND", help="Print a schedule for systemd, launchd or cron, and end."
-        ),
+        option("--print-schedule", "KIND", "Print a schedule for systemd, launchd or cron, and end."),
     ] = None,
 ) -> int:
     """Do a night's work: extract from new conversations, expire old candidates, archive old daily notes, index.
@@ -104,13 +100,11 @@ took: seconds
 )
 def watch(
     call: Call,
-    once: Annotated[bool, typer.Option("--once", help="Check once, and end: for cron.")] = False,
-    poll: Annotated[
-        float | None, typer.Option("--poll", metavar="SECONDS", help="Check so often instead of waiting for events.")
-    ] = None,
+    once: Annotated[bool, flag("--once", "Check once, and end: for cron.")] = False,
+    poll: Annotated[float | None, option("--poll", "SECONDS", "Check so often instead of waiting for events.")] = None,
     print_service: Annotated[
         str | None,
-        typer.Option("--print-service", metavar="KIND", help="Print a unit for systemd, launchd or cron, and end."),
+        option("--print-service", "KIND", "Print a unit for systemd, launchd or cron, and end."),
     ] = None,
 ) -> int:
     """Keep the index up to date until it is stopped, and print a line for each batch of changes.
