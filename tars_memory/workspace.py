@@ -5,6 +5,7 @@ Everything heavy (index, model) is imported by the method that needs it.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from datetime import datetime
@@ -766,8 +767,13 @@ class Workspace:
         except OSError as error:
             raise errors.UnwritableError(
                 f"the state folder can't be used: {error.filename or self.settings.places.state}: {error.strerror}",
-                "check its owner and rights, or name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
+                f"{_remedy(error)}, or name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
             ) from error
+
+
+def _remedy(error: OSError) -> str:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return "make room on its disk" if full else "check its owner and rights, and what stands there"
 
 
 def _is_name(name: str) -> bool:
