@@ -9,11 +9,12 @@ import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import VAULT_FOLDER
-from tars_memory.errors import TarsError, UnwritableError, VaultError
+from tars_memory.errors import PartialError, TarsError, UnwritableError, VaultError
 from tars_memory.settings import PROJECTS, with_setting
 from tars_memory.vault.layout import DAILY_FORMAT, OURS, Layout, shipped
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.model import Splice
+from tars_memory.vault.vault import CONVERTED, is_narrow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,7 +176,9 @@ def _filled(vault: Vault, name: str | None, path: str, when: datetime, notices: 
     if not name:
         return b""
     try:
-        return fill(vault.read(name), path.rpartition("/")[2][:-3], when, vault.layout)
+        if is_narrow(data := vault.read(name)):
+            raise PartialError(f"{name} is not UTF-8", CONVERTED)
+        return fill(data, path.rpartition("/")[2][:-3], when, vault.layout)
     except TarsError as error:
         notices.append(f"the template {name} was not used: {error.message}")
         return b""

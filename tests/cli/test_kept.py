@@ -352,3 +352,13 @@ def test_a_note_of_latin_1_takes_what_makes_no_mixture_of_it(desk: Desk) -> None
     memory.write_bytes(b"## Notes\n\n- caf\xe9\n- \xc3\xa9\n")  # UTF-8 with a byte that is none
     assert desk.call("log", "and on")[0] == 0
     assert memory.read_bytes() == b"## Notes\n\n- caf\xe9\n- \xc3\xa9\n- K\xc3\xa4se\n"
+
+
+def test_a_template_of_latin_1_makes_no_note_of_two_encodings(desk: Desk) -> None:
+    (desk.root / "templates").mkdir()
+    (desk.root / "templates/daily.md").write_bytes(b"## Log\n- caf\xe9\n")
+    (desk.root / ".obsidian").mkdir(exist_ok=True)
+    (desk.root / ".obsidian/daily-notes.json").write_text('{"template": "templates/daily"}')
+    code, told = desk.call("log", "Käse", "--now", "2026-11-23T10:00")
+    assert code == 0 and "the template templates/daily.md was not used: templates/daily.md is not UTF-8" in told
+    assert (desk.root / "2026-11-23.md").read_text() == "## Log\n- 10:00 Käse\n"
