@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.capture.remember import SECTION, place_spool
-from tars_memory.disk import read_id
+from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
 from tars_memory.errors import (
     BusyError,
     ConflictError,
@@ -37,7 +37,7 @@ from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.merge import ATTRIBUTES, hindered
 from tars_memory.jobs.status import DAYS, agents, loaded, model_of, refreshed
-from tars_memory.vault import secrets
+from tars_memory.vault import inbox, secrets
 from tars_memory.vault.layout import FORGOTTEN
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import bare, insert_bullet, lines_of
@@ -354,6 +354,11 @@ def _folders(workspace: Workspace) -> Iterator[Trouble]:
     """What is set, the vault's layout and rights, and those of the state folder."""
     for sentence in (*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()):
         yield Trouble("settings", sentence, "mend it there; docs/settings.md lists all settings")
+    id_file = workspace.root / VAULT_FOLDER / ID_FILE
+    if workspace.vault.id is None and os.path.lexists(id_file):
+        yield Trouble(
+            "layout", f"{id_file} holds no id that could be read", "move it away, and the next write makes one"
+        )
     if workspace.vault.layout.problem is not None:
         yield Trouble("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
     for path, other in workspace.vault.layout.twins():
@@ -412,17 +417,8 @@ def _sync(workspace: Workspace) -> Iterator[Trouble]:
     common = _common(workspace, [path for path in paths if path not in twins]) if twins else set()
     for path, original in twins.items():
         yield from _twin(workspace, path, original, common)
-    for path in paths:
-        try:
-            data = workspace.vault.read(path)
-        except WrongEncodingError as error:
-            yield Trouble("encoding", error.message, _conversion(path, error.encoding), path)
-            continue
-        except TarsError:
-            continue  # it is counted with what is not searched
-        if is_narrow(data):
-            said = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
-            yield Trouble("encoding", said, _conversion(path, "Latin1"), path)
+    yield from _unread(workspace, paths)
+    for path, data in workspace.vault.readable(paths):
         if has_markers(data):
             yield Trouble(
                 "conflict",
@@ -430,6 +426,30 @@ def _sync(workspace: Workspace) -> Iterator[Trouble]:
                 "choose between the two versions there",
                 path,
             )
+
+
+def _unread(workspace: Workspace, paths: Iterable[str]) -> Iterator[Trouble]:
+    """Notes and proposals that can't be read, or only in part: links in their place, not UTF-8, no proposal."""
+    vault, layout = workspace.vault, workspace.vault.layout
+    for path in (layout.memory, layout.procedural, layout.facts):
+        if vault.look(path) is None and os.path.lexists(workspace.root / path):
+            said = f"{path} is a link or no file: it is neither read nor written"
+            yield Trouble("skipped", said, "put the note itself there", path)
+    for path in paths:
+        try:
+            data = vault.read(path)
+        except WrongEncodingError as error:
+            yield Trouble("encoding", error.message, _conversion(path, error.encoding), path)
+            continue
+        except TarsError:
+            continue  # it is named with what is not searched
+        if is_narrow(data):
+            said = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
+            yield Trouble("encoding", said, _conversion(path, "Latin1"), path)
+    proposals: list[str] = []
+    inbox.pending(vault, proposals)
+    for sentence in proposals:
+        yield Trouble("proposal", sentence, f"mend it or move it away, in {workspace.root}; review can't ask about it")
 
 
 def _conversion(path: str, encoding: str) -> str:

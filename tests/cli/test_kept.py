@@ -362,3 +362,20 @@ def test_a_template_of_latin_1_makes_no_note_of_two_encodings(desk: Desk) -> Non
     code, told = desk.call("log", "Käse", "--now", "2026-11-23T10:00")
     assert code == 0 and "the template templates/daily.md was not used: templates/daily.md is not UTF-8" in told
     assert (desk.root / "2026-11-23.md").read_text() == "## Log\n- 10:00 Käse\n"
+
+
+def test_doctor_names_each_note_that_can_not_be_read(desk: Desk) -> None:
+    (desk.root / "Facts.md").symlink_to(desk.root / "Memory.md")
+    (desk.root / "Large.md").write_bytes(b"- tea\n" * 2_000)
+    (desk.root / ".tars/inbox").mkdir()
+    (desk.root / ".tars/inbox/aaaaaaaa.json").mkdir()
+    (desk.root / ".tars/inbox/bbbbbbbb.json").write_text("[]")
+    (desk.root / ".tars/vault-id").unlink()
+    (desk.root / ".tars/vault-id").mkdir()
+    desk.config("[limits]\nmax_note_bytes = 1000\n")
+    code, told = desk.call("doctor")
+    assert code == 1
+    assert "skipped: " in told and "Facts.md is a link or no file: it is neither read nor written" in told
+    assert "not searched, too big: Large.md" in told
+    assert "passed over: .tars/inbox/bbbbbbbb.json is not a proposal" in told
+    assert "vault-id holds no id that could be read" in told
