@@ -379,3 +379,18 @@ def test_doctor_names_each_note_that_can_not_be_read(desk: Desk) -> None:
     assert "not searched, too big: Large.md" in told
     assert "passed over: .tars/inbox/bbbbbbbb.json is not a proposal" in told
     assert "vault-id holds no id that could be read" in told
+
+
+@pytest.mark.parametrize("argv", [["remember", WORDS], ["log", WORDS], ["facts", "add", "Cobh", "is known for", WORDS]])
+def test_words_for_which_the_vaults_own_state_has_no_place_wait_beside_it(desk: Desk, argv: list[str]) -> None:
+    assert desk.call("log", "first")[0] == 0
+    (state,) = (desk.home / "state/vaults").iterdir()
+    state.rename(aside := desk.home / "aside")
+    state.write_text("a file")
+    code, told = desk.call(*argv)
+    assert code == 5 and f"the state folder can't be used: {state}" in told and "kept in the spool" in told
+    assert "NOT" not in told and WORDS not in told
+    state.unlink()
+    aside.rename(state)
+    assert desk.call("log", "and on")[0] == 0
+    assert desk.times() == 1 and desk.waiting() == []

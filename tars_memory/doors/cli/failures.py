@@ -98,8 +98,10 @@ def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:
         came = typed.came if typed else ""
         text = typed.arguments.get("text", "") if typed and came else _left_in_the_pipe(argv)
         told = _aside(call, text, typed.command if typed else "typed", came or "on stdin") if text.strip() else ""
-    elif typed is None or not str(typed.arguments.get("text", "")).strip() or getattr(error, "repeats", False):
+    elif typed is None or not str(typed.arguments.get("text", "")).strip():
         told = ""
+    elif isinstance(error, errors.UnwritableError) and error.repeats:
+        told = _unclaimed(error, call, typed)
     elif getattr(error, "spooled", None):
         told = ""  # explain() says it
     else:
@@ -140,6 +142,17 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
         return f"your text could NOT be kept ({failed}), copy it from here: {said['text']}"
     error.spooled = item  # type: ignore[attr-defined]
     return _waits(item)
+
+
+def _unclaimed(error: errors.UnwritableError, call: Call, typed: Typed) -> str:
+    """Keep words beside the vault's own state folder, which can't hold them; empty if that fails, too: the error
+    repeats them.
+    """
+    told = _spooled(error, call, typed)
+    if not error.spooled:
+        return ""
+    error.message, error.hint, error.repeats = error.hint, "", False
+    return told
 
 
 def _aside(call: Call, text: str, command: str, came: str) -> str:

@@ -638,7 +638,8 @@ class Spool:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise UnwritableError(f"can't read the spool {self.folder}: {error.strerror}") from error
+            hint = "check its owner and rights, and what stands there: tars-memory doctor"
+            raise UnwritableError(f"can't read the spool {self.folder}: {error.strerror}", hint) from error
         return sorted(name for name in names if name.endswith(".json") and not name.startswith("."))
 
     def _load(self, name: str) -> SpooledItem | None:
