@@ -6,10 +6,11 @@ import json
 import os
 import re
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import VAULT_FOLDER
-from tars_memory.errors import PartialError, TarsError, UnwritableError, VaultError
+from tars_memory.errors import PartialError, TarsError, UnwritableError, VaultError, counted
 from tars_memory.settings import PROJECTS, with_setting
 from tars_memory.vault.layout import DAILY_FORMAT, OURS, Layout, shipped
 from tars_memory.vault.markdown import moment
@@ -128,7 +129,25 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
         )
     own = vault.layout.daily_folder or vault.layout.daily_format != DAILY_FORMAT
     daily = vault.layout.daily_path(today) if own else ""
+    notices += [] if own else _days_elsewhere(vault)
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
+
+
+def _days_elsewhere(vault: Vault) -> list[str]:
+    """What to do where notes are named as days, but none in the place of daily notes: today's would stand elsewhere."""
+    layout, named = vault.layout, moment.pattern(DAILY_FORMAT)
+    days: Counter[str] = Counter()
+    for path in vault.paths():
+        if layout.day_of(path):
+            return []
+        folder, _, name = path.rpartition("/")
+        if not layout.project_of(path) and moment.day(DAILY_FORMAT, named, name[:-3]):
+            days[folder] += 1
+    folder, count = max(days.items(), key=lambda one: one[1], default=("", 0))
+    said = f"write daily_folder = {json.dumps(folder, ensure_ascii=False)} under [layout] in {CONFIG}"
+    return (
+        [f"in {folder}, {counted(count, 'note')} named by their day: to have today's there {said}"] if count > 1 else []
+    )
 
 
 def _tiers(layout: Layout) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import UnwritableError, VaultError
+from tars_memory.memory import Memory
 from tars_memory.vault import template
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown.document import Document
@@ -120,6 +121,23 @@ def test_templates_follow_the_formats_of_the_templates_plugin(tmp_path: Path) ->
     (tmp_path / ".obsidian").mkdir()
     (tmp_path / ".obsidian/templates.json").write_text('{"dateFormat": "DD.MM.", "timeFormat": "HHmm"}', "utf-8")
     assert template.fill(b"{{date}} {{time}}", "x", NOW, Layout.of(tmp_path)) == b"21.11. 1405"
+
+
+def test_days_in_another_folder_are_told_with_the_setting_that_takes_them_up(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    (root / "Dziennik").mkdir(parents=True)
+    for day in (19, 20):
+        (root / f"Dziennik/2026-11-{day}.md").write_text("- a\n")
+    (said,) = init(root, tmp_path / "state").notices
+    assert said.startswith("in Dziennik, 2 notes named by their day: ")
+    (root / ".tars/config.toml").write_text(
+        "[layout]\n" + said.partition(" there write ")[2].partition(" under ")[0] + "\n"
+    )
+    with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW) as memory:
+        assert memory.log("tea").path == "Dziennik/2026-11-21.md"
+    (root / "2026-11-18.md").write_text("- b\n")
+    (root / ".tars/config.toml").unlink()
+    assert init(root, tmp_path / "state").notices == [], "there are daily notes in their place"
 
 
 def test_today_is_named_where_the_vault_has_its_own_place_for_it(tmp_path: Path) -> None:

@@ -167,8 +167,14 @@ def edit(
         raise UsageError("REF is missing", "tars-memory list shows them")
     call.hold("edit", target=target, tags=tag or [], bare=bare)
     words = about_secrets(call, call.words(text, "TEXT"))
-    receipt = call.memory().edit(call.target(target), words, tags=tuple(tag or ()), bare=bare)
-    return report(call, receipt, repeated="it says so already; nothing was written")
+    memory = call.memory()
+    was = memory.show(call.target(target)).text if call.interactive else ""
+    receipt = memory.edit(call.target(target), words, tags=tuple(tag or ()), bare=bare)
+    code = report(call, receipt, repeated="it says so already; nothing was written")
+    if was and receipt.written:
+        call.out.say(f"was: {line(was)}")
+        call.out.say(f"now: {line(receipt.text)}")
+    return code
 
 
 @command(
