@@ -278,11 +278,16 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
         ModelUnavailableError: it can't be fetched or doesn't work.
         UnwritableError: the configuration can't be written.
     """
-    name = passages.use_model(name, workspace.settings.places.cache, folder).name
+    used = passages.use_model(name, workspace.settings.places.cache, folder)
     path = workspace.settings.places.config / "config.toml"
-    workspace.settings.write("embedding", "model", name)
+    workspace.settings.write("embedding", "model", used.name)
+    held = workspace.peek(lambda reader: reader.fingerprint)
     notices = ["tars-memory reindex makes its vectors; until then the old model answers"]
-    return {"model": name, "config": str(path), "notices": notices}
+    if held is None:
+        notices = ["its vectors are made as you search; tars-memory reindex makes them at once"]
+    elif held == used.fingerprint:
+        notices = []
+    return {"model": used.name, "config": str(path), "notices": notices}
 
 
 def model_of(workspace: Workspace) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def test_an_agent_on_a_terminal_is_not_asked(tmp_path: Path) -> None:
     assert KEY not in (tmp_path / "vault" / "Memory.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0)])
+@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0), ("ｙ\n".encode(), 0)])
 def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: bytes, code: int) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()

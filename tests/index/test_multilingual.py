@@ -269,8 +269,10 @@ def test_the_old_vectors_answer_until_those_of_another_model_are_made(tmp_path: 
     make_vault(tmp_path / "vault", {**NOTES, ".obsidian/app.json": "{}"})
     home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     with Memory(tmp_path / "vault", env=home) as memory:
+        assert "are made as you search" in memory.use_model("embedded")["notices"][0], "there is no old model"
         memory.reindex()
         assert memory.search("key of the shed", mode="semantic").notices == []
+        assert memory.use_model("embedded")["notices"] == []
         told = memory.use_model("multilingual")
         assert "until then the old model answers" in told["notices"][0]
     with Memory(tmp_path / "vault", env=home) as memory:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import normalize
 
 from rich.padding import Padding
 from rich.text import Text
@@ -78,7 +79,8 @@ class ReviewAnswer(NamedTuple):
 
 
 def answer_to(proposal: Proposal, said: str) -> ReviewAnswer:
-    """Read what was typed for a proposal; nothing typed is ``l``."""
+    """Read what was typed for a proposal, also in full-width letters; nothing typed is ``l``."""
+    said = normalize("NFKC", said)
     key, numbers = said[:1].lower() or "l", [each for each in re.split(r"[\s,]+", said[1:].strip()) if each]
     lines = proposal.choices
     named = [each for each in numbers if each.isdecimal() and 0 < int(each) <= len(lines)]

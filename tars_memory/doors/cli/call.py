@@ -18,6 +18,7 @@ from functools import cached_property, partial, wraps
 from inspect import Parameter, Signature, signature  # typer has imported it
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from unicodedata import normalize
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
@@ -407,11 +408,11 @@ def chosen(call: Call, question: str, count: int) -> list[int]:
 
 
 def _answer() -> str:
-    """What is typed; empty if it can't be read, :data:`STOP`'s first word for Ctrl-C."""
+    """What is typed, in plain letters; empty if it can't be read, :data:`STOP`'s first word for Ctrl-C."""
     try:
         sys.stderr.write("? ")
         sys.stderr.flush()
-        return sys.stdin.readline().strip().lower()
+        return normalize("NFKC", sys.stdin.readline()).strip().lower()
     except KeyboardInterrupt:
         return STOP[0]
     except (OSError, ValueError):
