@@ -121,6 +121,18 @@ def test_without_a_model_hints_lead_to_the_model_not_to_a_reindex_that_makes_not
         )
 
 
+def test_status_leads_to_what_is_not_searched(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault/a.md").write_text("tea\n")
+    (tmp_path / "vault/long.md").write_text("tea " * 3_000_000)
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(tmp_path / "vault", env=env, embedder=HashEmbedder()) as memory:
+        memory.reindex()
+        rows = dict(_summary(memory.status(), bars=False))
+    assert rows["notes"] == "1 note; skipped: 1 too big"
+    assert rows["next"] == "tars-memory doctor"
+
+
 def test_a_language_that_the_model_does_not_know_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
     with Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:

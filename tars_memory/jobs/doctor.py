@@ -36,7 +36,7 @@ from tars_memory.errors import (
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.merge import ATTRIBUTES, hindered
-from tars_memory.jobs.status import DAYS, agents, loaded, model_of, refreshed
+from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, loaded, model_of, refreshed
 from tars_memory.vault import inbox, secrets
 from tars_memory.vault.layout import FORGOTTEN
 from tars_memory.vault.markdown.document import Document
@@ -46,8 +46,6 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.suspicion import check_text, written
 from tars_memory.vault.vault import (
     MISNAMED,
-    UNREADABLE_FILE,
-    UNREADABLE_FOLDER,
     WrongEncodingError,
     has_markers,
     is_conflict_copy,
@@ -78,14 +76,6 @@ TEMPLATE = 3
 """Notes that hold the same line before it counts as a template's."""
 NAMED = 10
 """Files that are not searched, of one reason, that are named."""
-UNSEARCHED = {
-    MISNAMED: "rename it with mv; convmv renames many",
-    "too big": "raise [limits] max_note_bytes, or split the note",
-    "unreadable": "look at it with ls -l",
-    UNREADABLE_FILE: "look at it with ls -l",
-    UNREADABLE_FOLDER: "look at it with ls -ld",
-}
-"""Why what may be meant to be a note is not searched, and what to do about it."""
 TWIN_LINES, TWIN_OWN = 3, 0.5
 """A numbered note counts as a copy from that many lines on, and if at most this share of them is its own: two notes of
 one template share headings, hardly their text."""

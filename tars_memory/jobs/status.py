@@ -26,6 +26,7 @@ from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.vault import MISNAMED, UNREADABLE_FILE, UNREADABLE_FOLDER
 from tars_memory.vault.writing.history import entries, of_scope, stands_approved, typed_lines
 from tars_memory.vault.writing.store import Spool
 
@@ -44,6 +45,14 @@ SAMPLE, SAMPLED, FOREIGN_SHARE = 100, 2_000, 0.1
 languages than English from which on another model than one for English is recommended."""
 SHOWN = 10
 """Lines that a notice names."""
+UNSEARCHED = {
+    MISNAMED: "rename it with mv; convmv renames many",
+    "too big": "raise [limits] max_note_bytes, or split the note",
+    "unreadable": "look at it with ls -l",
+    UNREADABLE_FILE: "look at it with ls -l",
+    UNREADABLE_FOLDER: "look at it with ls -ld",
+}
+"""Why what may be meant to be a note is not searched, and what to do about it."""
 
 
 def status(workspace: Workspace) -> dict[str, Any]:

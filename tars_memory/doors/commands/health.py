@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tars_memory import curation, recall
+from tars_memory import curation, jobs, recall
 from tars_memory.doors.cli.call import Call, command, confirmed, flag, option, word
 from tars_memory.doors.cli.output import Output, clean, counted, duration, fields, line, show_rows, show_tree, within
 from tars_memory.errors import ModelUnavailableError, UsageError
@@ -136,6 +136,7 @@ def _summary(told: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     unmade = index.get("pending_vectors") or index.get("model") not in (None, told["model"].get("fingerprint"))
     steps += ["tars-memory reindex"] if (stale or (usable and unmade)) and not background["running"] else []
     steps += [] if usable else ["get the model: the line semantic says how"]
+    steps += ["tars-memory doctor"] if jobs.status.UNSEARCHED.keys() & vault["skipped"].keys() else []
     return [*rows, ("next", steps[0] if steps else "nothing to do")]
 
 
