@@ -398,6 +398,7 @@ def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
         "*\tembedded\tEnglish\t23 MB\tinstalled\tabout 8 s\n"
         "\tmultilingual\tabout a hundred\t72 MB\tnot installed, recommended\tabout 4 min\n"
     )
+    assert "for the languages of your notes: tars-memory models use multilingual" in answer.err
     assert memory.asked[-1][2] == {"fetchable": False} and "models --all" in answer.err
     assert "--all" not in tm("models", "--all").err and memory.asked[-1][2] == {"fetchable": True}
     assert tm("models", "--json").code == 0 and memory.asked[-1][2] == {"fetchable": True}

@@ -427,6 +427,8 @@ def models(
             call.workspace.demand_model()
         except ModelUnavailableError as error:
             call.out.say(f"{error.message}; {error.hint}")
+    for name in (model["name"] for model in known if model.get("recommended") and not model.get("current")):
+        call.out.say(f"for the languages of your notes: tars-memory models use {name}")
     if not all_:
         call.out.say("more can be downloaded: tars-memory models --all")
     return 0
