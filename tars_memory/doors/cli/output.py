@@ -211,9 +211,9 @@ class Output:
         if not self.quiet:
             self.write((self._shown(text, self.stdout) if of_notes else text) + "\n")
 
-    def fitted(self, text: str) -> str:
-        """A sentence of data as a terminal shows it best: broken between words; in a pipe and a file one line."""
-        return _wrapped(text, self.stdout)
+    def sentence(self, text: str) -> None:
+        """A sentence of data, on a terminal broken between words; in a pipe and a file one line."""
+        self.data(_wrapped(text, self.stdout))
 
     def record(self, value: Any, *, lines: bool = False) -> None:
         """One JSON object; ``lines`` keeps it on one line even on a terminal."""

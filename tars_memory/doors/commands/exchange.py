@@ -185,11 +185,9 @@ def _report(call: Call, done: "Extracted", source: str = "conversation", part: s
     if not call.answered(answer, done.notices, call.dry()):
         for session in done.sessions:
             place = call.out.place(session.path, 1)
-            call.out.data(
-                call.out.fitted(f"{place}:{line(session.source)}, {counted(session.examined, part)} examined")
-            )
+            call.out.sentence(f"{place}:{line(session.source)}, {counted(session.examined, part)} examined")
             for fact in session.facts:
-                call.out.data(call.out.fitted(f"{call.out.place(fact.path, fact.line)}:{line(fact.text)}"))
+                call.out.sentence(f"{call.out.place(fact.path, fact.line)}:{line(fact.text)}")
         _say_skipped(call, done.skipped, source)
         _say_sum(call, done, source)
     if done.failure is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tars_memory import curation, jobs, recall
 from tars_memory.doors.cli.call import Call, command, confirmed, flag, option, word
 from tars_memory.doors.cli.output import Output, clean, counted, duration, fields, line, show_rows, show_tree, within
-from tars_memory.errors import ModelUnavailableError, UsageError
+from tars_memory.errors import ModelUnavailableError, UsageError, reason
 from tars_memory.index import detached
 from tars_memory.settings import MODES
 
@@ -232,9 +232,9 @@ def doctor(
             path, message = finding["path"], clean(finding["message"])
             if path and message.startswith(path):
                 message = call.out.path(path) + message[len(path) :]
-            call.out.data(call.out.fitted(f"{done}{finding['kind']}: {message}"))
+            call.out.sentence(f"{done}{finding['kind']}: {message}")
             if finding["hint"] and not done:
-                call.out.data(call.out.fitted(f"  {clean(finding['hint'])}"))
+                call.out.sentence(f"  {clean(finding['hint'])}")
         if not findings:
             call.out.say("all is well")
     return 1 if any(not finding["fixed"] for finding in findings) else 0
@@ -426,7 +426,7 @@ def models(
         try:
             call.workspace.demand_model()
         except ModelUnavailableError as error:
-            call.out.say(f"{error.message}; {error.hint}")
+            call.out.say(reason(error))
     for name in (model["name"] for model in known if model.get("recommended") and not model.get("current")):
         call.out.say(f"for the languages of your notes: tars-memory models use {name}")
     if not all_:

@@ -419,8 +419,8 @@ def _show_findings(call: Call, told: "Tidied") -> int:
         for path, group in groupby((f for f in told.findings if f.id not in done_ids), key=lambda found: found.path):
             for found in group:
                 said = f"{call.out.place(path, found.line)}: {found.kind}: {line(found.text)}"
-                call.out.data(call.out.fitted(said))
-                call.out.data(call.out.fitted(f"  {found.id}  {line(found.suggestion)}"))
+                call.out.sentence(said)
+                call.out.sentence(f"  {found.id}  {line(found.suggestion)}")
         if told.findings:
             fixable = sum(found.fixable and found.id not in done_ids for found in told.findings)
             how = f"tars-memory tidy --apply mends {fixable}" if fixable else "none can go without loss"
