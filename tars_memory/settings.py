@@ -538,9 +538,9 @@ class Settings:
     facts = SettingsSection(FactsOptions)
     permissions = SettingsSection(PermissionOptions)
 
-    def __init__(self, env: Mapping[str, str], places: Places) -> None:
+    def __init__(self, env: Mapping[str, str], places: Places | None = None) -> None:
         self.env = env
-        self.places = places
+        self.places = places = places or Places.of(env)
         self.given: dict[str, str] = {}
         self.vault_problem: UsageError | None = None
         self.passed_over: Path | None = None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from tars_memory import capture, curation, errors, index, vault
-from tars_memory.disk import ID_FILE, VAULT_FOLDER, Places, read
+from tars_memory.disk import ID_FILE, VAULT_FOLDER, read
 from tars_memory.errors import counted, duration, reason
 from tars_memory.settings import (
     AUTHOR,
@@ -124,7 +124,7 @@ class Workspace:
         project: str | None = None,
     ) -> None:
         env = os.environ if env is None else env
-        self.settings = Settings(env, Places.of(env))
+        self.settings = Settings(env)
         self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, here())
         self.settings.read_vault(self.root)
         self.limits = self.settings.limits

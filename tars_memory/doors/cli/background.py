@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from tars_memory.disk import Places
 from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.output import masked
 from tars_memory.errors import BusyError, TarsError, reason
@@ -67,7 +66,7 @@ def main(folder: str, vault: str, transcript: str) -> int:
         The exit code: of ``extract``; 0 if another run does the work.
     """
     desk = Desk(folder)
-    settings = Settings(os.environ, Places.of(os.environ))
+    settings = Settings(os.environ)
     options = settings.hook
     _go_aside(options.longest)
     with contextlib.ExitStack() as turn:

@@ -192,7 +192,7 @@ def _mistyped(error: errors.TarsError, call: Call) -> list[str]:
     if not isinstance(error, errors.VaultError):
         return []
     try:
-        return Settings(call.env, Places.of(call.env)).unknown_variables()
+        return Settings(call.env).unknown_variables()
     except errors.TarsError:
         return []
 

@@ -21,7 +21,6 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from tars_memory.disk import Places
 from tars_memory.doors.cli.output import SEQUENCES, Output, clean, encoded, line, sign
 from tars_memory.recall.weights import Terms
 from tars_memory.settings import OFF, Settings
@@ -574,7 +573,7 @@ def paged(out: Output) -> Iterator[None]:
 
 def _pager(env: Mapping[str, str]) -> str:
     """The pager, as a command for the shell: as it is set, else ``PAGER``, else less; '' for none."""
-    settings = Settings(env, Places.of(env))
+    settings = Settings(env)
     named = settings.terminal.pager or env.get("PAGER")
     if named is None:
         named = "less" if shutil.which("less") else ""

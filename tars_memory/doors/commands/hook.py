@@ -148,7 +148,7 @@ def hook(
         return OK  # Cursor runs Claude Code's hooks, too: its own answers
     if event.folder:
         os.chdir(event.folder)
-    settings = Settings(call.env, Places.of(call.env))
+    settings = Settings(call.env)
     root = find_vault(call.vault, settings, here())
     desk = hooks.Desk(settings.places.vault_state(root, read_id(root), create=True) / "hooks")
     ctx.meta["desks"].append(desk)
@@ -285,8 +285,8 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
         UsageError: no such action or agent, or nobody is there to be asked.
     """
     _check(action, names)
-    places = Places.of(call.env)
-    hosts = jobs.hosts.Hosts(call.env, places.state, hooks.lines_of(Settings(call.env, places).hook.lines))
+    settings = Settings(call.env)
+    hosts = jobs.hosts.Hosts(call.env, settings.places.state, hooks.lines_of(settings.hook.lines))
     if action == "status":
         return _standing(call, hosts, names or list(hooks.AGENTS))
     names = list(dict.fromkeys(names)) or hosts.here()
@@ -328,7 +328,7 @@ def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list
     """The changes of all files; a failure with any of them comes before anything is written."""
     if action == "uninstall":
         return [edit for name in names for edit in hosts.uninstall(name)]
-    settings = Settings(call.env, Places.of(call.env))
+    settings = Settings(call.env)
     root = find_vault(call.vault, settings, here())
     vault = str(root) if call.vault or not settings.vault_path() else ""
     server = find_spec("mcp") is not None
