@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import capture, index
 from tars_memory.disk import Places, blake2b, sha256
 from tars_memory.errors import TarsError, UnwritableError, counted
-from tars_memory.index.database import PART, STAMP
+from tars_memory.index.database import PART, STAMP, Progress
 from tars_memory.index.talks import Log, OwnTurn, Talk, TalkIndex
 from tars_memory.settings import PROJECT_FILE, LayoutOptions, Settings, chosen_project, find_project
 from tars_memory.vault.secrets import mask, veil
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tars_memory.capture.turns import Transcript, Turn
-    from tars_memory.index.database import Progress
     from tars_memory.index.indexer import Index
 
 

@@ -444,9 +444,7 @@ class Workspace:
             self._opened = found
         return question(self._opened.reader())
 
-    def reindex(
-        self, *, full: bool = False, embed: bool = True, progress: Callable[[str, int, int], None] | None = None
-    ) -> RefreshReport:
+    def reindex(self, *, full: bool = False, embed: bool = True, progress: Progress | None = None) -> RefreshReport:
         """Bring the index in step with the vault; see :meth:`tars_memory.memory.Memory.reindex`."""
         index = self.index()
         report = index.reindex(full=full, embed=False, progress=progress)
@@ -464,7 +462,7 @@ class Workspace:
         report.published = self.publish(progress, takes_over=full)
         return report
 
-    def embed_pending(self, progress: Callable[[str, int, int], None] | None = None) -> int:
+    def embed_pending(self, progress: Progress | None = None) -> int:
         """Make the vectors that are missing, of notes and then of conversations; returns how many are still pending.
 
         Raises:

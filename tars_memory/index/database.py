@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -30,13 +31,12 @@ from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator
     from datetime import date
     from pathlib import Path
 
-    Progress = Callable[[str, int, int], None]
-    """Called with a phase ("reading notes", "vectors"), how many are done, and how many there are."""
 
+Progress = Callable[[str, int, int], None]
+"""Called with a phase ("reading notes", "vectors"), how many are done, and how many there are."""
 
 RUNGS = ("pysqlite3", "sqlite3", "sqlite3-noext")
 VARIABLE = "TARS_MEMORY_SQLITE"

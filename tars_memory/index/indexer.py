@@ -13,7 +13,7 @@ from tars_memory.index import database, intake
 from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
-from tars_memory.settings import CUT
+from tars_memory.settings import CUT, Cut, LimitsOptions
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from tars_memory.index.database import Progress
     from tars_memory.index.passages import Embedder
-    from tars_memory.settings import Cut, LimitsOptions
     from tars_memory.vault.vault import Vault
 
 Answer = TypeVar("Answer")

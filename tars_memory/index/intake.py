@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.disk import blake2b
 from tars_memory.errors import counted
 from tars_memory.index import database
-from tars_memory.index.database import ALWAYS_LOADED, STAMP, meta
+from tars_memory.index.database import ALWAYS_LOADED, STAMP, Progress, meta
 from tars_memory.language.words import WORD, fold
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tars_memory.index.database import Progress
     from tars_memory.settings import Cut, LimitsOptions
     from tars_memory.vault.vault import Vault
 

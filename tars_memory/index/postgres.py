@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tars_memory.errors import SettingsError, TarsError, TeamIndexError, installing
-from tars_memory.index.database import CACHE_FILE, VERSION
+from tars_memory.index.database import CACHE_FILE, VERSION, Progress
 from tars_memory.index.postgres_reader import PostgresReader
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from tars_memory.index.database import Progress
     from tars_memory.index.postgres_writer import Published
 
     Row = tuple[Any, ...]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
 from tars_memory.index import database, files, vectors
-from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, is_folder, log_of
+from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, Progress, is_folder, log_of
 from tars_memory.index.reader import IndexReader
 from tars_memory.index.vectors import VectorCache
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from tars_memory.index.database import Progress
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.passages import Embedder
 

@@ -32,14 +32,13 @@ from zlib import crc32
 from tars_memory.disk import read, replace, sha256
 from tars_memory.errors import SettingsError
 from tars_memory.index import database, models
-from tars_memory.index.database import ALWAYS_LOADED, TIERS
+from tars_memory.index.database import ALWAYS_LOADED, TIERS, Progress
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from tars_memory.index.database import Progress
     from tars_memory.index.files import IndexFiles
     from tars_memory.index.passages import Embedder
 

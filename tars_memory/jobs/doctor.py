@@ -38,7 +38,7 @@ from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.merge import ATTRIBUTES, hindered
 from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, loaded, model_of, refreshed
 from tars_memory.vault import inbox, secrets
-from tars_memory.vault.layout import FORGOTTEN
+from tars_memory.vault.layout import FORGOTTEN, Layout
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import bare, insert_bullet, lines_of
 from tars_memory.vault.markdown.lines import unmarked
@@ -64,7 +64,6 @@ from tars_memory.vault.writing.withheld import Withheld
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from tars_memory.vault.layout import Layout
     from tars_memory.workspace import Workspace
 
 

@@ -14,14 +14,12 @@ from tars_memory.errors import TarsError
 from tars_memory.vault import markdown
 from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import lines as grammar
-from tars_memory.vault.markdown.document import plain_heading
-from tars_memory.vault.vault import key_of
+from tars_memory.vault.markdown.document import Document, plain_heading
+from tars_memory.vault.vault import Vault, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from tars_memory.vault.markdown.document import Document
-    from tars_memory.vault.vault import Vault
 
 _BLOCK = r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$"
 _CODE = ("fence", "code", "html", "comment", "math")

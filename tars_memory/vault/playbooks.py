@@ -18,14 +18,13 @@ from tars_memory import disk
 from tars_memory.errors import SettingsError, TarsError, cut
 from tars_memory.vault.markdown.document import Document, front_day, front_strings, plain_heading
 from tars_memory.vault.suspicion import visible
-from tars_memory.vault.vault import is_conflict_copy, key_of
+from tars_memory.vault.vault import Vault, is_conflict_copy, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from tars_memory.vault.note import Note
-    from tars_memory.vault.vault import Vault
 
 PINNED, LAST_USED = "pinned", "last used"
 """Properties of a playbook that are ours to read; the day on which it was made is told by any that Obsidian knows."""

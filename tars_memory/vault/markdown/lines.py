@@ -15,13 +15,11 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import MAX_CHARACTERS
+from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document
 from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from tars_memory.vault.markdown.document import Document
 
 
 ITEM, HEADING, TEXT, MACHINERY, REPLACED = "item", "heading", "text", "machinery", "replaced"

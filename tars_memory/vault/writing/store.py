@@ -36,7 +36,7 @@ from tars_memory.vault.note import Note
 from tars_memory.vault.writing import protocol
 from tars_memory.vault.writing import system as exchanges
 from tars_memory.vault.writing.journal import Journal, is_text, replace_file
-from tars_memory.vault.writing.system import VaultLock
+from tars_memory.vault.writing.system import Exchange, VaultLock
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.history import JournalEntry, LostLine
-    from tars_memory.vault.writing.system import Exchange
 
 
 __all__ = ["Landed", "Plan", "Store", "WriteSession", "Written"]
