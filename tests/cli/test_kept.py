@@ -394,3 +394,21 @@ def test_words_for_which_the_vaults_own_state_has_no_place_wait_beside_it(desk: 
     aside.rename(state)
     assert desk.call("log", "and on")[0] == 0
     assert desk.times() == 1 and desk.waiting() == []
+
+
+def test_a_note_that_can_not_be_read_has_lost_no_line(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert desk.call("remember", WORDS)[0] == 0
+    memory = desk.root / "Memory.md"
+    text = memory.read_text()
+    memory.write_bytes(text.encode("utf-16"))
+    assert "lost line" not in desk.call("doctor")[1]
+    memory.write_text(text)
+
+    def closed(*_args: object, **_more: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tars_memory.vault.writing.history.read_note", closed)
+    assert "lost line" not in desk.call("doctor")[1]
+    monkeypatch.undo()
+    memory.unlink()
+    assert "lost line" in desk.call("doctor")[1]

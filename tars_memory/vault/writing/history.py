@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import re
@@ -13,6 +14,7 @@ from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, 
 from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import BOM, Document, apply
+from tars_memory.vault.vault import wide_encoding
 from tars_memory.vault.writing.journal import Journal, Record, base_of, parse, result_of, text_of, unpack
 
 if TYPE_CHECKING:
@@ -403,11 +405,19 @@ def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
         for path, lines in written_lines(journal).items():
             if path.startswith(OURS) or all(line.encode("ascii") in lines for line in MADE):
                 continue  # proposals and decisions: whoever dealt with them may have taken them out
-            data = _peek(vault, path)
+            try:
+                data = _peek(vault, path)
+            except OSError:
+                continue  # what can't be read has lost nothing that anybody knows of
+            if wide_encoding(data or b""):
+                continue  # the same in another encoding, perhaps
             if data is None and lines:
                 moved = _by_name(root) if moved is None else moved
-                copies = [_peek(vault, other) for other in moved.get(path.rpartition("/")[2], [])]
-                standing = b"\n".join(copy for copy in copies if copy is not None)
+                copies = []
+                for other in moved.get(path.rpartition("/")[2], []):
+                    with contextlib.suppress(OSError):
+                        copies.append(_peek(vault, other) or b"")
+                standing = b"\n".join(copies)
             else:
                 standing = data or b""
             lost += _missing(lines, standing, gone=data is None)
@@ -495,6 +505,11 @@ def _by_name(root: Path) -> dict[str, list[str]]:
 
 
 def _peek(vault: Folder, path: str) -> bytes | None:
+    """A note as it stands; None if it is gone.
+
+    Raises:
+        OSError: it can't be read.
+    """
     *parents, name = steps(path)
     folder, opened = vault, []
     try:
@@ -502,7 +517,7 @@ def _peek(vault: Folder, path: str) -> bytes | None:
             folder = folder.child(parent)
             opened.append(folder)
         note = read_note(folder, name, keep=False)
-    except (OSError, UnwritableError):
+    except (FileNotFoundError, NotADirectoryError, UnwritableError):
         return None
     finally:
         for each in opened:
