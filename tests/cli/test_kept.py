@@ -385,6 +385,14 @@ def test_doctor_names_each_note_that_can_not_be_read(desk: Desk) -> None:
 def test_words_for_which_the_vaults_own_state_has_no_place_wait_beside_it(desk: Desk, argv: list[str]) -> None:
     assert desk.call("log", "first")[0] == 0
     (state,) = (desk.home / "state/vaults").iterdir()
+    (state / "spool").write_text("a file")
+    (state / "lock").rename(desk.home / "lock")
+    (state / "lock").mkdir()  # neither can the note be written
+    code, told = desk.call("log", "another word")
+    assert code == 5 and "kept in the spool" in told and "NOT" not in told
+    (state / "spool").unlink()
+    (state / "lock").rmdir()
+    assert desk.call("log", "second")[0] == 0 and desk.times("another word") == 1
     state.rename(aside := desk.home / "aside")
     state.write_text("a file")
     code, told = desk.call(*argv)

@@ -124,18 +124,18 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
     said: dict[str, Any] = {**arguments, "actor": call.actor, "interactive": call.interactive}
     said["now"] = (call.now or datetime.now().astimezone()).isoformat()
     said |= {"author": call.env[AUTHOR]} if call.env.get(AUTHOR) else {}
+    spool = vault.writing.store.Spool
     try:
         try:
             assert memory is not None
-            folder = memory.workspace.made_state() / "spool"
-            said |= {"project": memory.workspace.project} if memory.workspace.project else {}
+            of = {"project": memory.workspace.project} if memory.workspace.project else {}
+            item = spool(memory.workspace.made_state() / "spool").put(typed.command, said | of, typed.item)
         except Exception:  # no vault, or none that can be opened: it is found when the same call would find it
-            folder = Places.of(call.env).state / "spool"
             named = call.vault or call.env.get("TARS_MEMORY_DIR")
             asked = os.path.abspath(os.path.expanduser(named)) if named else None
             said |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
             said |= {"asked_folder": str(here())}
-        item = vault.writing.store.Spool(folder).put(typed.command, said, typed.item)
+            item = spool(Places.of(call.env).state / "spool").put(typed.command, said, typed.item)
     except errors.UnwritableError as failed:
         return errors.reason(failed)
     except Exception as failed:
