@@ -10,19 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from tars_memory.capture.turns import (
-    IDS,
-    TITLES,
-    Draft,
-    Transcript,
-    clean,
-    first,
-    ident,
-    instant,
-    name,
-    own_words,
-    time_of,
-)
+from tars_memory.capture import turns
+from tars_memory.capture.turns import Draft, Transcript, name
 from tars_memory.vault.model import role
 
 if TYPE_CHECKING:
@@ -84,7 +73,7 @@ def who(message: Mapping[str, Any]) -> str | None:
 
 def add(draft: Draft, message: Mapping[str, Any], *, time: datetime | None = None) -> None:
     """Add the turns of one message: what tools gave back first, then what is said."""
-    when = time_of(message) or time
+    when = turns.time_of(message) or time
     if message.get("type") == "function_call":
         draft.call(message.get("name"), message.get("call_id"))
         return
@@ -95,7 +84,7 @@ def add(draft: Draft, message: Mapping[str, Any], *, time: datetime | None = Non
     speaks = role(who(message))
     if speaks is None:
         return
-    held = content(first(message, CONTENTS))
+    held = content(turns.first(message, CONTENTS))
     for text, call in held.results:
         draft.say("tool", text, speaker=draft.called(call), time=when)
     speaker = name(message.get("name"))
@@ -147,12 +136,12 @@ def _part(part: Mapping[str, Any], held: Content, depth: int) -> None:
         held.called.append((call.get("name") or call.get("toolName"), call.get("toolCallId")))
     elif kind in _RESULT or isinstance(response, dict):
         inner = Content([], [], [])
-        _collect(first(part, ("content", "output", "result")), inner, depth + 1)
+        _collect(turns.first(part, ("content", "output", "result")), inner, depth + 1)
         held.results.append((inner.text, part.get("tool_use_id") or part.get("toolCallId") or part.get("call_id")))
     elif kind == "refusal":
         _collect(part.get("refusal"), held, depth + 1)
     elif kind in _SAID or kind is None or kind == "multimodal_text":
-        _collect(first(part, CONTENTS), held, depth + 1)
+        _collect(turns.first(part, CONTENTS), held, depth + 1)
 
 
 HOLDERS = ("messages", "conversation", "conversations", "turns", "history", "chat", "dialog", "dialogue", "items")
@@ -174,11 +163,11 @@ def is_exchange(value: object) -> bool:
 
 def add_exchange(draft: Draft, value: Mapping[str, Any]) -> None:
     """Add both sides of :func:`is_exchange`."""
-    when = time_of(value)
-    for speaks, key in (("system", "system"), ("user", "prompt")):
-        said = value.get(key)
-        if isinstance(said, str) and not (speaks == "system" and any(turn.text == clean(said) for turn in draft.turns)):
-            draft.say("system" if speaks == "system" else "user", said, time=when)
+    when = turns.time_of(value)
+    system = value.get("system")
+    if isinstance(system, str) and turns.clean(system) not in {turn.text for turn in draft.turns}:
+        draft.say("system", system, time=when)
+    draft.say("user", value["prompt"], time=when)
     draft.say("assistant", value.get("response") or value.get("completion") or "", time=when)
 
 
@@ -196,7 +185,7 @@ def transcript(value: object, source: str) -> Transcript | None:
     for export in EXPORTS:
         if export.fits(value):
             return export.draft(value).done(source, export.format)
-    found = Draft(ident(value), name(first(value, TITLES)), time_of(value))
+    found = Draft(turns.ident(value), name(turns.first(value, turns.TITLES)), turns.time_of(value))
     _messages(found, value, 0)
     return found.done(source, CHAT)
 
@@ -226,7 +215,7 @@ def _messages(draft: Draft, value: Mapping[str, Any], depth: int) -> None:
     if isinstance(system, (str, list)) and "messages" in value:
         draft.say("system", content(system).text)
     if "output" in value and isinstance(value.get("input"), str):
-        draft.say("user", value["input"], time=time_of(value))
+        draft.say("user", value["input"], time=turns.time_of(value))
     for key in ("input", *HOLDERS, "contents"):
         held = value.get(key)
         if isinstance(held, list):
@@ -244,7 +233,7 @@ def _messages(draft: Draft, value: Mapping[str, Any], depth: int) -> None:
 def _list(draft: Draft, held: list[Any]) -> None:
     for message in held:
         if isinstance(message, dict) and isinstance(message.get("message"), dict) and who(message) is None:
-            add(draft, message["message"], time=time_of(message))
+            add(draft, message["message"], time=turns.time_of(message))
         elif is_message(message):
             add(draft, message)
         elif is_exchange(message):
@@ -253,7 +242,7 @@ def _list(draft: Draft, held: list[Any]) -> None:
 
 def _came_back(draft: Draft, value: Mapping[str, Any]) -> None:
     """Add the answer of a response dump: the first choice, the message, or the output items."""
-    when = time_of(value)
+    when = turns.time_of(value)
     for key, inner, speaks in (("choices", "message", "assistant"), ("candidates", "content", "model")):
         answers = value.get(key)
         if isinstance(answers, list) and answers and isinstance(answers[0], dict):
@@ -280,7 +269,7 @@ _INSTRUCTIONS = frozenset({"user_editable_context", "model_editable_context"})
 
 def _chatgpt(value: Mapping[str, Any]) -> Draft:
     """The current branch of a conversation: what was edited away or regenerated is left out."""
-    found = Draft(ident(value), name(value.get("title")), instant(value.get("create_time")))
+    found = Draft(turns.ident(value), name(value.get("title")), turns.instant(value.get("create_time")))
     mapping, current = value["mapping"], value.get("current_node")
     known = isinstance(current, str) and isinstance(mapping.get(current), dict)
     for node in _branch(mapping, current if known else _newest(mapping), "parent"):
@@ -321,7 +310,7 @@ def _spoken(found: Draft, message: Mapping[str, Any]) -> None:
     kind = kind if isinstance(kind, str) else None
     if speaks is None or (message.get("weight") == 0 and speaks != "system"):
         return
-    when = instant(message.get("create_time"))
+    when = turns.instant(message.get("create_time"))
     recipient = message.get("recipient")
     if speaks == "assistant" and isinstance(recipient, str) and recipient not in ("", "all"):
         found.call(recipient)
@@ -339,14 +328,16 @@ def _spoken(found: Draft, message: Mapping[str, Any]) -> None:
 
 def _claude(value: Mapping[str, Any]) -> Draft:
     """The current branch of a conversation."""
-    found = Draft(ident(value, ("uuid", "id")), name(value.get("name") or value.get("title")), time_of(value))
+    found = Draft(
+        turns.ident(value, ("uuid", "id")), name(value.get("name") or value.get("title")), turns.time_of(value)
+    )
     said = [message for message in value["chat_messages"] if isinstance(message, dict)]
     for message in _leading(said, value.get("current_leaf_message_uuid")):
         speaks = role(message.get("sender") or message.get("role"))
         if speaks is None:
             continue
         held = content(message.get("content"))
-        when = time_of(message)
+        when = turns.time_of(message)
         for text, call in held.results:
             found.say("tool", text, speaker=found.called(call), time=when)
         written = message.get("text")
@@ -388,7 +379,7 @@ class Chat:
             fits = alone and not is_export(value)
         else:
             fits = isinstance(inner, dict) and is_message(inner) and "choices" not in value
-        return ident(value, IDS[:-2]) if fits else None
+        return turns.ident(value, turns.IDS[:-2]) if fits else None
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Take in one object that :meth:`of` knows."""
@@ -398,7 +389,7 @@ class Chat:
         if is_message(record):
             add(self.draft, record)
         elif isinstance(inner, dict):
-            add(self.draft, inner, time=time_of(record))
+            add(self.draft, inner, time=turns.time_of(record))
         else:
             add_exchange(self.draft, record)
 
@@ -485,13 +476,13 @@ class ClaudeCode(Chat):
     def _person(self, record: Mapping[str, Any]) -> None:
         message = record.get("message")
         held = content(message.get("content") if isinstance(message, dict) else message)
-        when = instant(record.get("timestamp"))
+        when = turns.instant(record.get("timestamp"))
         for text, call in held.results:
             self.draft.say("tool", text, speaker=self.draft.called(call), time=when)
         if any(record.get(mark) is True for mark in _WRITTEN) or held.text.startswith(_BEGINNINGS):
             self.draft.say("system", held.text, time=when)
         elif held.results or any(record.get(mark) for mark in _TOOLS) or not _is_typed(record):
-            self.draft.say("tool", [own_words(part) for part in held.said], time=when)
+            self.draft.say("tool", [turns.own_words(part) for part in held.said], time=when)
         else:
             self.draft.asked_by(str(record.get("entrypoint")).startswith(_BY_PROGRAM))
             self.draft.say("user", _parts(held), time=when)
@@ -503,7 +494,7 @@ class ClaudeCode(Chat):
         if message.get("model") == "<synthetic>":
             return
         held = content(message.get("content"))
-        self.draft.say("assistant", held.text, time=instant(record.get("timestamp")))
+        self.draft.say("assistant", held.text, time=turns.instant(record.get("timestamp")))
         for tool, call in held.called:
             self.draft.call(tool, call)
 
@@ -514,7 +505,7 @@ class ClaudeCode(Chat):
             return
         if attachment.get("commandMode") in (None, "prompt") and _is_typed(attachment):
             said = content(attachment.get("prompt"))
-            self.draft.say("user", _parts(said), time=instant(record.get("timestamp")))
+            self.draft.say("user", _parts(said), time=turns.instant(record.get("timestamp")))
 
 
 def _is_typed(record: Mapping[str, Any]) -> bool:
@@ -525,7 +516,7 @@ def _is_typed(record: Mapping[str, Any]) -> bool:
 
 
 def _parts(held: Content) -> list[str]:
-    return [re.sub(r"\n{3,}", "\n\n", clean(part)) for part in held.said]
+    return [re.sub(r"\n{3,}", "\n\n", turns.clean(part)) for part in held.said]
 
 
 _KINDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -562,10 +553,10 @@ class Codex(Chat):
     def add(self, record: Mapping[str, Any]) -> None:
         """Take in one record; events repeat what the items say, and are left out."""
         payload = record["payload"]
-        when = instant(record.get("timestamp"))
+        when = turns.instant(record.get("timestamp"))
         if record["type"] == "session_meta":
             self.draft.id = self.draft.id or name(payload.get("id"))
-            self.draft.start = self.draft.start or instant(payload.get("timestamp"))
+            self.draft.start = self.draft.start or turns.instant(payload.get("timestamp"))
             if not self.draft.folder and isinstance(payload.get("cwd"), str):
                 self.draft.folder = payload["cwd"]
             source = payload.get("source")
@@ -585,12 +576,12 @@ class Codex(Chat):
 
 
 def _is_inserted(part: str) -> bool:
-    return clean(part).lower().startswith(_INSERTED)
+    return turns.clean(part).lower().startswith(_INSERTED)
 
 
 def _request(part: str) -> str:
     """What the person typed into an editor's window, without what it shows beside; any other part as it is."""
-    if not clean(part).lower().startswith(_EDITOR):
+    if not turns.clean(part).lower().startswith(_EDITOR):
         return part
     *_, typed = [part[match.end() :] for match in _REQUEST.finditer(part)] or [""]
     return typed
