@@ -244,15 +244,15 @@ def _kept(document: Document) -> Iterator[SessionTurn]:
 
 
 class KnownSession(NamedTuple):
-    """A session note that stands for the beginning of a conversation.
+    """What is known of a conversation: the session note that stands for its beginning.
 
     Attributes:
-        path: of the note.
-        turns: turns that were examined.
+        path: of the note; empty for one that is to be made.
+        turns: that were examined before.
     """
 
-    path: str
-    turns: int
+    path: str = ""
+    turns: int = 0
 
 
 def catalogue(vault: Vault) -> dict[str, str]:

@@ -22,7 +22,7 @@ from tars_memory.capture.turns import Transcript, Unknown
 from tars_memory.curation import models
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import MOST_FACTS, Drawn, Known, Moments
-from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Place, Task, keep, keep_said, words_of
+from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Task, keep, keep_said, words_of
 from tars_memory.curation.proposals import RULE, DrawnFact, Extraction
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.words import LANGUAGES
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from tars_memory.capture.memories import Collection, Imported
     from tars_memory.capture.remember import Caller
     from tars_memory.curation.models.llm import LanguageModel, Prompt
-    from tars_memory.vault.sessions import SessionNote
 
 
 BY_RULES = "no language model is set: the built-in rules find plain statements"
@@ -285,7 +284,7 @@ class Examiner:
         place = self._place(transcript)
         if not place.path:
             made = self.over([transcript], None).sessions
-            place = Place(made[-1].path if made else "")
+            place = sessions.KnownSession(made[-1].path if made else "")
         if not place.path or not self.ctx.layout.is_ours(place.path):
             return 0
         when = drawing.moments(transcript, self.ctx.now)
@@ -297,7 +296,7 @@ class Examiner:
         path = os.path.relpath(os.path.realpath(source), vault.root).replace(os.sep, "/")
         return not path.startswith("../") and vault.layout.tier_of(path) is not Tier.NOTE
 
-    def _place(self, transcript: Transcript) -> Place:
+    def _place(self, transcript: Transcript) -> sessions.KnownSession:
         """Where a conversation is kept already: known by its turns, else by the log's own name of it.
 
         Under the same name, but with other turns (one was edited, or was still being written), all of it is examined
@@ -307,13 +306,13 @@ class Examiner:
         named = self.catalogue.get(sessions.session_key(transcript.format, mask(transcript.id)), "")
         found = sessions.examined(self.ctx.vault, digests, self.catalogue)
         if found is None:
-            return Place(named, 0)
+            return sessions.KnownSession(named)
         if found.path == named or not (day := self._other_day(transcript, found.path)):
-            return Place(found.path, found.turns)
+            return found
         for near in (day, day - timedelta(days=1), day + timedelta(days=1)):
             if path := self.catalogue.get(sessions.day_key(digests[found.turns - 1], near.isoformat())):
-                return Place(path, found.turns)
-        return Place(named, 0)
+                return sessions.KnownSession(path, found.turns)
+        return sessions.KnownSession(named)
 
     def _other_day(self, transcript: Transcript, path: str) -> date | None:
         """The day of a conversation, if a note of the same words is about another one: both have names of their own and
@@ -330,7 +329,7 @@ class Examiner:
             return None
         return day if abs(apart.days) > 1 else None  # zones differ by a day at most
 
-    def _session(self, path: str) -> SessionNote | None:
+    def _session(self, path: str) -> sessions.SessionNote | None:
         try:
             return sessions.read(path, self.ctx.vault.read(path)) if path else None
         except TarsError:

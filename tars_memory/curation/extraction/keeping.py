@@ -24,7 +24,7 @@ from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.lines import BY_RULES, steps_in
 from tars_memory.vault.model import Splice, role
 from tars_memory.vault.secrets import find, mask
-from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
+from tars_memory.vault.sessions import KnownSession, SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.writing import journal, transaction
 
 if TYPE_CHECKING:
@@ -79,18 +79,6 @@ class KeptFact(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class Place(NamedTuple):
-    """Where a conversation's note is.
-
-    Attributes:
-        path: of the session note; empty for one that is to be made.
-        turns: that were examined before.
-    """
-
-    path: str = ""
-    turns: int = 0
-
-
 class Task(NamedTuple):
     """A conversation that is to be looked at.
 
@@ -102,7 +90,7 @@ class Task(NamedTuple):
     """
 
     transcript: Transcript
-    place: Place
+    place: KnownSession
     when: Moments
     shown: Transcript
 
