@@ -102,6 +102,25 @@ class Extraction(NamedTuple):
     decisions: tuple[str, ...] = ()
 
 
+class Drawn(NamedTuple):
+    """What a conversation gave.
+
+    Attributes:
+        extraction: its facts have quotes that were said.
+        dropped: why facts were not kept, counted.
+        until: number of the last turn that was looked at; 0 if all were.
+        turns, readable: of the rules: the person's turns that were looked at, and those in a language that they know.
+        left_out: what a second look found not to be worth a person's decision.
+    """
+
+    extraction: Extraction
+    dropped: dict[str, int]
+    until: int = 0
+    turns: int = 0
+    readable: int = 0
+    left_out: tuple[DrawnFact, ...] = ()
+
+
 class Mark(NamedTuple):
     """A candidate's line, whose state tag says what became of it.
 

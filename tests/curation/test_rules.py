@@ -12,6 +12,7 @@ from curation.statements import LEFT_ALONE, WORTH
 from tars_memory.capture.turns import Turn
 from tars_memory.curation.extraction import rules
 from tars_memory.curation.models import grounding
+from tars_memory.curation.proposals import Drawn
 from tars_memory.language.dates import absolute, names_day
 from tars_memory.language.statements import sentences
 from tars_memory.language.words import LANGUAGES, language, spoken
@@ -20,7 +21,7 @@ DAY = date(2026, 11, 21)
 LONG = "a line that goes on for as long as lines may go in a letter or a mail,"
 
 
-def read(*texts: str, day: date = DAY) -> rules.LanguageReading:
+def read(*texts: str, day: date = DAY) -> Drawn:
     """A conversation: the person, the model, the person …"""
     turns = [
         Turn(n, "user" if n % 2 else "assistant", "user" if n % 2 else "assistant", t) for n, t in enumerate(texts, 1)
@@ -253,8 +254,8 @@ def test_the_language_of_a_turn_is_told_by_its_function_words(text: str, code: s
 
 
 def test_turns_that_the_rules_cannot_read_are_counted() -> None:
-    assert read("我对花生过敏", "好", "我住在杭州")[1:] == (2, 0)
-    assert read("I live in Cork.", "Fine.", "我住在杭州", "好", "ok thanks")[1:] == (3, 2)
+    chinese, mixed = ("我对花生过敏", "好", "我住在杭州"), ("I live in Cork.", "Fine.", "我住在杭州", "好", "ok thanks")
+    assert [(found.turns, found.readable) for found in (read(*chinese), read(*mixed))] == [(2, 0), (3, 2)]
     turkish = ("Merhaba", "Bir sorum var", "Ben öğretmenim", "Çayı kahveye tercih ederim", "Ankara'ya gideceğim")
     swedish = ("Hej, jag har en fråga", "Fint", "Jag bor i Lund", "Tack", "Jag är allergisk mot nötter")
     assert [read(*turns).readable for turns in (turkish, swedish)] == [0, 0]  # "ben" and "en" are words of ours, too

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import models
 from tars_memory.curation.extraction import rules
+from tars_memory.curation.proposals import Drawn, DrawnFact
 from tars_memory.errors import TarsError
 from tars_memory.language import statements
 from tars_memory.settings import FactsOptions
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.turns import Transcript
     from tars_memory.curation.models.llm import LanguageModel
-    from tars_memory.curation.proposals import DrawnFact, Extraction
     from tars_memory.vault.vault import Vault
 
 
@@ -34,25 +34,6 @@ MOST_FACTS = 500
 
 Moments = dict[int, datetime]
 """When each turn was said, by its number, in the local zone."""
-
-
-class Drawn(NamedTuple):
-    """What a conversation gave.
-
-    Attributes:
-        extraction: its facts have quotes that were said.
-        dropped: why facts were not kept, counted.
-        until: number of the last turn that was looked at; 0 if all were.
-        turns, readable: of the rules: the person's turns that were looked at, and those in a language that they know.
-        left_out: what a second look found not to be worth a person's decision.
-    """
-
-    extraction: Extraction
-    dropped: dict[str, int]
-    until: int = 0
-    turns: int = 0
-    readable: int = 0
-    left_out: tuple[DrawnFact, ...] = ()
 
 
 def moments(transcript: Transcript, now: datetime) -> Moments:
@@ -153,7 +134,7 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     plain = tuple(fact for fact in found.facts if suspicion.MARK not in fact.quote)
     claimed = rules.claimed(plain, transcript.turns, days)
     secret = {"secret": len(found.facts) - len(plain)} if len(plain) < len(found.facts) else {}
-    return Drawn(found._replace(facts=claimed), secret, until, read.turns, read.readable)
+    return read._replace(extraction=found._replace(facts=claimed), dropped=secret, until=until)
 
 
 MOST_TOLD = 40

@@ -21,9 +21,9 @@ from tars_memory.capture.transcripts import read
 from tars_memory.capture.turns import Transcript, Unknown
 from tars_memory.curation import models
 from tars_memory.curation.extraction import drawing
-from tars_memory.curation.extraction.drawing import MOST_FACTS, Drawn, Known, Moments
+from tars_memory.curation.extraction.drawing import MOST_FACTS, Known, Moments
 from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Task, keep, keep_said, words_of
-from tars_memory.curation.proposals import RULE, DrawnFact, Extraction
+from tars_memory.curation.proposals import RULE, Drawn, DrawnFact, Extraction
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.words import LANGUAGES
 from tars_memory.settings import AUTO, Settings, may_run_by_itself

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.remember import Caller
     from tars_memory.capture.turns import Transcript, Turn
-    from tars_memory.curation.extraction.drawing import Drawn, Moments
-    from tars_memory.curation.proposals import DrawnFact
+    from tars_memory.curation.extraction.drawing import Moments
+    from tars_memory.curation.proposals import Drawn, DrawnFact
     from tars_memory.vault.writing.store import Landed, WriteSession
 
 

@@ -19,7 +19,7 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.proposals import RULE, DrawnFact, Extraction
+from tars_memory.curation.proposals import RULE, Drawn, DrawnFact, Extraction
 from tars_memory.language.dates import absolute, names_day, names_relative
 from tars_memory.language.statements import Sentence, sentences
 from tars_memory.language.words import LANGUAGES, Language, common_words, filled, joined, language, shared, spoken
@@ -69,20 +69,6 @@ _DOCUMENT = (
 """So many items, labelled lines (``[Verse]``, ``Anna: …``) or short lines make a turn a document rather than talk."""
 
 
-class LanguageReading(NamedTuple):
-    """What the rules made of a conversation.
-
-    Attributes:
-        extraction: facts whose quotes are verbatim, in order; topics and decisions.
-        turns: of the person that were looked at.
-        readable: those of them in a language that the rules know.
-    """
-
-    extraction: Extraction
-    turns: int
-    readable: int
-
-
 def read(
     turns: Sequence[Turn],
     examined: Collection[int],
@@ -90,7 +76,7 @@ def read(
     *,
     named: bool = False,
     most: int | None = None,
-) -> LanguageReading:
+) -> Drawn:
     """What the person plainly said in some turns of a conversation.
 
     Args:
@@ -124,7 +110,7 @@ def read(
             facts.setdefault(kept.text.casefold(), kept)
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
     extraction = Extraction(facts=tuple(facts.values()), topics=topics_of(said), decisions=decisions)
-    return LanguageReading(extraction, len(said), readable)
+    return Drawn(extraction, {}, turns=len(said), readable=readable)
 
 
 def _languages(turns: Sequence[Turn]) -> list[str]:
