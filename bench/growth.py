@@ -16,9 +16,7 @@ from bench.place import Place, RandomEmbedder
 from bench.vault import vocabulary
 from tars_memory.index.reader import Filter, IndexReader
 from tars_memory.index.vectors import small
-from tars_memory.recall import candidates, scores
-from tars_memory.recall import query as queries
-from tars_memory.recall import search as searching
+from tars_memory.recall import candidates, query as queries, scores, search as searching
 from tars_memory.recall.query import SearchRequest
 
 LIMIT = 1.8

@@ -23,8 +23,7 @@ from tars_memory.index import models, postgres_reader, prepare, vectors
 from tars_memory.index.postgres import TeamIndex
 from tars_memory.index.reader import Filter
 from tars_memory.memory import Memory
-from tars_memory.recall import query as queries
-from tars_memory.recall import search as searching
+from tars_memory.recall import query as queries, search as searching
 from tars_memory.recall.candidates import CHUNKS_BY_MEANING
 from tars_memory.recall.query import SearchRequest
 from tars_memory.testing import HashEmbedder

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands_page import PAGE as REFERENCE
-from commands_page import command
+from commands_page import PAGE as REFERENCE, command
 from typer.core import TyperArgument, TyperOption
 
 from tars_memory.doors.cli.app import COMMANDS, EVERY_DAY, HELP_TEXT, HIDDEN

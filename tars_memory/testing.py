@@ -13,8 +13,7 @@ from math import sqrt
 from struct import pack
 from typing import TYPE_CHECKING
 
-from tars_memory.curation.models.llm import Completion, Prompt, Spent
-from tars_memory.curation.models.llm import tokens as tokens_of
+from tars_memory.curation.models.llm import Completion, Prompt, Spent, tokens as tokens_of
 from tars_memory.index.models import QueryVector
 from tars_memory.index.passages import Embedded
 from tars_memory.language.words import STOP_WORDS, WORD, fold, tokens

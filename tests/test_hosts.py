@@ -13,8 +13,7 @@ from typing import Any
 import forked
 import pytest
 from forked import script
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from index.unprivileged import unwritable
 from random_documents import examples
 

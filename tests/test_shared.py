@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from forked import program
-from forked import run as forked
+from forked import program, run as forked
 
 from tars_memory.curation import review
 from tars_memory.doors import tools

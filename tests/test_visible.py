@@ -4,8 +4,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tars_memory.doors.cli.output import clean, to_json
 from tars_memory.recall import packing

@@ -21,8 +21,7 @@ from tars_memory.curation.proposals import Ends, Instead, Mark, Proposal, Relate
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.vault import change, inbox, markdown, sessions
 from tars_memory.vault.layout import is_in_project
-from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown import entries as grammar, facts
 from tars_memory.vault.model import Entry, Tier, role
 from tars_memory.vault.note import Note
 

@@ -19,8 +19,7 @@ from tars_memory.curation.proposals import KINDS, Decision, Mark, Proposal, Rela
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox, playbooks, vault
 from tars_memory.vault.change import Change, locate, named
-from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown import entries as grammar, facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, unbulleted
 from tars_memory.vault.model import Tier

@@ -24,8 +24,7 @@ from tars_memory.curation.proposals import Decision, DrawnFact, Proposal
 from tars_memory.curation.ticks import Recorded, accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.vault import playbooks, sessions
-from tars_memory.vault.markdown import edits
-from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note

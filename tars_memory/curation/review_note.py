@@ -19,11 +19,9 @@ from tars_memory.curation.proposals import BESIDE, NEW, Proposal, Related
 from tars_memory.errors import UsageError
 from tars_memory.vault import playbooks
 from tars_memory.vault.layout import BEFORE, INTRO, TITLE, Layout
-from tars_memory.vault.markdown import edits
-from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
-from tars_memory.vault.markdown.lines import MARK
-from tars_memory.vault.markdown.lines import unmarked as without_mark
+from tars_memory.vault.markdown.lines import MARK, unmarked as without_mark
 from tars_memory.vault.model import Entry, Splice
 
 if TYPE_CHECKING:

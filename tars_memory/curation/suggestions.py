@@ -18,8 +18,7 @@ from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import ConflictError, NotFoundError, UsageError, counted
 from tars_memory.language import statements
 from tars_memory.vault import change, inbox, secrets
-from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown import entries as grammar, facts
 from tars_memory.vault.note import Note
 from tars_memory.vault.writing.history import written_lines
 

@@ -16,8 +16,7 @@ from tars_memory.errors import AmbiguousError, TarsError
 from tars_memory.vault import sessions
 from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.links import links_of
-from tars_memory.vault.markdown import edits
-from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.writing import history, journal

@@ -14,8 +14,7 @@ from tars_memory import index
 from tars_memory.curation import ticks
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted, reason
-from tars_memory.index import models as known
-from tars_memory.index import passages, prepare
+from tars_memory.index import models as known, passages, prepare
 from tars_memory.index.intake import RefreshReport
 from tars_memory.jobs.hooks import CLEANUP_DAYS, lines_of
 from tars_memory.language.words import foreign

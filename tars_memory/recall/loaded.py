@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.recall import decided as states
-from tars_memory.recall import packing
+from tars_memory.recall import decided as states, packing
 from tars_memory.recall.packing import NO_ROOM, Portion
 from tars_memory.vault import playbooks
 from tars_memory.vault.markdown import lines as grammar

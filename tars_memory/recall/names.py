@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted, did_you_mean
 from tars_memory.index.fulltext import Filter
-from tars_memory.index.naming import folded as plain
-from tars_memory.index.naming import key, spaced
+from tars_memory.index.naming import folded as plain, key, spaced
 from tars_memory.language.words import STOP_WORDS, tokens, unspaced_runs
 from tars_memory.vault.links import block_ids, files_of, targets_in
 from tars_memory.vault.markdown.document import plain_heading

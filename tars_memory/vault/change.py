@@ -22,10 +22,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault import markdown
-from tars_memory.vault.markdown import edits
-from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Bullet, Document, Section, line_of, plain_heading
-from tars_memory.vault.markdown.document import apply as spliced
+from tars_memory.vault.markdown import edits, entries as grammar
+from tars_memory.vault.markdown.document import Bullet, Document, Section, apply as spliced, line_of, plain_heading
 from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.model import Entry, Splice, Tier

@@ -7,8 +7,7 @@ import json
 import os
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tars_memory.doors.cli.output import ClosedOutput, LostOutput, Output, broken, clean, line, to_json
 

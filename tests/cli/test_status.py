@@ -9,8 +9,7 @@ from pathlib import Path
 
 import forked
 import pytest
-from terminal import OURS, environment, on_a_terminal, program
-from terminal import rows as screen_rows
+from terminal import OURS, environment, on_a_terminal, program, rows as screen_rows
 
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault

@@ -19,8 +19,7 @@ from tars_memory.curation.commit import commit
 from tars_memory.curation.proposals import Decision, Mark, Proposal
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault import inbox
-from tars_memory.vault.markdown import edits
-from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.markdown.document import Document, apply
 
 TEXTS = ["likes tea", "Anna lives in Cork", "- dash", "# hash", "x ^id", "é 😀", "[promoted] y", "%% z", "a\nb"]

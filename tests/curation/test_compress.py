@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from random_documents import examples, sized, within
 
 from curation.oldsessions import Past, day, lead_nowhere, links, session, stamps, statements, summaries

@@ -14,8 +14,7 @@ from typing import Any
 import conversations as logs
 import pytest
 from conversations import FORMATS, START, talk
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from random_documents import examples
 
 from curation import warm

@@ -6,8 +6,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from random_documents import examples, sized, within
 
 from tars_memory.curation.models import dialogues

@@ -15,8 +15,7 @@ from struct import unpack
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import models, passages, prepare
-from tars_memory.index import passages as embedding
+from tars_memory.index import models, passages, passages as embedding, prepare
 from tars_memory.index.passages import MAX_CHARACTERS, Session, distance, token_ranges
 
 pytestmark = pytest.mark.usefixtures("really_prepared")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index import models, passages, prepare
-from tars_memory.index import passages as embedding
+from tars_memory.index import models, passages, passages as embedding, prepare
 from tars_memory.index.vectors import QueryVectors
 
 pytestmark = pytest.mark.usefixtures("really_prepared")

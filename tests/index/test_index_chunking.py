@@ -6,8 +6,7 @@ import re
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from random_documents import examples
 
 from tars_memory.index import chunking

@@ -10,8 +10,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from random_documents import examples
 

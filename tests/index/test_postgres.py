@@ -22,8 +22,7 @@ from psycopg import errors
 from random_documents import examples
 
 from tars_memory.errors import SettingsError, TeamIndexError
-from tars_memory.index import postgres as room
-from tars_memory.index import postgres_reader, postgres_writer, vectors
+from tars_memory.index import postgres as room, postgres_reader, postgres_writer, vectors
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index
 from tars_memory.index.postgres import TeamIndex, address

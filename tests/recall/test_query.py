@@ -3,8 +3,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from random_documents import examples
 
 from tars_memory.errors import UsageError

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tars_memory.recall.query import Hit, located, obsidian_url, verified
 from tars_memory.vault.vault import note_lines

@@ -5,8 +5,7 @@ import unicodedata
 from datetime import date
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tars_memory.language.words import STOP_WORDS, fold, plainer, stem, symbols, tokens, unspaced_runs
 from tars_memory.recall.query import parse

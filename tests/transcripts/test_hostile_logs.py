@@ -13,8 +13,7 @@ from random import Random
 import conversations as logs
 import pytest
 from conversations import FORMATS, Said, talk
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from random_documents import examples, scale, seeded, sized, within
 
 from tars_memory.capture.transcripts import read

@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 from conversations import talk
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from random_documents import examples
 
 from tars_memory.capture.turns import Turn

@@ -11,8 +11,7 @@ from random_documents import document, scale, seeded
 
 from tars_memory.vault import change as bundling
 from tars_memory.vault.change import Change, Outcome, apply
-from tars_memory.vault.markdown import edits
-from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.note import Note
 

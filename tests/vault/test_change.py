@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from random_documents import document, scale, seeded
 
-from tars_memory.vault.change import OPS, Change, locate, named
-from tars_memory.vault.change import apply as applied
+from tars_memory.vault.change import OPS, Change, apply as applied, locate, named
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import insert_bullet, splices_between

@@ -5,8 +5,7 @@ from random import Random
 from time import process_time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from random_documents import sized, within
 
 from bench.seeded import ALNUM, LABELLED, NAMED, SENTENCES, SHAPED, codes, credentials, password, remains, seed_words

@@ -9,8 +9,7 @@ from random import Random
 
 import pytest
 from conversations import claude_code, talk
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from random_documents import document, examples, scale
 
 from tars_memory.capture.transcripts import read as read_log

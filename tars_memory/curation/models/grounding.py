@@ -32,8 +32,7 @@ from tars_memory.errors import ModelUnavailableError
 from tars_memory.language import dates, statements
 from tars_memory.language.words import spoken
 from tars_memory.recall.packing import characters, visible
-from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
-from tars_memory.vault.markdown.facts import folded as plainly
+from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of, folded as plainly
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing import journal, transaction
 

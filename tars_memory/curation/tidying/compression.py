@@ -19,8 +19,7 @@ from tars_memory.curation.gather import offered
 from tars_memory.curation.tidying.archive import WAITING, held_by_links, taken
 from tars_memory.errors import ConflictError, TarsError, UsageError, counted
 from tars_memory.language import statements as grammar
-from tars_memory.vault import secrets, sessions, suspicion, vault
-from tars_memory.vault import summaries as notes
+from tars_memory.vault import secrets, sessions, summaries as notes, suspicion, vault
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import apply

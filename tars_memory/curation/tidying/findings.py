@@ -29,8 +29,7 @@ from tars_memory.language.dates import dated
 from tars_memory.language.words import every
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
-from tars_memory.vault.markdown import entries, lines
-from tars_memory.vault.markdown import facts as truth
+from tars_memory.vault.markdown import entries, facts as truth, lines
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.summaries import is_named

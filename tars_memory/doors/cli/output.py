@@ -25,9 +25,14 @@ import time
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tars_memory import disk, vault
-from tars_memory.errors import NotFoundError, SettingsError, UsageError, legible
-from tars_memory.errors import counted as counted
-from tars_memory.errors import duration as duration
+from tars_memory.errors import (
+    NotFoundError,
+    SettingsError,
+    UsageError,
+    counted as counted,
+    duration as duration,
+    legible,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -33,8 +33,7 @@ from tars_memory.vault.change import Change, Outcome, Planned, apply, landing, n
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
-from tars_memory.vault.writing import protocol
-from tars_memory.vault.writing import system as exchanges
+from tars_memory.vault.writing import protocol, system as exchanges
 from tars_memory.vault.writing.journal import Journal, is_text, replace_file
 from tars_memory.vault.writing.system import Exchange, VaultLock
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
