@@ -20,7 +20,7 @@ from tars_memory.vault.markdown.document import newline_of
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
 
     from tars_memory.vault.vault import Vault
@@ -128,7 +128,7 @@ def decide(
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         data = data or b""
-        known = {name: decision for _, name, decision in _decisions(data)}
+        known = {name: decision for _, name, decision in _decisions(_objects(data))}
         new = [line for line, (name, _) in zip(lines, said, strict=True) if known.get(name) != decision]
         if not new:
             return []
@@ -141,21 +141,13 @@ def decide(
 
 def decided(vault: Vault) -> dict[str, str]:
     """What was decided last about each thing: id to decision; from conflict copies of the file as well."""
-    lines: list[tuple[str, str, str]] = []
-    for path in _decided_files(vault):
-        try:
-            lines += _decisions(vault.read(path))
-        except TarsError:
-            continue
+    lines = _decisions(said for _, said in _decided_lines(vault))
     return {name: decision for _, name, decision in sorted(lines, key=lambda line: line[0])}
 
 
 def refused(vault: Vault) -> list[str]:
     """The words of what was rejected and not taken up since, as far as they were kept."""
-    found: dict[str, str] = {}
-    for path in _decided_files(vault):
-        with contextlib.suppress(TarsError):
-            found |= _decided_words(vault.read(path))
+    found = {str(said["id"]): str(said["what"]) for _, said in _decided_lines(vault) if {"id", "what"} <= said.keys()}
     last = decided(vault)
     return [words for name, words in found.items() if words and last.get(name) == "rejected"]
 
@@ -163,13 +155,11 @@ def refused(vault: Vault) -> list[str]:
 def told(vault: Vault) -> list[tuple[str, str, str]]:
     """File, id and words of each proposal for a note of ours that waits, and of each decision of our scope."""
     found = [(path, each["id"], each["text"] or each["quote"]) for each in pending(vault) for path in each["files"]]
-    for path in _decided_files(vault):
-        with contextlib.suppress(TarsError):
-            for line in vault.read(path).split(b"\n"):
-                with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
-                    said = json.loads(line)
-                    if said.get("project", "") == vault.layout.scope:
-                        found.append((path, str(said["id"]), str(said["what"])))
+    found += (
+        (path, str(said["id"]), str(said["what"]))
+        for path, said in _decided_lines(vault)
+        if {"id", "what"} <= said.keys() and said.get("project", "") == vault.layout.scope
+    )
     return [(path, name, words) for path, name, words in found if words.strip()]
 
 
@@ -222,6 +212,27 @@ def _files(vault: Vault, folder: str, ending: str) -> list[str]:
 def _decided_files(vault: Vault) -> list[str]:
     paths = _files(vault, VAULT_FOLDER, ".jsonl")
     return [path for path in paths if path.rpartition("/")[2].startswith("decided")]
+
+
+def _decided_lines(vault: Vault) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What each line of decided things says, with its file; files that can't be read say nothing."""
+    for path in _decided_files(vault):
+        try:
+            data = vault.read(path)
+        except TarsError:
+            continue
+        yield from ((path, said) for said in _objects(data))
+
+
+def _objects(data: bytes) -> Iterator[dict[str, Any]]:
+    """The objects in lines of JSON; lines that are none, or half there, are passed over."""
+    for line in data.split(b"\n"):
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(said, dict):
+            yield said
 
 
 def _there(session: WriteSession, path: str) -> bytes | None:
@@ -292,24 +303,10 @@ def _id_of(said: dict[str, Any]) -> str:
     return proposal_id(said["op"], said["target"], said["section"], said["text"], replaces)
 
 
-def _decided_words(data: bytes) -> dict[str, str]:
-    """By id the words of what was decided."""
-    found: dict[str, str] = {}
-    for line in data.split(b"\n"):
-        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
-            said = json.loads(line)
-            found[str(said["id"])] = str(said["what"])
-    return found
-
-
-def _decisions(data: bytes) -> list[tuple[str, str, str]]:
+def _decisions(lines: Iterable[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """Date, id and decision of each line; lines that don't say a decision are left out."""
-    found: list[tuple[str, str, str]] = []
-    for line in data.split(b"\n"):
-        try:
-            said = json.loads(line)
-            if isinstance(said["id"], str) and said["decision"] in DECISIONS:
-                found.append((str(said.get("date")), said["id"], said["decision"]))
-        except (ValueError, RecursionError, KeyError, TypeError):
-            continue
-    return found
+    return [
+        (str(said.get("date")), said["id"], said["decision"])
+        for said in lines
+        if isinstance(said.get("id"), str) and said.get("decision") in DECISIONS
+    ]
