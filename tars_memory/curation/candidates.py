@@ -95,18 +95,18 @@ class Waiting(NamedTuple):
     refused: list[str]
 
 
-def read(vault: Vault, *, expired: bool = False) -> Waiting:
+def read(vault: Vault, rejected: Iterable[str], *, expired: bool = False) -> Waiting:
     """The undecided candidates of all daily notes, archived ones too, and of the feedback.
 
     Args:
         vault: to read, as far as it is of our scope: each project has a memory of its own.
+        rejected: the words of proposals that were (:func:`tars_memory.vault.inbox.refused`).
         expired: those that aged, too.
     """
     layout = vault.layout
     states = ("extracted", "expired") if expired else ("extracted",)
     notices: list[str] = []
     found: list[WaitingLine] = []
-    rejected = inbox.refused(vault)
     refused = dict.fromkeys(words for words in rejected if markdown.lines.unbulleted(words) == words)  # no removals
     for path in vault.ours(Tier.DAILY):
         note, day = read_note(vault, path, notices), layout.day_of(path)

@@ -101,7 +101,8 @@ def gather(
     vault, today = ctx.vault, ctx.now.date()
     earliest = candidates.earliest(today, ctx.settings.review.window_days)
     arrived = cache(lambda: candidates.arrived(vault, earliest))
-    waiting = candidates.read(vault, expired=expired)
+    refused = inbox.refused(vault)
+    waiting = candidates.read(vault, refused, expired=expired)
     standing = _Standing(ctx, waiting.notices)
     kept = candidates.kept(vault, standing.promoted, standing.lines, waiting.notices)
     questions = standing.questions(vault, today, waiting.notices)
@@ -127,7 +128,7 @@ def gather(
             else:
                 proposals.append(made)
                 shown.append(group[0])
-    repeated = standing.repeated(candidates.procedures(vault, waiting.notices), inbox.refused(vault))
+    repeated = standing.repeated(candidates.procedures(vault, waiting.notices), refused)
     once: dict[str, Proposal] = {}
     for proposal in (*proposals, *kept, *questions, *repeated):
         same = once.get(proposal.id)
@@ -138,8 +139,8 @@ def gather(
     # The oldest first, those of one day as they were said: what changed its mind comes after what it changes.
     ordered = sorted(once.values(), key=lambda each: each.date)
     ordered.sort(key=lambda each: len(each.marks), reverse=True)
-    refused = SimilarTexts(waiting.refused)
-    ordered = [each._replace(asked_before=_refused(each, refused, waiting.refused)) for each in ordered]
+    alike = SimilarTexts(waiting.refused)
+    ordered = [each._replace(asked_before=_refused(each, alike, waiting.refused)) for each in ordered]
     asked = [each for each in ordered if each.asked_before]
     ordered = [each for each in ordered if not each.asked_before]
     refs = {each.mark: each.entry.ref for each in waiting.candidates}
@@ -250,8 +251,8 @@ class _Standing:
         self._kept: list[_TierLine] = []
         for path in (layout.memory, layout.procedural, layout.facts):
             tier = candidates.read_note(ctx.vault, path, notices)
-            lines = [*_tier_lines(tier, states=path == layout.facts)]
             titles = [section.title for section in tier.document.sections if section.level > 1]
+            lines = [*_tier_lines(tier, states=path == layout.facts)]
             self._sections[path] = Sections([line.entry for line in lines], titles, layout.notes_section)
             self._kept += lines
         self.facts = candidates.StatedFacts(tier, ctx.settings.facts)

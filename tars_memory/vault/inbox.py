@@ -141,14 +141,14 @@ def decide(
 
 def decided(vault: Vault) -> dict[str, str]:
     """What was decided last about each thing: id to decision; from conflict copies of the file as well."""
-    lines = _decisions(said for _, said in _decided_lines(vault))
-    return {name: decision for _, name, decision in sorted(lines, key=lambda line: line[0])}
+    return _last(said for _, said in _decided_lines(vault))
 
 
 def refused(vault: Vault) -> list[str]:
     """The words of what was rejected and not taken up since, as far as they were kept."""
-    found = {str(said["id"]): str(said["what"]) for _, said in _decided_lines(vault) if {"id", "what"} <= said.keys()}
-    last = decided(vault)
+    lines = [said for _, said in _decided_lines(vault)]
+    found = {str(said["id"]): str(said["what"]) for said in lines if {"id", "what"} <= said.keys()}
+    last = _last(lines)
     return [words for name, words in found.items() if words and last.get(name) == "rejected"]
 
 
@@ -301,6 +301,11 @@ def _related(line: Any) -> dict[str, Any]:
 def _id_of(said: dict[str, Any]) -> str:
     replaces = said.get("replaces") or (said["quote"] if said["op"] in ("replace", "remove") else "")
     return proposal_id(said["op"], said["target"], said["section"], said["text"], replaces)
+
+
+def _last(lines: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Id to the decision of the latest day."""
+    return {name: decision for _, name, decision in sorted(_decisions(lines), key=lambda line: line[0])}
 
 
 def _decisions(lines: Iterable[dict[str, Any]]) -> list[tuple[str, str, str]]:
