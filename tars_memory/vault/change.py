@@ -558,6 +558,8 @@ def _bundle(
         wanted: of each what it comes to; None for one that must be done alone.
     """
     most = len(changes)
+    if most >= LEAST and len(set(re.findall(rb"\r\n|\r|\n", note.data))) > 1:
+        return None  # a new line takes its ending from a neighbour, which may be one that an earlier change removes
     while most >= LEAST:
         plan = _Plan(note)
         count = plan.take(changes[:most], wanted)

@@ -272,6 +272,14 @@ def test_a_numbered_item_after_a_list_that_goes_does_not_become_part_of_a_paragr
     assert applied(Note("a.md", note), ops).note.data == applied(Note("a.md", one), ops[1:]).note.data
 
 
+def test_a_new_line_ends_as_the_line_before_it_does_when_it_comes() -> None:
+    note = b"| a |\r- a\n- b"
+    ops = [Change("remove", replaces="- a"), Change("append", section="New", text="z")]
+    one = applied(Note("a.md", note), ops[:1]).note.data
+    assert applied(Note("a.md", one), ops[1:]).note.data == b"| a |\r- b\r\r## New\r- z\r"
+    assert applied(Note("a.md", note), ops).note.data == b"| a |\r- b\r\r## New\r- z\r"
+
+
 def test_a_place_above_the_first_block_of_a_note_is_looked_at_with_it() -> None:
     note = b"  \rtags: [a]\r\xff\xfe\r  ```\r<script>\r- \xc3( bad\rTwo\r===\r- x\xe2\x80\xa8y\r\tcode\r2. two\ra %% b"
     for section, made in (("", [b"- a"]), ("Two", [b"## Two", b"   - a"])):
