@@ -377,7 +377,7 @@ def test_ten_nights_of_failures(place: Path) -> None:
         texts = [path.read_text() for path in (place / "vault" / "sessions").glob("*.md")]
         facts = [text.partition("\n## Facts\n")[2] for text in texts]  # a summary quotes what it opens with
         assert sum(f"{talk.said[0]}." in told for told in facts) == 1
-        # One note, unless a night read it for the first time cut in the midst of a line: the whole line is another turn.
+        # One note, unless a night read it first when it was cut in the midst of a line: the whole line is another turn.
         box = f"{talk.name.capitalize()} box"
         assert any(f"\nturns: {len(talk.talk)}\n" in text and box in text for text in texts)
     before = {path: path.stat().st_mtime_ns for path in (place / "vault").rglob("*")}
