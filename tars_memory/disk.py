@@ -300,8 +300,7 @@ def whole(path: Path, temporary: Path) -> Iterator[None]:
     except OSError as error:
         with contextlib.suppress(OSError):  # a full disk took the name, but not the text
             temporary.unlink()
-        error.filename, error.filename2 = os.fspath(path), None
-        raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 # --- our own folders
