@@ -108,7 +108,9 @@ def test_every_module_can_be_imported_first() -> None:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    return Program(tmp_path_factory.mktemp("imports"))
+    program = Program(tmp_path_factory.mktemp("imports"))
+    program.modules("remember", "oolong is tea")  # for a history, whichever test comes first
+    return program
 
 
 @pytest.fixture(scope="module")
