@@ -43,7 +43,7 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import bare, insert_bullet, lines_of
 from tars_memory.vault.markdown.lines import unmarked
 from tars_memory.vault.model import Splice
-from tars_memory.vault.suspicion import check_text, written
+from tars_memory.vault.suspicion import conversion, written
 from tars_memory.vault.vault import (
     MISNAMED,
     WrongEncodingError,
@@ -277,19 +277,14 @@ def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> 
         hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"
         yield Trouble("spool", f"{damaged} can't be read", hint, mend=partial(spool.set_aside, damaged))
     for path in sorted(workspace.kept.glob("*.txt")):
-        into = f"iconv -f latin1 -t utf-8 {shlex.quote(str(path))} | tars-memory remember --stdin"
-        into = f"tars-memory remember --stdin < {shlex.quote(str(path))}" if _is_text(path) else into
+        command = f"tars-memory {'log' if path.stem.endswith('-log') else 'remember'} --stdin"
+        kept, name = (
+            (disk.read(path, most=disk.LARGEST_OWN) or b"").decode("utf-8", "surrogateescape"),
+            shlex.quote(str(path)),
+        )
+        into = f"{filter_} < {name} | {command}" if (filter_ := conversion(kept)) else f"{command} < {name}"
         hint = f"{into} writes it; remove it when you don't need it"
         yield Trouble("kept", f"{path} holds words that were typed and are in no note", hint)
-
-
-def _is_text(path: Path) -> bool:
-    """Whether words that were kept can be written as they are."""
-    try:
-        check_text((disk.read(path, most=disk.LARGEST_OWN) or b"").decode("utf-8", "surrogateescape"))
-    except UsageError:
-        return False
-    return True
 
 
 def _called(said: Mapping[str, Any]) -> str:

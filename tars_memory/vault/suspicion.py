@@ -125,19 +125,28 @@ def check_text(text: str, what: str = "the text") -> None:
     line = 1 + len(re.findall(r"\r\n|\r|\n", before))
     many = len(re.findall(_NO_TEXT, text))
     more = f"; it is the first of {many:,}" if many > 1 else ""
-    raise UsageError(f"{what} {held} in line {line}, at offset {len(before.encode())}{more}", _conversion(text, sign))
+    raise UsageError(f"{what} {held} in line {line}, at offset {len(before.encode())}{more}", _advice(text, sign))
 
 
 def _is_byte(sign: int) -> bool:
     return 0xDC80 <= sign <= 0xDCFF
 
 
-def _conversion(text: str, sign: int) -> str:
+def conversion(text: str) -> str:
+    """The command that reads what :func:`check_text` refuses and prints text; empty where none does."""
+    if text.startswith(_UTF16):
+        return "iconv -f utf-16 -t utf-8"
+    if any(map(_is_byte, map(ord, text))):
+        return "iconv -f latin1 -t utf-8"
+    return "tr -d '\\0'" if "\0" in text else ""
+
+
+def _advice(text: str, sign: int) -> str:
     """What to do about a text that can't be written because of this sign."""
     if text.startswith(_UTF16):
-        return "it begins as UTF-16 does: convert it first: iconv -f utf-16 -t utf-8"
+        return f"it begins as UTF-16 does: convert it first: {conversion(text)}"
     if _is_byte(sign):
-        return "convert it first from its own encoding, which may be Latin-1: iconv -f latin1 -t utf-8"
+        return f"convert it first from its own encoding, which may be Latin-1: {conversion(text)}"
     if not sign:
         return "convert it first if it is UTF-16: iconv -f utf-16 -t utf-8; else take the NUL out: tr -d '\\0'"
     return "give the whole character: as escapes of JSON it takes two"

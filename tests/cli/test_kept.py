@@ -245,7 +245,11 @@ def test_a_mistyped_variable_is_said_at_once(desk: Desk) -> None:
 
 NO_TEXT = {
     "Latin-1": (b"tea\nand caf\xe9", "byte E9 in line 2, at offset 11", "iconv -f latin1 -t utf-8"),
-    "several bytes": (b"\xff \xfe \xff", "byte FF in line 1, at offset 0; it is the first of 3", "iconv -f latin1"),
+    "several bytes": (
+        b"\xff \xfe \xff",
+        "byte FF in line 1, at offset 0; it is the first of 3",
+        "iconv -f latin1 -t utf-8",
+    ),
     "UTF-16": ("tea".encode("utf-16"), "byte FF in line 1, at offset 0", "iconv -f utf-16 -t utf-8"),
     "a NUL": ("tee für Ä\0nna".encode(), "holds a NUL in line 1, at offset 11", "tr -d '\\0'"),
 }
@@ -262,7 +266,10 @@ def test_what_came_on_stdin_and_is_no_text_is_refused_and_kept_to_the_byte(desk:
     kept = [path.read_bytes() for path in desk.home.glob("state/kept/*.txt")]
     assert kept == [data + b"\n"] * 5 and desk.waiting() == []
     code, told = desk.call("doctor")
-    assert "iconv" in told and "| tars-memory remember --stdin" in told, told
+    assert told.count(f"{hint} < ") == 5, told
+    assert (
+        told.count("| tars-memory remember --stdin writes") == 4 and told.count("| tars-memory log --stdin writes") == 1
+    )
 
 
 @pytest.mark.parametrize(
