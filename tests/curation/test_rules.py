@@ -193,6 +193,28 @@ def test_what_is_denied_is_kept_as_it_was_said() -> None:
     assert kept("I no longer eat meat.") == ["I no longer eat meat"]
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("good news from the allergist: I'm not allergic to penicillin", "I'm not allergic to penicillin"),
+        ("Some news about the move – I live in Cork now.", "I live in Cork now"),
+        ("Gute Nachricht vom Arzt: ich habe keine Allergie gegen Nüsse.", "Ich habe keine Allergie gegen Nüsse"),
+        ("Bonne nouvelle du médecin : je suis allergique aux noix.", "Je suis allergique aux noix"),
+        ("Buenas noticias del médico: soy alérgica a las nueces.", "Soy alérgica a las nueces"),
+        ("Buone notizie dal medico: non sono più allergica alle noci.", "Non sono più allergica alle noci"),
+        ("Goed nieuws van de dokter: ik ben allergisch voor noten.", "Ik ben allergisch voor noten"),
+        ("Boas notícias do médico: sou alérgica a nozes.", "Sou alérgica a nozes"),
+    ],
+)
+def test_news_from_somebody_introduces_a_statement(text: str, wanted: str) -> None:
+    assert kept(text) == [wanted]
+
+
+def test_new_shoes_are_no_news() -> None:
+    assert kept("Nouvelles chaussures de sport pour moi") == []
+    assert kept("Put this news from the paper on the card: I live in Rome.") == []
+
+
 def test_before_a_request_to_write_something_people_speak_of_themselves_and_after_it_of_the_text() -> None:
     told = "I live in Cork. Can you write a mail to my landlord? My boss is Petra Kuhn."
     assert kept(told) == ["I live in Cork"]
