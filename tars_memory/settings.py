@@ -643,7 +643,7 @@ class Settings:
         for key in kind.__annotations__:
             variable = f"TARS_MEMORY_{section}_{key}".upper()
             said: list[tuple[str, object]] = []
-            if variable in self.env and section not in NEVER_BY_ENVIRONMENT:
+            if self.env.get(variable) and section not in NEVER_BY_ENVIRONMENT:  # an empty one is as good as unset
                 said.append((variable, self.env[variable]))
             for place, table in tables:
                 part = table.get(section)

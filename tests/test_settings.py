@@ -179,3 +179,11 @@ def test_a_configuration_of_another_system_keeps_its_line_ends(tmp_path: Path) -
     settings(tmp_path).write("sources", "paths", "/logs")
     said = b'[recall]\r\nmode = "lexical"\r\n\r\n[hook]\r\n\r\n[sources]\r\npaths = "/logs"\r\n'
     assert path.read_bytes() == said
+
+
+def test_an_empty_variable_sets_nothing(tmp_path: Path) -> None:
+    empty = settings(tmp_path, {"TARS_MEMORY_EMBEDDING_MODEL": "", "TARS_MEMORY_RECALL_LIMIT": ""})
+    plain = settings(tmp_path)
+    assert empty.embedding.model == plain.embedding.model
+    assert empty.recall.limit == plain.recall.limit
+    assert empty.given == plain.given

@@ -192,6 +192,7 @@ def connect(path: Path, way: str = "mode=rw", *, alone: bool = False) -> sqlite3
     except module.OperationalError as error:
         if not path.exists():
             raise FileNotFoundError(str(path)) from error
+        error.args = (f"{path}: {error}",)  # SQLite doesn't say which file it can't open
         raise
     try:
         if alone:

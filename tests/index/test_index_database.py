@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -114,3 +115,11 @@ def test_a_transaction_that_fails_leaves_nothing(make_index) -> None:
         fail()
     assert connection.execute("SELECT count(*) FROM notes").fetchone() == (1,)
     assert not connection.in_transaction
+
+
+def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "vectors-1.db"
+    path.mkdir()
+    with pytest.raises(database.driver().module.OperationalError, match="vectors-1[.]db: unable to open") as raised:
+        database.connect(path)
+    assert database.refused(raised.value)
