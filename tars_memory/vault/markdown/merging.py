@@ -1,12 +1,12 @@
-"""Two versions of a note and the one that both came from, merged by entry. Pure.
+"""Merge two versions of a note with their common ancestor, entry by entry. Pure functions, no I/O.
 
-A bullet is the same bullet in two versions if they agree on its block id, else on its words, else if it stands in the
-same place with similar words. What one side changed, moved or removed and the other left alone is done; what both added
-is there once, each side's lines in their order. The outcome is the same whichever side is called ours.
+Two bullets are versions of the same bullet if they share a block id, or have the same words, or have similar words in
+the same place. A change, move or removal that only one side made is applied; a line that both sides added appears once,
+and each side's lines keep their order. The result is the same whichever side is called ours.
 
-Where two sides disagree about a bullet nothing is decided: both versions stay, each with a bullet below it that says
-what both come from (``also changed:: old words``); one that a side removed and the other changed stays with
-``also removed:: old words``. Review asks about them (:func:`disputed`).
+Where the sides disagree about a bullet, the merge decides nothing: both versions stay, each with a child bullet that
+quotes the ancestor (``also changed:: old words``). A bullet that one side removed and the other changed stays with
+``also removed:: old words``. Review asks about these bullets (:func:`disputed`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-ALIKE = 0.5
-"""Lines in the same place share at least this part of their words if the one is the other, edited. Less makes no loss:
-they count as one line removed and one added."""
+MIN_SIMILARITY = 0.5
+"""Minimum similarity of two lines in the same place for one to count as an edit of the other, from 0 to 1. Nothing is
+lost below it: the lines count as one removed and one added."""
 
-LARGEST = 4_000_000
-"""Bytes of a version; beyond, git merges by lines."""
+MAX_BYTES = 4_000_000
+"""Maximum size of a version in bytes; git merges larger ones by lines."""
 
 _SIGNS = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
 _MARK = re.compile(r"[ \t]*[-*+][ \t]+")
@@ -46,32 +46,35 @@ FRONT, HEADING, BULLET, TEXT = "front", "heading", "bullet", "text"
 
 
 class Node:
-    """A stretch of one version: front matter, a heading, a bullet's own lines, or other lines that belong together.
+    """A block of one version: front matter, a heading, a bullet's own lines, or other lines that belong together.
 
     Attributes:
-        kind: which of these.
-        raw: its bytes, without the line ending behind it.
-        eol: that line ending; empty at the end of a note without one.
-        lead: the blank lines before it; of what stands first under a heading they are the heading's ``gap``.
-        gap: of a heading, the blank lines below it; None if nothing stands under it.
-        up: the bullet or heading that it stands under; None for what stands under none.
-        key: by which a heading is told from others, or the words of a bullet.
-        parts: of a bullet.
-        item: which piece of the merged note it is a version of.
-        siblings: those that stand under the same one, in order.
-        number: which of them it is, from 0.
+        kind: FRONT, HEADING, BULLET or TEXT.
+        raw: the block's bytes, without the final line ending.
+        eol: the final line ending; empty at the end of a note without one.
+        lead: the blank lines before the block; those before the first block under a heading are the heading's ``gap``.
+        parent: the bullet or heading that contains the block; None at the top of the note.
+        norm: ``raw`` with every line ending as LF.
+        key: identifies a heading: level, titles of its path, and number among headings with the same path; empty for
+            other blocks.
+        parts: the parsed words of a bullet.
+        piece: the piece of the merged note that this node is a version of.
+        children: the nodes directly under this one, in order.
+        siblings: the nodes with the same parent, in order, this one included.
+        number: index of this node among its siblings.
+        gap: the blank lines below a heading; None if it contains nothing.
     """
 
-    def __init__(self, kind: str, raw: bytes, eol: bytes, lead: bytes, up: Node | None) -> None:
+    def __init__(self, kind: str, raw: bytes, eol: bytes, lead: bytes, parent: Node | None) -> None:
         self.kind = kind
         self.raw = raw
         self.eol = eol
         self.lead = lead
-        self.up = up
+        self.parent = parent
         self.norm = _normal(raw)
         self.key: tuple[object, ...] = ()
         self.parts = entries.Parts("")
-        self.item: MergePiece | None = None
+        self.piece: MergePiece | None = None
         self.children: list[Node] = []
         self.siblings: list[Node] = []
         self.number = 0
@@ -79,24 +82,32 @@ class Node:
 
     @property
     def above(self) -> Node | None:
-        """What stands right above it: under the same one, or that one."""
-        return self.siblings[self.number - 1] if self.number else self.up
+        """The previous sibling, or the parent of a first child."""
+        return self.siblings[self.number - 1] if self.number else self.parent
 
     @property
     def following(self) -> Node | None:
-        """What stands next under the same one."""
+        """The next sibling."""
         return self.siblings[self.number + 1] if self.number + 1 < len(self.siblings) else None
 
     @property
     def place(self) -> tuple[object, ...]:
-        """What it stands under, for comparing with another version."""
-        if self.up is None:
+        """The path of containing blocks, comparable between versions."""
+        if self.parent is None:
             return ()
-        return self.up.key if self.up.kind == HEADING else (*self.up.place, self.up.norm)
+        return self.parent.key if self.parent.kind == HEADING else (*self.parent.place, self.parent.norm)
 
 
 class Version:
-    """One version of a note, taken apart. Every byte of it is in one of the nodes, or in bom and tail."""
+    """One version of a note, split into nodes.
+
+    Attributes:
+        bom: the byte order mark, if the version begins with one.
+        newline: the line ending that the version uses.
+        nodes: every block, in order.
+        tail: the bytes after the last node. Nodes, ``bom`` and ``tail`` together hold every byte of the version.
+        closed: whether the last node ends with a line ending.
+    """
 
     def __init__(self, data: bytes) -> None:
         document = Document(data)
@@ -137,14 +148,21 @@ class Version:
         self.closed = not self.nodes or bool(self.nodes[-1].eol)
 
     def of(self, kind: str) -> list[Node]:
-        """Its nodes of one kind, in order."""
+        """Return the nodes of one kind, in order."""
         return [node for node in self.nodes if node.kind == kind]
 
 
 def _stretches(document: Document) -> Iterator[tuple[str, int, int, int]]:
-    """Kind, first and last line of each node in order, and where what it holds ends."""
+    """Yield the kind, the first line and the last line of each node, in order, and the last line of its children.
+
+    The last number is 0 for nodes that are not bullets.
+    """
     last = document.last_line
-    headings = {each.start_line: max(each.start_line, each.body_line - 1) for each in document.sections if each.level}
+    headings = {
+        section.start_line: max(section.start_line, section.body_line - 1)
+        for section in document.sections
+        if section.level
+    }
     bullets = {bullet.line: bullet for bullet in document.bullets}
     blocks = {block.start_line: block.end_line for block in document.blocks}
     starts = sorted({*headings, *bullets, *blocks, last + 1})
@@ -165,8 +183,8 @@ def _stretches(document: Document) -> Iterator[tuple[str, int, int, int]]:
             continue
         following = starts[bisect_right(starts, line)]
         if bullet := bullets.get(line):
-            below = next((number for number in range(line + 1, bullet.end_line + 1) if number in bullets), 0)
-            own = bullet.own_end_line if bullet.worded else (below - 1 if below else bullet.end_line)
+            child = next((number for number in range(line + 1, bullet.end_line + 1) if number in bullets), 0)
+            own = bullet.own_end_line if bullet.worded else (child - 1 if child else bullet.end_line)
             while own > line and document.is_blank(own):
                 own -= 1
             yield BULLET, line, own, bullet.end_line
@@ -183,6 +201,7 @@ def _stretches(document: Document) -> Iterator[tuple[str, int, int, int]]:
 
 
 def _parts(raw: bytes) -> entries.Parts:
+    """Parse the words of a bullet, its lines joined into one."""
     text = raw.decode("utf-8", "surrogateescape")
     mark = _MARK.match(text)
     words = text[mark.end() :] if mark else ""
@@ -194,31 +213,32 @@ def _normal(raw: bytes) -> bytes:
 
 
 class MergePiece:
-    """A piece of the merged note: its versions, and what becomes of it.
+    """A block of the merged note: the node of each version, and the result.
 
     Attributes:
-        base, one, two: its node in the common version and in each side; None where it isn't.
-        home: the item that it stands under.
-        disputed: what is said below it where the sides disagree; empty where they don't.
-        versions: the bytes that stand for it; none if it is gone, two if both sides stay.
+        base, ours, theirs: the node in the common ancestor and in each side; None where the side lacks it.
+        parent: the piece that contains this one.
+        children: the pieces that this one contains, in order.
+        versions: the bytes to write; none for a removed piece, two if both sides' versions stay.
+        question: the text of the child bullet that asks about a disagreement; empty if the sides agree.
     """
 
-    def __init__(self, base: Node | None, one: Node | None, two: Node | None) -> None:
-        self.base, self.one, self.two = base, one, two
-        self.home: MergePiece | None = None
-        self.down: list[MergePiece] = []
+    def __init__(self, base: Node | None, ours: Node | None, theirs: Node | None) -> None:
+        self.base, self.ours, self.theirs = base, ours, theirs
+        self.parent: MergePiece | None = None
+        self.children: list[MergePiece] = []
         self.versions: list[bytes] = []
-        self.disputed = ""
+        self.question = ""
 
     @property
     def nodes(self) -> tuple[Node | None, Node | None, Node | None]:
-        """Base, one, two."""
-        return self.base, self.one, self.two
+        """The nodes of the common ancestor, of our side and of theirs."""
+        return self.base, self.ours, self.theirs
 
     @property
     def any(self) -> Node:
-        """One of its nodes, rather a side's than the base's."""
-        node = self.one or self.two or self.base
+        """Our node, else theirs, else that of the common ancestor."""
+        node = self.ours or self.theirs or self.base
         assert node is not None
         return node
 
@@ -227,455 +247,500 @@ class MergedNote(NamedTuple):
     """A merged note.
 
     Attributes:
-        data: its bytes.
-        disputed: about how many bullets the sides disagree.
+        data: the bytes.
+        disputed: number of bullets that the sides disagree about.
     """
 
     data: bytes
     disputed: int
 
 
-def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> MergedNote | None:
-    """The merged note; None if entries can't be told in one of the versions, so that it must be merged by lines.
+def merge(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge) -> MergedNote | None:
+    """Merge two versions of a note.
 
     Args:
-        base: the version that both come from; empty for none.
-        one: a side.
-        two: the other; which is which makes no difference.
-        text_merge: merges three versions of lines that are not bullets; None if they can't be merged.
+        base: the common ancestor; empty if there is none.
+        ours: one side.
+        theirs: the other side. Exchanging the sides does not change the result.
+        text_merge: merges three versions of lines that are not bullets; returns None if it can't.
+
+    Returns:
+        The merged note; None if it must be merged by lines, because a version is too large, holds conflict markers or
+        NUL bytes, or the merged text would not parse back into the merged bullets.
     """
-    if one == two or two == base:
-        return MergedNote(one, 0)
-    if one == base:
-        return MergedNote(two, 0)
-    one, two = sorted((one, two))  # so that no choice below can hang on who is called ours
-    if any(len(data) > LARGEST or _SIGNS.search(data) or b"\0" in data for data in (base, one, two)):
+    if ours == theirs or theirs == base:
+        return MergedNote(ours, 0)
+    if ours == base:
+        return MergedNote(theirs, 0)
+    ours, theirs = sorted((ours, theirs))  # so that no choice below depends on which side is called ours
+    if any(len(data) > MAX_BYTES or _SIGNS.search(data) or b"\0" in data for data in (base, ours, theirs)):
         return None
-    old, first, second = Version(base), Version(one), Version(two)
-    items = _items(old, first, second)
-    _place(items)
-    for item in items:
-        _settle(item, text_merge)
-    _ask_again(items)
-    top = _arranged(items, first, second)
-    data = _written(top, old, first, second)
-    wanted = Counter(_normal(raw).strip() for item in _walk(top) if item.any.kind == BULLET for raw in item.versions)
+    base_version, our_version, their_version = Version(base), Version(ours), Version(theirs)
+    pieces = _make_pieces(base_version, our_version, their_version)
+    _set_parents(pieces)
+    for piece in pieces:
+        _decide(piece, text_merge)
+    _repeat_questions(pieces)
+    top = _arrange(pieces, our_version, their_version)
+    data = _render(top, base_version, our_version, their_version)
+    wanted = Counter(_normal(raw).strip() for piece in _walk(top) if piece.any.kind == BULLET for raw in piece.versions)
     found = Counter(node.norm.strip() for node in Version(data).of(BULLET))
     new = (raw for raw in found - wanted if not _parts(raw).text.startswith((ALSO_CHANGED, ALSO_REMOVED)))
-    if wanted - found or any(_often(data, raw) > max(_often(one, raw), _often(two, raw)) for raw in new):
-        return None  # an open fence of the one has swallowed a bullet of the other, or two of them are one closed one
-    return MergedNote(data, sum(1 for item in _walk(top) if item.disputed))
+    if wanted - found or any(
+        _count_lines(data, raw) > max(_count_lines(ours, raw), _count_lines(theirs, raw)) for raw in new
+    ):
+        return None  # an unclosed fence of one side swallowed a bullet of the other, or two open fences became a pair
+    return MergedNote(data, sum(1 for piece in _walk(top) if piece.question))
 
 
-def _often(data: bytes, raw: bytes) -> int:
-    """How often a note has a line."""
-    line = raw.partition(b"\n")[0]
-    return sum(each.strip() == line for each in _normal(data).split(b"\n"))
+def _count_lines(data: bytes, raw: bytes) -> int:
+    """Return how often the first line of a block occurs in a note."""
+    wanted = raw.partition(b"\n")[0]
+    return sum(line.strip() == wanted for line in _normal(data).split(b"\n"))
 
 
-# -- which is which
+# -- pair the nodes of the versions
 
 
-def _items(old: Version, first: Version, second: Version) -> list[MergePiece]:
-    """One item for each piece that is in any of the versions."""
-    once = _had_once(old, first, second)
-    one, two = (_Pairs(old.nodes, side.nodes, base=True, once=once).found for side in (first, second))
-    _same_copies(old, one, two)
-    items = [MergePiece(node, one.get(node), two.get(node)) for node in old.nodes]
-    taken = {node for item in items for node in (item.one, item.two) if node}
-    new_one = [node for node in first.nodes if node not in taken]
-    new_two = [node for node in second.nodes if node not in taken]
-    both = _Pairs(new_one, new_two, base=False)
-    items += [MergePiece(None, node, both.found.get(node)) for node in new_one]
-    items += [MergePiece(None, None, node) for node in new_two if node not in both.back]
-    for item in items:
-        for node in item.nodes:
+def _make_pieces(base: Version, ours: Version, theirs: Version) -> list[MergePiece]:
+    """Return one piece for each block that occurs in any of the versions."""
+    once = _unique_words(base, ours, theirs)
+    our_pairs, their_pairs = (_Pairs(base.nodes, side.nodes, base=True, once=once).new_of for side in (ours, theirs))
+    _align_copies(base, our_pairs, their_pairs)
+    pieces = [MergePiece(node, our_pairs.get(node), their_pairs.get(node)) for node in base.nodes]
+    taken = {node for piece in pieces for node in (piece.ours, piece.theirs) if node}
+    only_ours = [node for node in ours.nodes if node not in taken]
+    only_theirs = [node for node in theirs.nodes if node not in taken]
+    both = _Pairs(only_ours, only_theirs, base=False)
+    pieces += [MergePiece(None, node, both.new_of.get(node)) for node in only_ours]
+    pieces += [MergePiece(None, None, node) for node in only_theirs if node not in both.old_of]
+    for piece in pieces:
+        for node in piece.nodes:
             if node:
-                node.item = item
-    return items
+                node.piece = piece
+    return pieces
 
 
-def _same_copies(old: Version, one: dict[Node, Node], two: dict[Node, Node]) -> None:
-    """Of a line that stood there twice each side may have left another copy alone: both have left the same one, then.
+def _align_copies(base: Version, ours: dict[Node, Node], theirs: dict[Node, Node]) -> None:
+    """Re-pair copies of a line of which each side left a different copy unchanged, so that both left the same one.
 
-    Else each would take away the copy of the other, and a line that both still have were gone.
+    Otherwise each side would remove the copy that the other kept, and a line that both still have would be gone.
+
+    Args:
+        base: the common ancestor.
+        ours: our nodes by the nodes of the ancestor.
+        theirs: their nodes by the nodes of the ancestor; changed in place.
     """
     groups: dict[object, tuple[list[Node], list[Node]]] = defaultdict(lambda: ([], []))
-    for node in old.of(BULLET):
-        kept = [node in side and side[node].norm == node.norm for side in (one, two)]
+    for node in base.of(BULLET):
+        kept = [node in side and side[node].norm == node.norm for side in (ours, theirs)]
         if kept[0] is not kept[1]:
-            groups[node.up, node.norm][kept[1]].append(node)
-    for of_one, of_two in groups.values():
-        for here, there in zip(of_one, of_two, strict=False):
-            mine, other = two.pop(here, None), two.pop(there)
-            two[here] = other
-            if mine is not None:
-                two[there] = mine
+            groups[node.parent, node.norm][kept[1]].append(node)
+    for kept_by_us, kept_by_them in groups.values():
+        for our_copy, their_copy in zip(kept_by_us, kept_by_them, strict=False):
+            changed, unchanged = theirs.pop(our_copy, None), theirs.pop(their_copy)
+            theirs[our_copy] = unchanged
+            if changed is not None:
+                theirs[their_copy] = changed
 
 
-def _had_once(*versions: Version) -> set[object]:
-    """The words of bullets that each version has once: they are the same bullet, below whatever lines it stands."""
+def _unique_words(*versions: Version) -> set[object]:
+    """Return the words that exactly one bullet of each version has: it is the same bullet wherever it moved."""
     counts = [Counter(_words(node) for node in version.of(BULLET)) for version in versions]
-    return {words for words, count in counts[0].items() if count == 1 and all(each[words] == 1 for each in counts)}
+    return {words for words in counts[0] if all(count[words] == 1 for count in counts)}
 
 
 def _words(node: Node) -> tuple[str | None, str]:
+    """Return the time and the text of a bullet."""
     return node.parts.time, node.parts.text
 
 
 class _Pairs:
-    """Which node of one version is which of another.
+    """Pairs of nodes, one of an old and one of a new version, that are the same block.
 
     Args:
-        old: nodes of the one, in order.
-        new: nodes of the other.
-        base: the other comes from the one, so what stands in the same place may be an edit of it, and what stands
-            elsewhere may have been moved. Of two additions neither is assumed.
-        once: the words of bullets that all versions have once.
+        old: nodes of the old version, in order.
+        new: nodes of the new version, in order.
+        base: whether the new version derives from the old one. Then a node in the same place may be an edit, and a
+            node elsewhere may have been moved; between the additions of two sides neither is assumed.
+        once: words that exactly one bullet of every version has (:func:`_unique_words`).
 
     Attributes:
-        found: by a node of the one version the same node in the other.
-        back: the other way round.
+        new_of: new nodes by their old nodes.
+        old_of: old nodes by their new nodes.
     """
 
     def __init__(self, old: Sequence[Node], new: Sequence[Node], *, base: bool, once: Container[object] = ()) -> None:
-        self.found: dict[Node, Node] = {}
-        self.back: dict[Node, Node] = {}
+        self.new_of: dict[Node, Node] = {}
+        self.old_of: dict[Node, Node] = {}
         self._old, self._new, self._base = old, new, base
-        self._by(FRONT, lambda node: node.kind)
-        self._by(HEADING, lambda node: node.key)
-        self._by(BULLET, lambda node: node.parts.block_id, unique=True)
-        self._by(BULLET, lambda node: (node.place, node.norm))
-        self._by(BULLET, lambda node: None if _nested(node) else (_section(node), node.parts.time, node.parts.text))
+        self._pair_by(FRONT, lambda node: node.kind)
+        self._pair_by(HEADING, lambda node: node.key)
+        self._pair_by(BULLET, lambda node: node.parts.block_id, unique=True)
+        self._pair_by(BULLET, lambda node: (node.place, node.norm))
+        self._pair_by(
+            BULLET, lambda node: None if _nested(node) else (_section(node), node.parts.time, node.parts.text)
+        )
         if base:
-            self._by(BULLET, lambda node: None if _nested(node) else node.norm, unique=True)
-            self._by(BULLET, lambda node: None if _nested(node) else _words(node), unique=True)
-            self._renamed()
+            self._pair_by(BULLET, lambda node: None if _nested(node) else node.norm, unique=True)
+            self._pair_by(BULLET, lambda node: None if _nested(node) else _words(node), unique=True)
+            self._pair_renamed_headings()
         else:
-            self._by(BULLET, lambda node: None if _nested(node) else _words(node), among=_within)
-        self._below()
-        self._moved(once)
+            self._pair_by(BULLET, lambda node: None if _nested(node) else _words(node), compatible=_nested_sections)
+        self._pair_children()
+        self._pair_moved(once)
         if base:
-            self._by(BULLET, lambda node: node.norm.strip(), unique=True)
-        self._by(TEXT, lambda node: (node.place, node.norm))
+            self._pair_by(BULLET, lambda node: node.norm.strip(), unique=True)
+        self._pair_by(TEXT, lambda node: (node.place, node.norm))
         if base:
-            self._by(TEXT, lambda node: node.norm, unique=True)
-            self._all_edited()
-            self._edited(TEXT)
+            self._pair_by(TEXT, lambda node: node.norm, unique=True)
+            self._pair_edited_bullets()
+            self._pair_edited(TEXT)
 
-    def _pair(self, one: Node, two: Node) -> None:
-        if _nested(one) and _nested(two) and not self._same_above(one, two):
+    def _pair(self, old: Node, new: Node) -> None:
+        """Pair two nodes unless their parents differ, or they are additions with different block ids."""
+        if _nested(old) and _nested(new) and not self._same_parent(old, new):
             return
-        names = {one.parts.block_id, two.parts.block_id} - {None}
-        if self._base or len(names) < 2:  # else each may be linked to
-            self._link(one, two)
+        names = {old.parts.block_id, new.parts.block_id} - {None}
+        if self._base or len(names) < 2:  # links may lead to either block id
+            self._link(old, new)
 
-    def _link(self, one: Node, two: Node) -> None:
-        self.found[one] = two
-        self.back[two] = one
+    def _link(self, old: Node, new: Node) -> None:
+        self.new_of[old] = new
+        self.old_of[new] = old
 
-    def _same_above(self, one: Node, two: Node) -> bool:
-        """Whether nested bullets may be the same: what they are below is, or says the same, or they share an id."""
-        assert one.up is not None
-        same_id = one.parts.block_id is not None and one.parts.block_id == two.parts.block_id
-        return same_id or self.found.get(one.up) is two.up or one.place == two.place
+    def _same_parent(self, old: Node, new: Node) -> bool:
+        """Whether nested bullets may be the same: their parents are paired or have equal text, or they share an id."""
+        assert old.parent is not None
+        same_id = old.parts.block_id is not None and old.parts.block_id == new.parts.block_id
+        return same_id or self.new_of.get(old.parent) is new.parent or old.place == new.place
 
-    def _by(
+    def _pair_by(
         self,
         kind: str,
         key: Callable[[Node], object],
         *,
         unique: bool = False,
-        among: Callable[[Node, Node], bool] | None = None,
+        compatible: Callable[[Node, Node], bool] | None = None,
     ) -> None:
-        """Pair what has the same key, in order; with ``unique`` only what no other node has.
+        """Pair unpaired nodes that have the same key, in order.
 
-        With ``among`` that, too, and only if it says that the two may be the same.
+        Args:
+            kind: the kind of node.
+            key: None for a node that must not be paired.
+            unique: pair only keys that one node of each version has.
+            compatible: pair only such unique keys whose two nodes it accepts.
         """
-        here: dict[object, list[Node]] = defaultdict(list)
-        there: dict[object, list[Node]] = defaultdict(list)
-        for nodes, groups, taken in ((self._old, here, self.found), (self._new, there, self.back)):
+        old_groups: dict[object, list[Node]] = defaultdict(list)
+        new_groups: dict[object, list[Node]] = defaultdict(list)
+        for nodes, groups, paired in ((self._old, old_groups, self.new_of), (self._new, new_groups, self.old_of)):
             for node in nodes:
-                if node.kind == kind and node not in taken and (name := key(node)) is not None:
+                if node.kind == kind and node not in paired and (name := key(node)) is not None:
                     groups[name].append(node)
-        for name, group in here.items():
-            others = there.get(name, [])
-            if not (unique or among) or (len(group) == len(others) == 1 and (not among or among(group[0], others[0]))):
-                self._in_order(group, others)
-
-    def _below(self) -> None:
-        """Pair bullets with the same words below bullets that are paired; ``said by::`` stands below many a line."""
-        paired = -1
-        while paired != len(self.found):
-            paired = len(self.found)
-            self._by(BULLET, self._words_below)
-
-    def _moved(self, once: Container[object]) -> None:
-        """Pair what all versions have once though it stands below another line, then what is below it."""
-        there = {_words(node): node for node in self._new if node.kind == BULLET and node not in self.back}
-        for node in self._old:
-            if node.kind == BULLET and node not in self.found and _words(node) in once and _words(node) in there:
-                self._link(node, there[_words(node)])
-        self._below()
-
-    def _words_below(self, node: Node) -> object:
-        """What a nested bullet is below, as a node of the one version, and its words; None if nobody knows that."""
-        above = node.up if node.up in self.found else self.back.get(node.up) if node.up else None
-        return (above, node.parts.time, node.parts.text) if above and _nested(node) else None
-
-    def _in_order(self, group: Sequence[Node], others: list[Node]) -> None:
-        """Pair copies of the same line: if some of them are gone, first those below the same line, or above it."""
-        rest = list(group)
-        if len(group) != len(others):
-            for beside in (self._below_same, self._above_same):
-                for one in list(rest):
-                    fit = next((two for two in others if beside(one, two)), None)
-                    if fit is not None:
-                        rest.remove(one)
-                        others.remove(fit)
-                        self._pair(one, fit)
-        for one, two in zip(rest, others, strict=False):
-            self._pair(one, two)
-
-    def _below_same(self, one: Node, two: Node) -> bool:
-        return one.above is not None and two.above is not None and self.found.get(one.above) is two.above
-
-    def _above_same(self, one: Node, two: Node) -> bool:
-        """Whether the same stands next to both; of the last ones, whether they are below the same."""
-        following = one.following, two.following
-        if following == (None, None):
-            return (self.found.get(one.up) if one.up else None) is two.up
-        return None not in following and self.found.get(following[0]) is following[1]  # type: ignore[arg-type]
-
-    def _renamed(self) -> None:
-        """Headings with other words: most of what stood under the one stands under the other."""
-        for one in self._old:
-            if one.kind != HEADING or one in self.found:
+        for name, old in old_groups.items():
+            new = new_groups.get(name, [])
+            single = len(old) == len(new) == 1
+            if compatible and not (single and compatible(old[0], new[0])):
                 continue
-            votes = Counter(self.found[child].up for child in one.children if child in self.found)
-            for two, count in votes.most_common(1):
-                if two and two.kind == HEADING and two not in self.back and 2 * count > len(one.children):
-                    self._pair(one, two)
+            if single or not unique:
+                self._pair_copies(old, new)
 
-    def _all_edited(self) -> None:
-        """Edited bullets, then what stands below them: unchanged, or edited itself."""
+    def _pair_children(self) -> None:
+        """Pair child bullets of paired bullets by their words, down to the deepest level.
+
+        The parent counts because many lines have a child with the same words, such as ``said by::``.
+        """
         paired = -1
-        while paired != len(self.found):
-            paired = len(self.found)
-            self._edited(BULLET)
-            self._below()
+        while paired != len(self.new_of):
+            paired = len(self.new_of)
+            self._pair_by(BULLET, self._parent_and_words)
 
-    def _edited(self, kind: str) -> None:
-        """Pair what stands in the same place, between the same neighbours, with similar words; the likest first."""
-        left = [(number, one) for number, one in enumerate(self._old) if one.kind == kind and one not in self.found]
+    def _pair_moved(self, once: Container[object]) -> None:
+        """Pair bullets whose words every version has once, though their parents differ; then their children."""
+        by_words = {_words(node): node for node in self._new if node.kind == BULLET and node not in self.old_of}
+        for node in self._old:
+            if node.kind == BULLET and node not in self.new_of and _words(node) in once and _words(node) in by_words:
+                self._link(node, by_words[_words(node)])
+        self._pair_children()
+
+    def _parent_and_words(self, node: Node) -> object:
+        """Return the parent of a nested bullet, as a node of the old version, with its words; None if unpaired."""
+        parent = node.parent if node.parent in self.new_of else self.old_of.get(node.parent) if node.parent else None
+        return (parent, *_words(node)) if parent and _nested(node) else None
+
+    def _pair_copies(self, old_copies: Sequence[Node], new_copies: Sequence[Node]) -> None:
+        """Pair copies of the same line: if their number changed, first those with the same neighbours."""
+        old_left, new_left = [*old_copies], [*new_copies]
+        if len(old_left) != len(new_left):
+            for same_neighbour in (self._same_predecessor, self._same_successor):
+                for old in list(old_left):
+                    match = next((new for new in new_left if same_neighbour(old, new)), None)
+                    if match is not None:
+                        old_left.remove(old)
+                        new_left.remove(match)
+                        self._pair(old, match)
+        for old, new in zip(old_left, new_left, strict=False):
+            self._pair(old, new)
+
+    def _same_predecessor(self, old: Node, new: Node) -> bool:
+        """Whether the nodes right above the two are paired."""
+        return old.above is not None and new.above is not None and self.new_of.get(old.above) is new.above
+
+    def _same_successor(self, old: Node, new: Node) -> bool:
+        """Whether the next siblings of the two are paired; for two last children, whether their parents are."""
+        following = old.following, new.following
+        if following == (None, None):
+            return (self.new_of.get(old.parent) if old.parent else None) is new.parent
+        return None not in following and self.new_of.get(following[0]) is following[1]  # type: ignore[arg-type]
+
+    def _pair_renamed_headings(self) -> None:
+        """Pair renamed headings: more than half of the old heading's children are paired with children of the new."""
+        for old in self._old:
+            if old.kind != HEADING or old in self.new_of:
+                continue
+            votes = Counter(self.new_of[child].parent for child in old.children if child in self.new_of)
+            for new, count in votes.most_common(1):
+                if new and new.kind == HEADING and new not in self.old_of and 2 * count > len(old.children):
+                    self._pair(old, new)
+
+    def _pair_edited_bullets(self) -> None:
+        """Pair edited bullets, then their children, unchanged or edited too."""
+        paired = -1
+        while paired != len(self.new_of):
+            paired = len(self.new_of)
+            self._pair_edited(BULLET)
+            self._pair_children()
+
+    def _pair_edited(self, kind: str) -> None:
+        """Pair nodes in the same gap between paired siblings that have similar words, the most similar first."""
+        unpaired = [(rank, old) for rank, old in enumerate(self._old) if old.kind == kind and old not in self.new_of]
         gaps: dict[object, list[Node]] = defaultdict(list)
-        for node in self._new if left else ():
-            if node.kind == kind and node not in self.back:
-                gaps[_gap(node, self.back)].append(node)
-        there: dict[Node, Node] = {one: one for one in self.found}
-        close: list[tuple[float, int, int, Node, Node]] = []
-        for number, one in left:
-            for other, two in enumerate(gaps.get(_gap(one, there), ())):
-                alike = _alike(one, two)
-                if alike >= ALIKE:
-                    close.append((-alike, number, other, one, two))
-        for *_, one, two in sorted(close, key=lambda each: each[:3]):
-            if one not in self.found and two not in self.back:
-                self._pair(one, two)
+        for node in self._new if unpaired else ():
+            if node.kind == kind and node not in self.old_of:
+                gaps[_gap(node, self.old_of)].append(node)
+        itself: dict[Node, Node] = {old: old for old in self.new_of}
+        candidates: list[tuple[float, int, int, Node, Node]] = []
+        for old_rank, old in unpaired:
+            for new_rank, new in enumerate(gaps.get(_gap(old, itself), ())):
+                similarity = _similarity(old, new)
+                if similarity >= MIN_SIMILARITY:
+                    candidates.append((-similarity, old_rank, new_rank, old, new))
+        for *_, old, new in sorted(candidates, key=lambda candidate: candidate[:3]):
+            if old not in self.new_of and new not in self.old_of:
+                self._pair(old, new)
 
 
 def _nested(node: Node) -> bool:
-    return node.up is not None and node.up.kind == BULLET
+    """Whether the node is inside a bullet."""
+    return node.parent is not None and node.parent.kind == BULLET
 
 
 def _section(node: Node) -> tuple[object, ...]:
-    while node.up is not None:
-        node = node.up
+    """Return the key of the heading above a node; empty before the first heading."""
+    while node.parent is not None:
+        node = node.parent
     return node.key
 
 
-def _within(one: Node, two: Node) -> bool:
-    """Whether the one stands under a heading, and the other in front of all that this one is a part of."""
-    here, there = sorted((_section(one)[1:-1], _section(two)[1:-1]), key=len)
-    return here == there[: len(here)]
+def _nested_sections(first: Node, second: Node) -> bool:
+    """Whether two nodes are in the same section, or one is in a subsection of the other's section."""
+    outer, inner = sorted((_section(first)[1:-1], _section(second)[1:-1]), key=len)
+    return outer == inner[: len(outer)]
 
 
 def _gap(node: Node, known: Mapping[Node, Node]) -> object:
-    """The nearest known neighbour above a node, and what it stands under, as nodes of the old version."""
-    up = known.get(node.up) if node.up else None
-    if node.up and up is None:
-        return node.up
-    above = (known[each] for each in reversed(node.siblings[: node.number]) if each in known)
-    return up, next(above, None)
+    """Return the parent of a node and the nearest paired sibling above it, as nodes of the old version.
+
+    Args:
+        node: of either version.
+        known: the old node of every paired node in the version of ``node``.
+
+    Returns:
+        A pair that is equal for nodes in the same gap; the parent itself if it is not paired.
+    """
+    parent = known.get(node.parent) if node.parent else None
+    if node.parent and parent is None:
+        return node.parent
+    above = (known[sibling] for sibling in reversed(node.siblings[: node.number]) if sibling in known)
+    return parent, next(above, None)
 
 
-def _alike(one: Node, two: Node) -> float:
-    if one.kind == BULLET:
-        said, says = one.parts.text.split(), two.parts.text.split()
-        if one.parts.time and one.parts.time == two.parts.time and len(said) == len(says) == 1:
+def _similarity(first: Node, second: Node) -> float:
+    """Return how similar two nodes of one kind are, from 0 to 1.
+
+    Two single words with the same time count as equal; two values of the same ``name::`` are at least similar enough.
+    """
+    if first.kind == BULLET:
+        first_words, second_words = first.parts.text.split(), second.parts.text.split()
+        if first.parts.time and first.parts.time == second.parts.time and len(first_words) == len(second_words) == 1:
             return 1.0
     else:
-        said, says = one.norm.decode("utf-8", "replace").split(), two.norm.decode("utf-8", "replace").split()
-    if "::" in one.parts.text and one.parts.text.partition("::")[0] == two.parts.text.partition("::")[0]:
-        return max(ALIKE, SequenceMatcher(None, said, says, autojunk=False).ratio())
-    return SequenceMatcher(None, said, says, autojunk=False).ratio()
+        first_words, second_words = (
+            first.norm.decode("utf-8", "replace").split(),
+            second.norm.decode("utf-8", "replace").split(),
+        )
+    if "::" in first.parts.text and first.parts.text.partition("::")[0] == second.parts.text.partition("::")[0]:
+        return max(MIN_SIMILARITY, SequenceMatcher(None, first_words, second_words, autojunk=False).ratio())
+    return SequenceMatcher(None, first_words, second_words, autojunk=False).ratio()
 
 
-# -- what becomes of each
+# -- decide about each piece
 
 
-def _three(base: _T, one: _T, two: _T) -> tuple[_T, ...]:
-    """What becomes of a value: one, or both where the sides disagree."""
-    if one == two or two == base:
-        return (one,)
-    return (two,) if one == base else (one, two)
+def _three_way(base: _T, ours: _T, theirs: _T) -> tuple[_T, ...]:
+    """Merge a value: return the result, or both sides' values if each side changed it differently."""
+    if ours == theirs or theirs == base:
+        return (ours,)
+    return (theirs,) if ours == base else (ours, theirs)
 
 
-def _home(node: Node | None) -> MergePiece | None:
-    return node.up.item if node and node.up else None
+def _parent_piece(node: Node | None) -> MergePiece | None:
+    """Return the piece of a node's parent; None without a node or a parent."""
+    return node.parent.piece if node and node.parent else None
 
 
-def _place(items: Sequence[MergePiece]) -> None:
-    """Give every item the one that it stands under."""
-    for item in items:
-        homes = [_home(node) for node in (item.one, item.two) if node]
-        if len(homes) == 2:
-            homes = list(_three(_home(item.base), *homes)) if item.base else homes
-            homes.sort(key=lambda home: (-len(home.any.key), home.any.norm) if home else (0, b""))
-        item.home = homes[0] if homes else _home(item.base)
-    for item in items:
-        seen = {item}
-        above = item.home
+def _set_parents(pieces: Sequence[MergePiece]) -> None:
+    """Set the parent of every piece."""
+    for piece in pieces:
+        parents = [_parent_piece(node) for node in (piece.ours, piece.theirs) if node]
+        if len(parents) == 2:
+            parents = list(_three_way(_parent_piece(piece.base), *parents)) if piece.base else parents
+            parents.sort(key=lambda parent: (-len(parent.any.key), parent.any.norm) if parent else (0, b""))
+        piece.parent = parents[0] if parents else _parent_piece(piece.base)
+    for piece in pieces:
+        seen = {piece}
+        above = piece.parent
         while above is not None:
-            if above in seen:  # the one moved beneath the other, and the other beneath the one
-                item.home = None
+            if above in seen:  # one side moved A below B, the other side moved B below A
+                piece.parent = None
                 break
             seen.add(above)
-            above = above.home
+            above = above.parent
 
 
-def _settle(item: MergePiece, text_merge: TextMerge) -> None:
-    """Decide what stands for an item by itself."""
-    base, one, two = item.nodes
-    if one and two:
-        _both(item, base, one, two, text_merge)
+def _decide(piece: MergePiece, text_merge: TextMerge) -> None:
+    """Set the versions and the question of a piece, regardless of other pieces."""
+    base, ours, theirs = piece.nodes
+    if ours and theirs:
+        _decide_both(piece, base, ours, theirs, text_merge)
     elif base is None:
-        item.versions = [item.any.raw]
-    elif left := one or two:
-        was, now = (node.parts._replace(block_id=None) for node in (base, left))  # an id alone says nothing
+        piece.versions = [piece.any.raw]
+    elif left := ours or theirs:
+        was, now = (node.parts._replace(block_id=None) for node in (base, left))  # a new id alone is no change
         if left.kind != BULLET:
-            item.versions = [left.raw] if left.norm != base.norm else []
-        elif was != now or _home(left) is not _home(base):
-            item.versions = [left.raw]
-            item.disputed = ALSO_REMOVED + entries.harmless(base.parts.text)
+            piece.versions = [left.raw] if left.norm != base.norm else []
+        elif was != now or _parent_piece(left) is not _parent_piece(base):
+            piece.versions = [left.raw]
+            piece.question = ALSO_REMOVED + entries.harmless(base.parts.text)
 
 
-def _ask_again(items: Sequence[MergePiece]) -> None:
-    """A question of an earlier merge that each side has answered differently: what either kept stays, and is asked
-    again.
+def _repeat_questions(pieces: Sequence[MergePiece]) -> None:
+    """Ask a question of an earlier merge again if the sides answered it differently, and keep what either side kept.
 
-    Else each would take away what the other chose, and nothing were left.
+    Otherwise each side would remove what the other chose, and nothing would be left.
     """
     groups: dict[str, list[MergePiece]] = defaultdict(list)
-    for item in items:
-        if item.base and item.base.kind == BULLET:
-            for said in _questions(item.base):
-                groups[said].append(item)
-    for said, group in groups.items():
-        kept = [{item for item in group if item.nodes[side]} for side in (1, 2)]
-        # A line edited with the question left below it answers nothing; a question whose line was taken away, so that
-        # it came below another one, is answered.
-        holding = [item for item in items if item in group or item.base is None]
-        asked = [sum(said in _questions(item.nodes[side]) for item in holding) for side in (0, 1, 2)]
+    for piece in pieces:
+        if piece.base and piece.base.kind == BULLET:
+            for question in _questions(piece.base):
+                groups[question].append(piece)
+    for question, group in groups.items():
+        kept = [{piece for piece in group if piece.nodes[side]} for side in (1, 2)]
+        # Editing a line and leaving the question below it is no answer. Removing the line is, even if the question
+        # stayed and is below another line now.
+        holders = [piece for piece in pieces if piece in group or piece.base is None]
+        asked = [sum(question in _questions(piece.nodes[side]) for piece in holders) for side in (0, 1, 2)]
         answered = [count < asked[0] for count in asked[1:]]
-        left = [item for item in group if item in kept[0] | kept[1]]
         if not all(answered) or kept[0] == kept[1]:
             continue
-        for item in left:
-            item.versions = item.versions or [item.any.raw]
-            if len(left) == 1 and item.base and not said.startswith(ALSO_REMOVED):
-                said = ALSO_REMOVED + entries.harmless(item.base.parts.text)
-            item.disputed = item.disputed or said
+        remaining = [piece for piece in group if piece in kept[0] | kept[1]]
+        for piece in remaining:
+            piece.versions = piece.versions or [piece.any.raw]
+            if len(remaining) == 1 and piece.base and not question.startswith(ALSO_REMOVED):
+                question = ALSO_REMOVED + entries.harmless(piece.base.parts.text)
+            piece.question = piece.question or question
 
 
 def _questions(node: Node | None) -> list[str]:
-    """What an earlier merge has put below a bullet."""
-    below = node.children if node else ()
-    return [each.parts.text for each in below if each.parts.text.startswith((ALSO_CHANGED, ALSO_REMOVED))]
+    """Return the questions that an earlier merge put below a bullet."""
+    texts = (child.parts.text for child in (node.children if node else ()))
+    return [text for text in texts if text.startswith((ALSO_CHANGED, ALSO_REMOVED))]
 
 
-def _both(item: MergePiece, base: Node | None, one: Node, two: Node, text_merge: TextMerge) -> None:
-    if one.norm == two.norm:
-        item.versions = [min(_three(base.raw, one.raw, two.raw)) if base else min(one.raw, two.raw)]
+def _decide_both(piece: MergePiece, base: Node | None, ours: Node, theirs: Node, text_merge: TextMerge) -> None:
+    """Set the versions and the question of a piece that both sides have."""
+    if ours.norm == theirs.norm:
+        piece.versions = [min(_three_way(base.raw, ours.raw, theirs.raw)) if base else min(ours.raw, theirs.raw)]
         return
-    if base and base.norm in (one.norm, two.norm):
-        item.versions = [two.raw if one.norm == base.norm else one.raw]
+    if base and base.norm in (ours.norm, theirs.norm):
+        piece.versions = [theirs.raw if ours.norm == base.norm else ours.raw]
         return
-    first, second = sorted((one, two), key=lambda node: (node.norm, node.raw))
-    if one.kind == BULLET:
-        whole = _combined(base, *sorted((first, second), key=lambda node: _home(node) is not item.home))
-        item.versions = [first.raw, second.raw] if whole is None else [whole]
+    first, second = sorted((ours, theirs), key=lambda node: (node.norm, node.raw))
+    if ours.kind == BULLET:
+        whole = _merged_bullet(base, *sorted((first, second), key=lambda node: _parent_piece(node) is not piece.parent))
+        piece.versions = [first.raw, second.raw] if whole is None else [whole]
         if whole is None:
             name = first.parts.block_id
-            item.disputed = ALSO_CHANGED + entries.harmless(base.parts.text if base else name or first.parts.text)
-    elif one.kind == FRONT:
-        item.versions = [_front(base.raw if base else b"", first.raw, second.raw)]
-    elif one.kind == HEADING:
-        item.versions = [first.raw, second.raw]
+            piece.question = ALSO_CHANGED + entries.harmless(base.parts.text if base else name or first.parts.text)
+    elif ours.kind == FRONT:
+        piece.versions = [_merged_front_matter(base.raw if base else b"", first.raw, second.raw)]
+    elif ours.kind == HEADING:
+        piece.versions = [first.raw, second.raw]
     else:
-        made = text_merge(base.raw if base else b"", first.raw, second.raw)
-        item.versions = [first.raw, second.raw] if made is None else [made]
+        merged = text_merge(base.raw if base else b"", first.raw, second.raw)
+        piece.versions = [first.raw, second.raw] if merged is None else [merged]
 
 
-def _combined(base: Node | None, one: Node, two: Node) -> bytes | None:
-    """A bullet of which the sides changed different parts; None if they disagree about one."""
-    if any(b"\n" in node.norm for node in (base, one, two) if node):
+def _merged_bullet(base: Node | None, ours: Node, theirs: Node) -> bytes | None:
+    """Merge a bullet of which the sides changed different parts; return None if they disagree about a part."""
+    if any(b"\n" in node.norm for node in (base, ours, theirs) if node):
         return None
     was = base.parts if base else None
-    said: dict[str, str | None] = {}
-    for name in entries.Parts._fields:
-        values = {getattr(node.parts, name) for node in (one, two)}
+    merged: dict[str, str | None] = {}
+    for field in entries.Parts._fields:
+        values = {getattr(node.parts, field) for node in (ours, theirs)}
         if was is not None:
-            values = set(_three(getattr(was, name), *(getattr(node.parts, name) for node in (one, two))))
-        elif name not in ("text", "time"):
+            values = set(_three_way(getattr(was, field), *(getattr(node.parts, field) for node in (ours, theirs))))
+        elif field not in ("text", "time"):
             values -= {None} if len(values) > 1 else set()
-        if name == "state" and len(values) > 1:
+        if field == "state" and len(values) > 1:
             values = {value for value in values if value not in (None, "extracted")}
-            values -= {"expired"} if len(values) > 1 else set()  # by age, not by anybody's word
+            values -= {"expired"} if len(values) > 1 else set()  # set by age: gives way to one that a person set
         if len(values) != 1:
             return None
-        said[name] = values.pop()
-    text = one.raw.decode("utf-8", "surrogateescape")
+        merged[field] = values.pop()
+    text = ours.raw.decode("utf-8", "surrogateescape")
     mark = _MARK.match(text)
-    made = entries.render(entries.Parts(**said)).removeprefix("- ")  # type: ignore[arg-type]
-    return ((mark[0] if mark else "- ") + made).encode("utf-8", "surrogateescape")
+    words = entries.render(entries.Parts(**merged)).removeprefix("- ")  # type: ignore[arg-type]
+    return ((mark[0] if mark else "- ") + words).encode("utf-8", "surrogateescape")
 
 
-def _front(base: bytes, one: bytes, two: bytes) -> bytes:
-    """Front matter of which both sides changed something, by property.
+def _merged_front_matter(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """Merge front matter that both sides changed, property by property.
 
-    Of a property that both changed, lists are joined; else the first value stays and the other one as a comment.
+    If both changed the same property, lists are joined; of other values the first in byte order stays, and the other
+    becomes a comment.
     """
-    was, first, second = _properties(base), _properties(one), _properties(two)
-    newline = b"\r\n" if b"\r\n" in one else b"\n"
+    base_lines, our_lines, their_lines = _properties(base), _properties(ours), _properties(theirs)
+    newline = b"\r\n" if b"\r\n" in ours else b"\n"
     found: list[bytes] = []
-    for key in dict.fromkeys((*first, *second)):
-        values = _three(was.get(key), first.get(key), second.get(key))
-        there = [value for value in values if value is not None]
-        if len(there) < 2:
-            found += there[0] if there else []
+    for key in dict.fromkeys((*our_lines, *their_lines)):
+        values = _three_way(base_lines.get(key), our_lines.get(key), their_lines.get(key))
+        present = [value for value in values if value is not None]
+        if len(present) < 2:
+            found += present[0] if present else []
             continue
-        mine, other = sorted(there)
-        if mine[0] == other[0] and len(mine) > 1 and len(other) > 1:
-            gone = set(was.get(key) or ()) - (set(mine) & set(other))
-            found += [line for line in dict.fromkeys((*mine, *other)) if line not in gone or line == mine[0]]
+        kept, commented = sorted(present)
+        if kept[0] == commented[0] and len(kept) > 1 and len(commented) > 1:
+            removed = set(base_lines.get(key) or ()) - (set(kept) & set(commented))
+            found += [line for line in dict.fromkeys((*kept, *commented)) if line not in removed or line == kept[0]]
         else:
-            found += [*mine, *(line if line.startswith(b"#") else b"# " + line for line in other)]
+            found += [*kept, *(line if line.startswith(b"#") else b"# " + line for line in commented)]
     return newline.join([b"---", *found, b"---"])
 
 
 def _properties(raw: bytes) -> dict[bytes, list[bytes]]:
-    """The lines of front matter by the property that they belong to."""
+    """Return the lines of front matter, by property."""
     found: dict[bytes, list[bytes]] = {}
     key = b""
     for line in _normal(raw).split(b"\n")[1:-1]:
@@ -685,98 +750,102 @@ def _properties(raw: bytes) -> dict[bytes, list[bytes]]:
     return found
 
 
-# -- in which order
+# -- put the pieces in order
 
 
-def _arranged(items: Sequence[MergePiece], first: Version, second: Version) -> list[MergePiece]:
-    """The items that stay, each under its own, in order; those that stand under nothing."""
-    for item in items:
-        if not item.versions:
+def _arrange(pieces: Sequence[MergePiece], ours: Version, theirs: Version) -> list[MergePiece]:
+    """Set the children of every piece that stays, in order; return the pieces without a parent."""
+    for piece in pieces:
+        if not piece.versions:
             continue
-        above = item.home
-        while above is not None and not above.versions:  # one side removed what the other put something under
-            node = above.one or above.two or above.base
+        above = piece.parent
+        while above is not None and not above.versions:  # one side removed it, the other added a child
+            node = above.ours or above.theirs or above.base
             assert node is not None
             above.versions = [node.raw]
             if node.kind == BULLET and above.base is not None:
-                above.disputed = ALSO_REMOVED + entries.harmless(above.base.parts.text)
-            above = above.home
-    for item in items:  # who removed a line with all below it is asked once
-        if item.disputed.startswith(ALSO_REMOVED) and any(
-            each.disputed.startswith(ALSO_REMOVED) for each in _around(item)
+                above.question = ALSO_REMOVED + entries.harmless(above.base.parts.text)
+            above = above.parent
+    for piece in pieces:  # ask once about a line that was removed with its children
+        if piece.question.startswith(ALSO_REMOVED) and any(
+            ancestor.question.startswith(ALSO_REMOVED) for ancestor in _ancestors(piece)
         ):
-            item.disputed = ""
+            piece.question = ""
     kept: dict[MergePiece | None, list[MergePiece]] = defaultdict(list)
-    for item in items:
-        if item.versions:
-            kept[item.home].append(item)
-    ranks = [{id(node): number for number, node in enumerate(version.nodes)} for version in (first, second)]
-    for home, group in kept.items():
-        here = set(group)
+    for piece in pieces:
+        if piece.versions:
+            kept[piece.parent].append(piece)
+    ranks = [{id(node): number for number, node in enumerate(version.nodes)} for version in (ours, theirs)]
+    for parent, group in kept.items():
+        members = set(group)
         sides = [
             sorted(
-                (item for item in group if (node := (item.one, item.two)[side]) is not None),
-                key=lambda item: ranks[side][id((item.one, item.two)[side])],
+                (piece for piece in group if (node := (piece.ours, piece.theirs)[side]) is not None),
+                key=lambda piece: ranks[side][id((piece.ours, piece.theirs)[side])],
             )
             for side in (0, 1)
         ]
-        ordered = _ordered(sides[0], sides[1], [item for item in items if item.base and item in here])
-        ordered += [item for item in group if item not in set(ordered)]  # what both removed, and yet must stay
-        if home is not None:
-            home.down = ordered
-        kept[home] = ordered
+        ordered = _merged_order(sides[0], sides[1], [piece for piece in pieces if piece.base and piece in members])
+        placed = set(ordered)
+        ordered += [piece for piece in group if piece not in placed]  # removed by both sides, but must stay
+        if parent is not None:
+            parent.children = ordered
+        kept[parent] = ordered
     return kept[None]
 
 
-def _ordered(one: Sequence[MergePiece], two: Sequence[MergePiece], base: Sequence[MergePiece]) -> list[MergePiece]:
-    """Two orders as one: what both have as the side that changed the order has it, what one has after its neighbour."""
-    common = set(one) & set(two)
-    order = [[item for item in items if item in common] for items in (base, one, two)]
-    agreed = [item for item in order[0] if item in common]
-    if len(agreed) == len(order[1]):
-        chosen = _three(agreed, order[1], order[2])
-    else:
-        chosen = tuple({tuple(map(id, each)): each for each in order[1:]}.values())
-    common_order = min(chosen, key=lambda items: [item.any.norm for item in items])
+def _merged_order(
+    ours: Sequence[MergePiece], theirs: Sequence[MergePiece], base: Sequence[MergePiece]
+) -> list[MergePiece]:
+    """Merge two orders of pieces.
+
+    Pieces that both sides have take the order of the side that changed it; the others follow their neighbour.
+    """
+    common = set(ours) & set(theirs)
+    old, our, their = ([piece for piece in pieces if piece in common] for pieces in (base, ours, theirs))
+    common_order = min(_three_way(old, our, their) if len(old) == len(our) else (our, their), key=_norms)
     runs: dict[MergePiece | None, list[list[MergePiece]]] = defaultdict(lambda: [[], []])
-    for side, items in enumerate((one, two)):
+    for side, pieces in enumerate((ours, theirs)):
         anchor = None
-        for item in items:
-            if item in common:
-                anchor = item
+        for piece in pieces:
+            if piece in common:
+                anchor = piece
             else:
-                runs[anchor][side].append(item)
-    found = []
+                runs[anchor][side].append(piece)
+    merged = []
     for anchor in (None, *common_order):
-        found += [anchor] if anchor else []
-        found += _joined(*runs[anchor]) if anchor in runs else []
-    return found
+        merged += [anchor] if anchor else []
+        merged += _merged_runs(*runs[anchor]) if anchor in runs else []
+    return merged
 
 
-def _joined(one: list[MergePiece], two: list[MergePiece]) -> list[MergePiece]:
-    """What both sides added in the same place: by time if every line bears one, else the one side after the other."""
-    if not one or not two:
-        return [*one, *two]
-    timed = [[(item.any.parts.time or "").rjust(16) for item in run] for run in (one, two)]
-    if all(item.any.kind == BULLET and item.any.parts.time for item in (*one, *two)):
+def _merged_runs(ours: list[MergePiece], theirs: list[MergePiece]) -> list[MergePiece]:
+    """Merge what the sides added in the same place: by time if every line has one, else one side after the other."""
+    if not ours or not theirs:
+        return [*ours, *theirs]
+    timed = [[(piece.any.parts.time or "").rjust(16) for piece in run] for run in (ours, theirs)]
+    if all(piece.any.kind == BULLET and piece.any.parts.time for piece in (*ours, *theirs)):
         keyed = [
-            [(time, item.any.norm, item) for time, item in zip(_rising(times), run, strict=True)]
-            for times, run in zip(timed, (one, two), strict=True)
+            [(time, piece.any.norm, piece) for time, piece in zip(_rising(times), run, strict=True)]
+            for times, run in zip(timed, (ours, theirs), strict=True)
         ]
         found: list[MergePiece] = []
         left, right = keyed
         while left and right:
             found.append((left if left[0][:2] <= right[0][:2] else right).pop(0)[2])
-        return [*found, *(item for *_, item in (*left, *right))]
-    # A heading and what follows it stay together: runs of whole sections, the one after the other. What stands under
-    # no heading stays above them all.
-    starts = [next((at for at, item in enumerate(run) if item.any.kind == HEADING), len(run)) for run in (one, two)]
-    parts = [run[:at] for run, at in zip((one, two), starts, strict=True)], [one[starts[0] :], two[starts[1] :]]
-    return [item for runs in parts for run in sorted(runs, key=_names) for item in run]
+        return [*found, *(piece for *_, piece in (*left, *right))]
+    # A heading stays with the lines below it: the sections of one side come after those of the other, and lines under
+    # no heading come before all of them.
+    starts = [
+        next((at for at, piece in enumerate(run) if piece.any.kind == HEADING), len(run)) for run in (ours, theirs)
+    ]
+    parts = [run[:at] for run, at in zip((ours, theirs), starts, strict=True)], [ours[starts[0] :], theirs[starts[1] :]]
+    return [piece for runs in parts for run in sorted(runs, key=_norms) for piece in run]
 
 
-def _names(run: Sequence[MergePiece]) -> list[bytes]:
-    return [item.any.norm for item in run]
+def _norms(run: Sequence[MergePiece]) -> list[bytes]:
+    """Return the text of pieces, as a key to sort by."""
+    return [piece.any.norm for piece in run]
 
 
 def _rising(times: Sequence[str]) -> Iterator[str]:
@@ -787,101 +856,113 @@ def _rising(times: Sequence[str]) -> Iterator[str]:
         yield latest
 
 
-def _around(item: MergePiece) -> Iterator[MergePiece]:
-    """What an item stands under, from the nearest on."""
-    while item.home is not None:
-        item = item.home
-        yield item
+def _ancestors(piece: MergePiece) -> Iterator[MergePiece]:
+    """Yield the parent of a piece, its parent, and so on."""
+    while piece.parent is not None:
+        piece = piece.parent
+        yield piece
 
 
-def _walk(items: Iterable[MergePiece]) -> Iterator[MergePiece]:
-    for item in items:
-        yield item
-        yield from _walk(item.down)
+def _walk(pieces: Iterable[MergePiece]) -> Iterator[MergePiece]:
+    """Yield pieces and their descendants, in the order of the note."""
+    for piece in pieces:
+        yield piece
+        yield from _walk(piece.children)
 
 
-# -- the bytes
+# -- write the bytes
 
 
-def _written(top: Sequence[MergePiece], old: Version, first: Version, second: Version) -> bytes:
-    """The merged note's bytes: each item's own, and between them the blank lines that stood there."""
-    newline = _chosen(old.newline, first.newline, second.newline)
-    parts: list[bytes] = [_chosen(old.bom, first.bom, second.bom)]
+def _render(top: Sequence[MergePiece], base: Version, ours: Version, theirs: Version) -> bytes:
+    """Return the bytes of the merged note: those of each piece, with the blank lines of the versions between them."""
+    newline = _merged_bytes(base.newline, ours.newline, theirs.newline)
+    parts: list[bytes] = [_merged_bytes(base.bom, ours.bom, theirs.bom)]
     eol = b""
     previous: MergePiece | None = None
-    for item in _walk(top):
-        node = item.any
-        first_below = item.home is not None and item.home.any.kind == HEADING and item.home.down[0] is item
-        lead = _gap_below(item.home) if first_below and item.home else _lead(item)
-        if previous and not lead and _may_join(node) and not _follows(previous, item):
-            lead = newline  # else it would be read as part of what stands above
-        own = first.newline if item.one else second.newline if item.two else newline
-        ours = newline if item.base or (item.one and item.two) else own  # else new, from a note of other line endings
-        for number, raw in enumerate(item.versions):
-            said = (lead if not number else newline if node.kind == TEXT else b""), raw
-            parts += [(eol or newline) if previous or number else b"", *(_ended(each, ours, newline) for each in said)]
-            eol = _three_bytes(
-                [each.eol for each in (item.one, item.two) if each], item.base.eol if item.base else None
+    for piece in _walk(top):
+        node = piece.any
+        first_below = (
+            piece.parent is not None and piece.parent.any.kind == HEADING and piece.parent.children[0] is piece
+        )
+        lead = _gap_below(piece.parent) if first_below and piece.parent else _lead(piece)
+        if previous and not lead and _may_join(node) and not _follows(previous, piece):
+            lead = newline  # otherwise it would continue the paragraph above
+        old_newline = newline
+        if piece.base is None and not (piece.ours and piece.theirs):  # new on a side that may have other line endings
+            old_newline = ours.newline if piece.ours else theirs.newline
+        for number, raw in enumerate(piece.versions):
+            blanks = lead if not number else newline if node.kind == TEXT else b""
+            parts += [(eol or newline) if previous or number else b""]
+            parts += [_with_endings(data, old_newline, newline) for data in (blanks, raw)]
+            eol = _merged_blanks(
+                [side.eol for side in (piece.ours, piece.theirs) if side], piece.base.eol if piece.base else None
             )
-            eol = newline if eol == ours else eol
-            if item.disputed and not (number + 1 == len(item.versions) and _is_asked(item)):
-                parts += [eol or newline, _below(item, raw), item.disputed.encode("utf-8", "surrogateescape")]
-        previous = item
-    closed = max(_three(old.closed, first.closed, second.closed))
+            eol = newline if eol == old_newline else eol
+            if piece.question and not (number + 1 == len(piece.versions) and _has_question(piece)):
+                parts += [eol or newline, _child_prefix(piece, raw), piece.question.encode("utf-8", "surrogateescape")]
+        previous = piece
+    closed = max(_three_way(base.closed, ours.closed, theirs.closed))
     if previous and closed:
         parts.append(eol or newline)
-    tail = _chosen(old.tail, first.tail, second.tail)
+    tail = _merged_bytes(base.tail, ours.tail, theirs.tail)
     return b"".join((*parts, tail if not previous or closed else b""))
 
 
-def _ended(data: bytes, old: bytes, new: bytes) -> bytes:
-    """Bytes whose line endings of one kind become those of another; half of a CRLF is none of them."""
+def _with_endings(data: bytes, old: bytes, new: bytes) -> bytes:
+    """Return data with line endings of one kind replaced by another; a CRLF counts as one ending, not as CR or LF."""
     return _ENDING.sub(lambda end: new if end[0] == old else end[0], data) if old != new else data
 
 
-def _chosen(base: bytes, one: bytes, two: bytes) -> bytes:
-    """What becomes of a property of the whole note; of two new values the larger."""
-    return max(_three(base, one, two))
+def _merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """Merge a property of the whole note; of two new values take the larger."""
+    return max(_three_way(base, ours, theirs))
 
 
-def _lead(item: MergePiece) -> bytes:
-    """The blank lines before an item."""
-    return _three_bytes([node.lead for node in (item.one, item.two) if node], item.base.lead if item.base else None)
+def _lead(piece: MergePiece) -> bytes:
+    """Return the blank lines before a piece."""
+    return _merged_blanks(
+        [node.lead for node in (piece.ours, piece.theirs) if node], piece.base.lead if piece.base else None
+    )
 
 
-def _gap_below(item: MergePiece) -> bytes:
-    """The blank lines below a heading."""
-    gaps = [node.gap for node in (item.one, item.two) if node and node.gap is not None]
-    return _three_bytes(gaps, item.base.gap if item.base else None)
+def _gap_below(piece: MergePiece) -> bytes:
+    """Return the blank lines below a heading."""
+    gaps = [node.gap for node in (piece.ours, piece.theirs) if node and node.gap is not None]
+    return _merged_blanks(gaps, piece.base.gap if piece.base else None)
 
 
-def _three_bytes(sides: Sequence[bytes], base: bytes | None) -> bytes:
-    """What becomes of blank lines or a line ending, as far as the sides have them; of two new ones the longer."""
+def _merged_blanks(sides: Sequence[bytes], base: bytes | None) -> bytes:
+    """Merge blank lines or a line ending.
+
+    Args:
+        sides: the values of the sides that have one; of two new values the longer is taken.
+        base: the value of the common ancestor, if it has one.
+    """
     if len(sides) == 2 and base is not None:
-        sides = _three(base, *sides)
-    return max(sides, key=lambda each: (len(each), each), default=base or b"")
+        sides = _three_way(base, *sides)
+    return max(sides, key=lambda side: (len(side), side), default=base or b"")
 
 
 def _may_join(node: Node) -> bool:
-    """Whether it would be read as part of a paragraph right above it."""
+    """Whether a node would continue a paragraph right above it."""
     return node.kind == TEXT or (node.kind == HEADING and b"\n" in node.norm)
 
 
-def _follows(previous: MergePiece | None, item: MergePiece) -> bool:
-    """Whether a side has the two right after each other."""
-    sides = ((item.one, previous.one), (item.two, previous.two)) if previous else ()
-    return any(mine.above is other for mine, other in sides if mine and other)
+def _follows(previous: MergePiece | None, piece: MergePiece) -> bool:
+    """Whether a side has one piece right after the other."""
+    sides = ((piece.ours, previous.ours), (piece.theirs, previous.theirs)) if previous else ()
+    return any(node.above is above for node, above in sides if node and above)
 
 
-def _is_asked(item: MergePiece) -> bool:
-    """Whether an earlier merge has put the same question below it."""
-    said = item.disputed.encode("utf-8", "surrogateescape")
-    return any(raw.lstrip(b" \t")[2:] == said for child in item.down for raw in child.versions)
+def _has_question(piece: MergePiece) -> bool:
+    """Whether an earlier merge put the same question below the piece."""
+    question = piece.question.encode("utf-8", "surrogateescape")
+    return any(raw.lstrip(b" \t")[2:] == question for child in piece.children for raw in child.versions)
 
 
-def _below(item: MergePiece, raw: bytes) -> bytes:
-    """What a bullet below another one begins with: as the one that will stand there, else as far in as its words."""
-    for child in item.down:
+def _child_prefix(piece: MergePiece, raw: bytes) -> bytes:
+    """Return indent and mark for a new child bullet: those of another child, else as deep as the words of ``raw``."""
+    for child in piece.children:
         if child.any.kind == BULLET:
             return child.versions[0][: len(child.versions[0]) - len(child.versions[0].lstrip(b" \t"))] + b"- "
     mark = re.match(rb"([ \t]*)[-*+]( {1,4}(?! )| |\t)", raw)
@@ -891,12 +972,12 @@ def _below(item: MergePiece, raw: bytes) -> bytes:
 
 
 class Dispute(NamedTuple):
-    """Lines about which two machines disagreed.
+    """Entries that two machines disagreed about.
 
     Attributes:
         lines: the entries, in order.
-        was: the words that they come from, or their block id.
-        removed: whether one machine removed what the other changed.
+        was: the words before both changes, or the block id.
+        removed: whether one machine removed the entry that the other changed.
     """
 
     lines: tuple[Entry, ...]
@@ -905,22 +986,22 @@ class Dispute(NamedTuple):
 
 
 def disputed(found: Sequence[Entry]) -> list[Dispute]:
-    """The disagreements that a merge has left in a note.
+    """Return the disagreements that a merge left in a note.
 
     Args:
-        found: all its entries.
+        found: all entries of the note.
     """
     groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-    above: list[Entry] = []
+    enclosing: list[Entry] = []
     for entry in found:
-        while above and above[-1].end_line < entry.line:
-            above.pop()
-        for said in (ALSO_CHANGED, ALSO_REMOVED):
-            if entry.text.startswith(said) and above:
-                groups[said, entry.text.removeprefix(said)].append(above[-1])
-        above.append(entry)
+        while enclosing and enclosing[-1].end_line < entry.line:
+            enclosing.pop()
+        for marker in (ALSO_CHANGED, ALSO_REMOVED):
+            if entry.text.startswith(marker) and enclosing:
+                groups[marker, entry.text.removeprefix(marker)].append(enclosing[-1])
+        enclosing.append(entry)
     return [
-        Dispute(tuple(lines), was, said == ALSO_REMOVED)
-        for (said, was), lines in groups.items()
-        if said == ALSO_REMOVED or len(lines) > 1
+        Dispute(tuple(lines), was, marker == ALSO_REMOVED)
+        for (marker, was), lines in groups.items()
+        if marker == ALSO_REMOVED or len(lines) > 1
     ]
