@@ -658,7 +658,7 @@ class Workspace:
         folder = self.root / self.whole.layout.within(self.project, "")
         if self.dry_run or not os.path.lexists(folder / REVIEW_NOTE):
             return False
-        curation.ticks.by_the_way(self.review, self.notices)
+        curation.ticks.apply_pending_ticks(self.review, self.notices)
         return True
 
     @property

@@ -1,13 +1,13 @@
-"""What was decided is done: what the walk or a script names, what is ticked in Review.md, what time decides.
+"""Carries out decisions: those ticked in Review.md, those made in the terminal or by a script, and expiry.
 
-Ticks are taken by ``review --from-note``, and by the next command that writes. Those in conflict copies of the note (a
-second device) count like those in the note itself. A decision is done once: what was decided stands in
-``.tars/decided.jsonl`` by its id, so a note that a sync brings back is cleared of it without a word. A process that an
-agent runs does none of it: it may have ticked them itself. It records that it found them, in the state folder and
-nowhere else, and the next process of anybody else does them, or the walk decides them.
+``review --from-note`` applies ticks, and so does the next command that writes. Ticks in conflict copies of the note (a
+second device) count like those in the note itself. A decision is carried out once: ``.tars/decided.jsonl`` records it
+by its proposal's id, so if a sync brings an old note back, decided proposals are silently removed from it. A process
+that an agent runs applies no ticks, because the agent may have set them itself. It only records, in the state folder,
+that it found them; the next process that no agent runs applies them, or the person decides them in ``review``.
 
-A candidate that nobody decided within the window is marked ``[expired]``; it stays in its note and is found. One whose
-words stand in a tier note already is marked ``[promoted]``: there is nothing to decide.
+A candidate that nobody decided within the window is marked ``[expired]``; it stays in its note, and search still finds
+it. A candidate whose words are already in a tier note is marked ``[promoted]``: there is nothing to decide.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tars_memory import disk, vault
 from tars_memory.curation import review_note
 from tars_memory.curation.commit import Committed, commit
 from tars_memory.curation.proposals import Decision, Mark, Proposal
-from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
+from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.folder import digest
 from tars_memory.vault.markdown.edits import splices_between
@@ -38,18 +38,19 @@ if TYPE_CHECKING:
 
 
 RECORD = "ticks.json"
-"""In the state folder: by the note, the ticks that agents' processes found. Words stand there as a hash alone."""
+"""File in the state folder: for each review note, the ticks that agents' processes found. It holds only hashes of the
+words."""
 
 
 class Recorded(NamedTuple):
-    """A tick that a process which an agent runs has found, and that nobody has done since.
+    """A tick that an agent's process found and that has not been applied since.
 
     Attributes:
         id: of the proposal.
-        decision: ``accepted`` or ``rejected``, once somebody does it.
-        path, line: where it is.
-        time: when it was found, ISO 8601.
-        is_new: whether it was found just now.
+        decision: ``accepted`` or ``rejected``: what applying the tick will do.
+        path, line: where the tick is.
+        time: when it was first found, ISO 8601.
+        is_new: whether this call found it for the first time.
     """
 
     id: str
@@ -65,12 +66,12 @@ class Recorded(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What became of the ticks of a note.
+    """The result of applying the ticks of a note.
 
     Attributes:
-        done: what was carried out, all together or else each alone.
-        notices: what the person should know.
-        recorded: what was only recorded.
+        done: the commits that were made: one for all decisions if possible, else one per decision.
+        notices: sentences for the person.
+        recorded: ticks that were recorded and not applied.
     """
 
     done: list[Committed]
@@ -79,53 +80,53 @@ class Taken(NamedTuple):
 
 
 def waiting(ctx: Caller, found: Sequence[Recorded]) -> list[str]:
-    """What to do about recorded ticks, in a sentence; none if there are none."""
+    """Return one sentence that says how to apply recorded ticks; an empty list if there are none."""
     if not found:
         return []
-    where = f"{review_note.NOTE}:{', '.join(str(each.line) for each in found[:5])}{', …' * (len(found) > 5)}"
-    what = f"{len(found)} tick{'s' * (len(found) > 1)} recorded, not done ({where})"
+    where = f"{review_note.NOTE}:{', '.join(str(tick.line) for tick in found[:5])}{', …' * (len(found) > 5)}"
+    summary = f"{counted(len(found), 'tick')} recorded, not done ({where})"
     if ctx.may_tick:
-        return [f"{what}: an agent may have set them; decide with tars-memory review"]
-    return [f"{what}: an agent runs this; run tars-memory review yourself"]
+        return [f"{summary}: an agent may have set them; decide with tars-memory review"]
+    return [f"{summary}: an agent runs this; run tars-memory review yourself"]
 
 
 def recorded(ctx: Caller) -> list[Recorded]:
-    """The ticks that only agents' processes have found, as far as the note still has them as they were found."""
-    known = _record(ctx).get(ctx.layout.review)
+    """Return the ticks that an agent's process recorded and that are in the note unchanged."""
+    known = _load_record(ctx).get(ctx.layout.review)
     if not known:
         return []
-    said, _ = review_note.decisions([review_note.read(data) for data in _texts(ctx.vault).values()])
+    ticks, _ = review_note.decisions([review_note.read(data) for data in _note_data(ctx.vault).values()])
     return [
-        _recorded(ctx, name, what, str(known[name][1]))
-        for name, what in said.items()
-        if name in known and known[name][0] == _hash(what)
+        _recorded(ctx, name, tick, str(known[name][1]))
+        for name, tick in ticks.items()
+        if name in known and known[name][0] == _hash(tick)
     ]
 
 
-def _recorded(ctx: Caller, name: str, what: review_note.Ticked, time: str, *, is_new: bool = False) -> Recorded:
-    decision = "accepted" if what.accept else "rejected"
-    return Recorded(name, decision, ctx.layout.review, what.line, time, is_new)
+def _recorded(ctx: Caller, name: str, tick: review_note.Ticked, time: str, *, is_new: bool = False) -> Recorded:
+    decision = "accepted" if tick.accept else "rejected"
+    return Recorded(name, decision, ctx.layout.review, tick.line, time, is_new)
 
 
-def _put_down(ctx: Caller, said: dict[str, review_note.Ticked]) -> list[Recorded]:
-    """Record what an agent's process has found; what is not ticked any more is forgotten.
+def _record_ticks(ctx: Caller, ticks: dict[str, review_note.Ticked]) -> list[Recorded]:
+    """Record the ticks that an agent's process found, in place of those recorded for the note before.
 
     Raises:
         UnwritableError: the state folder can't be written.
     """
-    every = _record(ctx)
-    known = every.get(ctx.layout.review, {})
+    record = _load_record(ctx)
+    known = record.get(ctx.layout.review, {})
     now = ctx.now.isoformat()
     found = []
-    for name, what in said.items():
-        old = known[name][1] if name in known and known[name][0] == _hash(what) else None
-        found.append(_recorded(ctx, name, what, old or now, is_new=old is None))
-    _save(ctx, every, {each.id: [_hash(said[each.id]), each.time] for each in found})
+    for name, tick in ticks.items():
+        first_found = known[name][1] if name in known and known[name][0] == _hash(tick) else None
+        found.append(_recorded(ctx, name, tick, first_found or now, is_new=first_found is None))
+    _save_record(ctx, record, {tick.id: [_hash(ticks[tick.id]), tick.time] for tick in found})
     return found
 
 
-def _record(ctx: Caller) -> dict[str, dict[str, Any]]:
-    """All of the file, as far as it is what it should be."""
+def _load_record(ctx: Caller) -> dict[str, dict[str, Any]]:
+    """Return the well-formed entries of the record file: by note and proposal id, a tick's hash and time."""
     return {
         path: {name: pair for name, pair in known.items() if isinstance(pair, list) and len(pair) == 2}
         for path, known in disk.own_object(ctx.store.state / RECORD).items()
@@ -133,133 +134,139 @@ def _record(ctx: Caller) -> dict[str, dict[str, Any]]:
     }
 
 
-def _save(ctx: Caller, every: dict[str, dict[str, Any]], known: dict[str, Any]) -> None:
-    if ctx.store.dry_run or every.get(ctx.layout.review, {}) == known:
+def _save_record(ctx: Caller, record: dict[str, dict[str, Any]], of_note: dict[str, Any]) -> None:
+    """Write the record file with new entries for our review note; nothing is written if they are the same."""
+    if ctx.store.dry_run or record.get(ctx.layout.review, {}) == of_note:
         return
-    every = {path: held for path, held in {**every, ctx.layout.review: known}.items() if held}
+    record = {path: entries for path, entries in {**record, ctx.layout.review: of_note}.items() if entries}
     path = ctx.store.state / RECORD
     with transaction.writing(os.fspath(path)):
-        journal.replace_file(path, json.dumps(every, indent=1).encode("ascii"))
+        journal.replace_file(path, json.dumps(record, indent=1).encode("ascii"))
 
 
-def _hash(what: review_note.Ticked) -> str:
-    """What a tick says, without its words."""
-    return disk.sha256(repr(what._replace(line=0)).encode("utf-8", "surrogatepass")).hexdigest()
+def _hash(tick: review_note.Ticked) -> str:
+    """Return a hash of what a tick decides, wherever its line is."""
+    return disk.sha256(repr(tick._replace(line=0)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def notes(vault: Vault) -> list[str]:
-    """The note and its conflict copies, those that are there; the note first."""
+    """Return the paths of Review.md and its conflict copies, as far as they exist; the note comes first."""
     folder, slash, name = vault.layout.review.rpartition("/")
     try:
         names = os.listdir(vault.root / folder)
     except OSError:
         return []
     stem = name[:-3]
-    copies = [each for each in names if each.startswith(stem) and each[-3:].lower() == ".md" and is_conflict_copy(each)]
-    paths = [folder + slash + each for each in (name, *sorted(copies))]
+    copies = [file for file in names if file.startswith(stem) and file[-3:].lower() == ".md" and is_conflict_copy(file)]
+    paths = [folder + slash + file for file in (name, *sorted(copies))]
     return [path for path in paths if vault.look(path) is not None]
 
 
-def by_the_way(open_review: Callable[[], Review], notices: list[str]) -> None:
-    """Do what is ticked before another command writes; nothing that goes wrong here ends that command.
+def apply_pending_ticks(open_review: Callable[[], Review], notices: list[str]) -> None:
+    """Apply the ticks in Review.md before another command writes.
 
-    What can't be done stays in the note; ``review`` and ``status`` say so.
-
-    Nothing is done while another review goes on, nor with a note that an undo brought back as it was.
+    No error raised here ends that command. Ticks that can't be applied stay in the note; ``review`` and ``status`` say
+    so. Nothing is applied while another review is running, nor from a note that is as an undo left it.
 
     Args:
-        open_review: called only if something is ticked.
-        notices: takes what the person should know.
+        open_review: returns the vault's review.
+        notices: receives sentences for the person.
     """
     try:
         review = open_review()
-        texts = _texts(review.ctx.vault)
-        if not any(map(review_note.ticked, texts.values())) or undone(
-            review.ctx, texts.get(review.ctx.layout.review, b"")
+        data_of = _note_data(review.ctx.vault)
+        if not any(map(review_note.ticked, data_of.values())) or undone(
+            review.ctx, data_of.get(review.ctx.layout.review, b"")
         ):
             return
         with review.alone():
-            done, _, found = take(review)
+            done, _, recorded_ticks = take(review)
     except BusyError:
         return
-    except Exception as error:  # what was typed comes first
+    except Exception as error:  # the command that the person typed comes first
         notices.append(f"{review_note.NOTE} waits: {getattr(error, 'message', None) or repr(error)}")
         return
-    results = [each for bundle in done for each in bundle.outcomes]
-    if results:
-        accepted = [each for each in results if each.decision == "accepted"]
+    outcomes = [outcome for committed in done for outcome in committed.outcomes]
+    if outcomes:
+        accepted = [outcome for outcome in outcomes if outcome.decision == "accepted"]
         notices.append(
-            f"decided in {review_note.NOTE}: {len(accepted)} accepted, {len(results) - len(accepted)} rejected"
+            f"decided in {review_note.NOTE}: {len(accepted)} accepted, {len(outcomes) - len(accepted)} rejected"
         )
-        notices += [f"{each.proposal.id} changed nothing: {each.reason}" for each in accepted if each.reason]
-    if any(each.is_new for each in found):
-        notices += waiting(review.ctx, found)
+        notices += [
+            f"{outcome.proposal.id} changed nothing: {outcome.reason}" for outcome in accepted if outcome.reason
+        ]
+    if any(tick.is_new for tick in recorded_ticks):
+        notices += waiting(review.ctx, recorded_ticks)
 
 
 def left(vault: Vault) -> list[str]:
-    """What is ticked in the note or its copies and can't be taken so, a sentence each."""
-    texts = _texts(vault)
-    notices = review_note.decisions([review_note.read(data) for data in texts.values()])[1]
-    return [*notices, *(told for path, data in texts.items() for told in review_note.unmarked(path, data))]
+    """Return a sentence for each tick in the note or its copies that can't be understood."""
+    data_of = _note_data(vault)
+    notices = review_note.decisions([review_note.read(data) for data in data_of.values()])[1]
+    return [*notices, *(notice for path, data in data_of.items() for notice in review_note.unmarked(path, data))]
 
 
 def undone(ctx: Caller, data: bytes) -> bool:
-    """Whether the note is as an undo left it: then its ticks wait until the person says so again."""
+    """Whether the note is as an undo left it: then its ticks wait until the person applies them explicitly."""
     last = next(iter(ctx.store.history(1, ctx.layout.review)), None)
     return last is not None and last.undoes is not None and last.record.get("new") == digest(data)
 
 
 def take(review: Review) -> Taken:
-    """Do what the note and its copies say; if an agent runs this, only record it.
+    """Apply the ticks of the note and its copies; if an agent runs this, only record them.
 
-    What can't be done (the line it replaces has changed, a cut-off line) is left in the note, and named.
+    Ticks that can't be applied (the line to replace has changed, a line is cut off) stay in the note and are named in
+    the notices.
 
     Raises:
         UnwritableError: the vault can't be written.
     """
     ctx = review.ctx
-    texts = _texts(ctx.vault)
-    items = {path: review_note.read(data) for path, data in texts.items()}
-    said, _ = review_note.decisions(list(items.values()))
+    items = [review_note.read(data) for data in _note_data(ctx.vault).values()]
+    ticks, _ = review_note.decisions(items)
     notices = left(ctx.vault)
-    known = inbox.decided(ctx.vault).keys()
-    present = {item.id for each in items.values() for item in each}
+    decided = inbox.decided(ctx.vault).keys()
+    present = {item.id for of_note in items for item in of_note}
     if not (ctx.may_tick or ctx.may_accept):
-        return Taken([], notices, _put_down(ctx, {name: what for name, what in said.items() if name not in known}))
-    if not said and not present & known:
+        undecided = {name: tick for name, tick in ticks.items() if name not in decided}
+        return Taken([], notices, _record_ticks(ctx, undecided))
+    if not ticks and not present & decided:
         return Taken([], notices)
     found = review.gather(expired=True)
     offered = found.offered
-    unfit = {name: what for name, what in said.items() if what.as_line and name in offered and not offered[name].fact}
+    not_facts = {
+        name: tick for name, tick in ticks.items() if tick.as_line and name in offered and not offered[name].fact
+    }
     notices += [
-        f"{review_note.NOTE}:{what.line}: left for later: only a fact becomes a line instead" for what in unfit.values()
+        f"{review_note.NOTE}:{tick.line}: left for later: only a fact becomes a line instead"
+        for tick in not_facts.values()
     ]
     chosen = []
-    for name in (name for name in said if name in offered.keys() - unfit.keys()):
+    for name in (name for name in ticks if name in offered.keys() - not_facts.keys()):
         try:
-            chosen.append(_decision(offered[name], said[name], found))
+            chosen.append(_decision(offered[name], ticks[name], found))
         except (ConflictError, UsageError) as error:
-            notices.append(f"{review_note.NOTE}:{said[name].line}: left for later: {error.message}")
-    stale = (present & known) - offered.keys()
+            notices.append(f"{review_note.NOTE}:{ticks[name].line}: left for later: {error.message}")
+    stale = (present & decided) - offered.keys()
     notices += [
-        f"{review_note.NOTE}:{what.line}: left for later: no such proposal waits (any more); its line may have changed"
-        for name, what in said.items()
-        if name not in offered and name not in known
+        f"{review_note.NOTE}:{tick.line}: left for later: no such proposal waits (any more); its line may have changed"
+        for name, tick in ticks.items()
+        if name not in offered and name not in decided
     ]
-    order = [each.proposal.id for each in chosen]
-    groups, chosen = _entangled(chosen), []
+    order = [decision.proposal.id for decision in chosen]
+    groups, chosen = _connected(chosen), []
     for group in groups:
         try:
             chosen += resolved(group)
         except UsageError as error:
             notices.append(f"{review_note.NOTE}: left for later: {error.message}")
-            chosen += [each for each in group if not each.instead]
-    chosen.sort(key=lambda each: order.index(each.proposal.id))
-    deciding = {mark for each in chosen for mark in each.marks}
+            chosen += [decision for decision in group if not decision.instead]
+    chosen.sort(key=lambda decision: order.index(decision.proposal.id))
+    deciding = {mark for decision in chosen for mark in decision.marks}
     settle(review, found, but=deciding, expired=True)
-    taken = {item.state for each in items.values() for item in each if item.id in said}
-    seen = {each.id: each.time for each in recorded(ctx)}
-    done, more = _commit(ctx, chosen, stale, taken, seen)
+    taken = {item.state for of_note in items for item in of_note if item.id in ticks}
+    recorded_at = {tick.id: tick.time for tick in recorded(ctx)}
+    done, more = _commit(ctx, chosen, stale, taken, recorded_at)
     return Taken(done, [*notices, *more])
 
 
@@ -268,40 +275,49 @@ def _commit(
     chosen: Sequence[Decision],
     stale: set[str],
     taken: set[tuple[object, ...]],
-    seen: Mapping[str, str],
+    recorded_at: Mapping[str, str],
 ) -> tuple[list[Committed], list[str]]:
-    """All at once, but those apart that an agent's process found first (``seen``): then the journal can say so.
+    """Commit decisions in two transactions: those whose ticks an agent's process recorded have their own.
 
-    If that can't be, one by one, and what can't be done is named.
+    So the journal can say which ticks were recorded first. A transaction that fails is repeated decision by decision,
+    and a notice names each decision that fails.
+
+    Args:
+        ctx: the command's view of the vault.
+        chosen: decisions that can be carried out together.
+        stale: ids of proposals in the note that were decided before.
+        taken: the state of each item of the note that ``chosen`` was made from.
+        recorded_at: by proposal id, when an agent's process recorded the tick.
     """
     if not chosen:
         with ctx.writing("review", None, atomic=True) as session:
             clear(session, ctx.vault, stale, taken)
         return [], []
 
-    def do(bundle: Sequence[Decision]) -> Committed:
-        ids = stale | {one.id for each in bundle for one in (each.proposal, *each.instead)}
+    def commit_batch(batch: Sequence[Decision]) -> Committed:
+        ids = stale | {proposal.id for decision in batch for proposal in (decision.proposal, *decision.instead)}
 
         def also(session: WriteSession) -> None:
             clear(session, ctx.vault, ids, taken)
 
-        ticked = min((seen[each.proposal.id] for each in bundle if each.proposal.id in seen), default="")
-        return commit(ctx, bundle, by_tick=True, ticked=ticked, also=also)
+        times = [recorded_at[decision.proposal.id] for decision in batch if decision.proposal.id in recorded_at]
+        return commit(ctx, batch, by_tick=True, ticked=min(times, default=""), also=also)
 
-    apart = [each for each in chosen if each.proposal.id in seen]
+    by_person = [decision for decision in chosen if decision.proposal.id not in recorded_at]
+    by_agent = [decision for decision in chosen if decision.proposal.id in recorded_at]
     done: list[Committed] = []
     notices: list[str] = []
-    for bundle in ([each for each in chosen if each.proposal.id not in seen], apart):
+    for batch in (by_person, by_agent):
         try:
-            done += [do(bundle)] if bundle else []
+            done += [commit_batch(batch)] if batch else []
             continue
         except (ConflictError, UsageError) as error:
-            if len(bundle) == 1:
+            if len(batch) == 1:
                 notices.append(f"{review_note.NOTE}: left for later: {error.message}")
                 continue
-        for one in bundle:
+        for decision in batch:
             try:
-                done.append(do([one]))
+                done.append(commit_batch([decision]))
             except (ConflictError, UsageError) as error:
                 notices.append(f"{review_note.NOTE}: left for later: {error.message}")
     return done, notices
@@ -310,16 +326,16 @@ def _commit(
 def clear(
     session: WriteSession, vault: Vault, ids: Collection[str], taken: Collection[tuple[object, ...]] = ()
 ) -> None:
-    """Take decided proposals out of the note and its copies; what then holds nothing of the person's is removed.
+    """Remove decided proposals from the note and its copies; a file with no text of the person's left is removed.
 
     Args:
-        session: that decides them.
-        vault: to look for copies.
-        ids: what is decided.
-        taken: each item's state as it was understood.
+        session: the transaction that decides them.
+        vault: where to look for copies.
+        ids: of the decided proposals.
+        taken: the states of the items that the decisions were made from; empty for decisions made elsewhere.
 
     Raises:
-        ConflictError: the person changed one of them in the meantime.
+        ConflictError: the person changed one of the items in the meantime.
     """
     for path in notes(vault):
         data = session.read(path)
@@ -345,44 +361,47 @@ def clear(
 
 
 def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]:
-    """Put proposals into the note, after those that stand there; those that are offered no more and not ticked go.
+    """Add proposals to the note, after those already there, and remove unticked ones that are no longer offered.
 
     Returns:
         The note's path, and how many proposals it holds now.
 
     Raises:
-        UnwritableError: it can't be written.
+        UnwritableError: the note can't be written.
     """
     ctx = review.ctx
     shown = list(proposals)
     if not shown and ctx.vault.look(ctx.layout.review) is None:
         return ctx.layout.review, 0  # nobody needs a note without a proposal
     offered = review.gather(expired=True).offered
-    counts = [0]
+    count = 0
 
     def plan(data: bytes | None) -> Sequence[Splice]:
+        nonlocal count
         gone = {item.id for item in review_note.read(data or b"") if item.id not in offered and not item.decided}
         new = review_note.with_new(review_note.without(data, gone) if data is not None else None, shown)
-        counts[0] = review_note.count(new)
+        count = review_note.count(new)
         return splices_between(data or b"", new)
 
     with ctx.writing("review", None) as session:
-        made = session.write(ctx.layout.review, plan).created
+        created = session.write(ctx.layout.review, plan).created
         base = ctx.layout.review.removesuffix(".md") + ".base"
-        there = os.path.lexists(ctx.vault.root / base)
-        if made and not there and not next(ctx.store.history(limit=1, path=base), None):
+        exists = os.path.lexists(ctx.vault.root / base)
+        if created and not exists and not next(ctx.store.history(limit=1, path=base), None):
             session.write(base, lambda _: (), create=vault.template.review_base(ctx.layout), restore=True)
-    return ctx.layout.review, counts[0]
+    return ctx.layout.review, count
 
 
-def _decision(proposal: Proposal, said: review_note.Ticked, found: Gathered) -> Decision:
-    if not said.accept:
+def _decision(proposal: Proposal, tick: review_note.Ticked, found: Gathered) -> Decision:
+    """Return the decision that a tick makes about a proposal."""
+    if not tick.accept:
         return Decision(proposal, accept=False)
-    words = None if said.words == review_note.words_of(proposal) else said.words
-    return accepted(proposal, found, text=words, both=said.both, as_line=said.as_line, replaces=said.replaces)
+    words = None if tick.words == review_note.words_of(proposal) else tick.words
+    return accepted(proposal, found, text=words, both=tick.both, as_line=tick.as_line, replaces=tick.replaces)
 
 
-def _texts(vault: Vault) -> dict[str, bytes]:
+def _note_data(vault: Vault) -> dict[str, bytes]:
+    """Return the bytes of Review.md and its conflict copies by their paths, the note first."""
     found = {}
     for path in notes(vault):
         try:
@@ -401,25 +420,26 @@ def accepted(
     as_line: bool = False,
     replaces: Iterable[str] = (),
 ) -> Decision:
-    """The decision to accept a proposal.
+    """Return the decision to accept a proposal.
 
     Args:
         proposal: as it was shown.
-        found: what else waits, and the lines that it may replace.
-        text: other words; None for its own.
-        both: the line that it would replace, or the fact that it would end, stays.
-        as_line: it becomes a line of ``Memory.md`` and no fact.
-        replaces: the names of lines to be replaced.
+        found: the other proposals, and the lines that this one may replace.
+        text: the person's words in place of the proposal's; None for its own.
+        both: keep the line that it would replace, or leave the fact that it would end open.
+        as_line: write a fact as a line of ``Memory.md``.
+        replaces: REFs of lines, or of candidates, to be replaced.
 
     Raises:
-        UsageError: it is not a fact, nothing that replaces lines, or a question that takes no words.
-        ConflictError: a line is not there (any more).
+        UsageError: ``as_line`` without a fact, ``replaces`` where the proposal can't replace lines, or ``text`` for a
+            question.
+        ConflictError: a line to be replaced does not exist (any more).
     """
     lines, waiting, chosen = found.lines, found.waiting, tuple(dict.fromkeys(replaces))
-    gone = [name for name in chosen if name not in lines and name not in waiting]
-    if gone:
+    missing = [name for name in chosen if name not in lines and name not in waiting]
+    if missing:
         raise ConflictError(
-            f"no line {', '.join(gone)} waits or is in the tier notes (any more)", "tars-memory review --list"
+            f"no line {', '.join(missing)} waits or is in the tier notes (any more)", "tars-memory review --list"
         )
     instead = {waiting[name].id: waiting[name] for name in chosen if name not in lines}
     if proposal.id in instead:
@@ -436,97 +456,104 @@ def accepted(
         proposal = proposal._replace(op="append", target=target, section=section, text=words, fact=None)
     elif both:
         proposal = beside(proposal)
-    taken = tuple(lines[name] for name in chosen if name in lines)
-    return Decision(proposal, accept=True, text=text, replaces=taken, instead=tuple(instead.values()))
+    replaced = tuple(lines[name] for name in chosen if name in lines)
+    return Decision(proposal, accept=True, text=text, replaces=replaced, instead=tuple(instead.values()))
 
 
-def _entangled(decisions: Sequence[Decision]) -> list[list[Decision]]:
-    """The decisions in groups: what one takes the place of, or shares with another one, is in its own group."""
+def _connected(decisions: Sequence[Decision]) -> list[list[Decision]]:
+    """Group the decisions: two are in one group if they decide, or take the place of, the same proposal."""
     groups: list[tuple[set[str], list[Decision]]] = []
-    for each in decisions:
-        names, group = {one.id for one in (each.proposal, *each.instead)}, [each]
-        for others in [others for others in groups if others[0] & names]:
-            groups.remove(others)
-            names, group = names | others[0], [*others[1], *group]
-        groups.append((names, group))
+    for decision in decisions:
+        ids, group = {proposal.id for proposal in (decision.proposal, *decision.instead)}, [decision]
+        for other in [other for other in groups if other[0] & ids]:
+            groups.remove(other)
+            ids, group = ids | other[0], [*other[1], *group]
+        groups.append((ids, group))
     return [group for _, group in groups]
 
 
 def resolved(decisions: Sequence[Decision]) -> list[Decision]:
-    """Decisions that can be carried out together: what one of them takes the place of is not decided by itself.
+    """Return decisions that can be carried out together.
 
-    It hands on what it was to replace. What is rejected by name stays rejected.
+    A proposal that another accepted one takes the place of is not decided by itself; the lines and proposals that it
+    would replace, the other one replaces. A proposal rejected by its id stays rejected.
 
     Raises:
-        UsageError: two are to replace each other.
+        UsageError: two proposals replace each other.
     """
     found = list(decisions)
-    rejected = {each.proposal.id for each in found if not each.accept}
-    while over := next((x for x in found for y in found if x.accept and y.accept and x.proposal in y.instead), None):
-        after = next(each for each in found if over.proposal in each.instead)
-        if after.proposal in over.instead:
-            raise UsageError(f"{over.proposal.id} and {after.proposal.id} replace each other", "choose one of them")
-        replaces = tuple(dict.fromkeys((*after.replaces, *over.replaces)))
-        instead = tuple(dict.fromkeys((*after.instead, *over.instead)))
-        found[found.index(after)] = after._replace(replaces=replaces, instead=instead)
-        found.remove(over)
-    return [each._replace(instead=tuple(one for one in each.instead if one.id not in rejected)) for each in found]
+    rejected = {decision.proposal.id for decision in found if not decision.accept}
+    while old := next((x for x in found for y in found if x.accept and y.accept and x.proposal in y.instead), None):
+        new = next(decision for decision in found if old.proposal in decision.instead)
+        if new.proposal in old.instead:
+            raise UsageError(f"{old.proposal.id} and {new.proposal.id} replace each other", "choose one of them")
+        replaces = tuple(dict.fromkeys((*new.replaces, *old.replaces)))
+        instead = tuple(dict.fromkeys((*new.instead, *old.instead)))
+        found[found.index(new)] = new._replace(replaces=replaces, instead=instead)
+        found.remove(old)
+    return [
+        decision._replace(instead=tuple(proposal for proposal in decision.instead if proposal.id not in rejected))
+        for decision in found
+    ]
 
 
 def beside(proposal: Proposal) -> Proposal:
-    """The proposal as a line of its own, that it would replace or end staying as it is."""
+    """Return the proposal as an added line; the line it would replace, or the fact it would end, stays unchanged."""
     if proposal.op == "fact":
         return proposal._replace(op="append", fact=None)
     return proposal._replace(op="append", replaces="") if proposal.op == "replace" else proposal
 
 
 COMMAND = "expire"
-"""As history shows it."""
+"""Name of these writes in the history."""
 
 
 def settle(review: Review, found: Gathered, *, but: Collection[Mark] = (), expired: bool = False) -> int:
-    """Mark what has aged and what is settled, in one transaction; nothing is written if there is neither.
+    """Mark aged candidates ``[expired]`` and settled ones ``[promoted]``, in one transaction.
 
-    Under the lock it is gathered again: what a tier note held a moment ago may be half of a commit that was cut off,
-    and taken back since. What the person has ticked in the note does not age, though it could not be done yet.
+    Settled candidates are gathered again under the lock: what a tier note held a moment ago may be half of a commit
+    that was cut off, and taken back since. A candidate that the person has ticked in the note does not age, even if
+    the tick could not be applied yet.
 
     Args:
         review: of the vault.
-        found: what was gathered.
-        but: lines that are being decided.
-        expired: what has aged was gathered, too.
+        found: the result of :func:`tars_memory.curation.gather.gather`.
+        but: candidates that are being decided.
+        expired: whether ``found`` was gathered with ``expired``.
 
     Returns:
-        How many lines were marked. One that changed in the meantime is passed over: the next look finds it.
+        How many lines were marked. A line that changed in the meantime is skipped: the next call finds it. Nothing is
+        written if there is nothing to mark.
 
     Raises:
         UnwritableError: the vault can't be written.
     """
     ctx = review.ctx
     if found.aged:
-        but = {*but, *_ticked(review)}
-    if not _by_note(found, but):
+        but = {*but, *_ticked_marks(review)}
+    if not _new_states(found, but):
         return 0
     count = 0
     with ctx.writing(COMMAND, None) as session:
-        by_note = _by_note(review.gather(expired=expired) if found.settled else found, but)
-        for pairs in by_note.values():
-            wanted = [mark.change(state, named=False) for mark, state in pairs]
-            count += sum(each.outcome.status == "applied" for each in session.change(wanted, partly=True))
+        new_states = _new_states(review.gather(expired=expired) if found.settled else found, but)
+        for pairs in new_states.values():
+            changes = [mark.change(state, named=False) for mark, state in pairs]
+            count += sum(landed.outcome.status == "applied" for landed in session.change(changes, partly=True))
     return count
 
 
-def _ticked(review: Review) -> set[Mark]:
-    """The candidates that the person has decided in the note or a copy of it, done or not."""
-    items = (item for data in _texts(review.ctx.vault).values() for item in review_note.read(data))
-    said = {item.id for item in items if item.decided}
-    offered = review.gather(expired=True).offered if said else {}
-    return {mark for name in said & offered.keys() for mark in offered[name].marks}
+def _ticked_marks(review: Review) -> set[Mark]:
+    """Return the candidates that the person has ticked in the note or a copy, whether or not the tick was applied."""
+    items = (item for data in _note_data(review.ctx.vault).values() for item in review_note.read(data))
+    ticked = {item.id for item in items if item.decided}
+    offered = review.gather(expired=True).offered if ticked else {}
+    return {mark for name in ticked & offered.keys() for mark in offered[name].marks}
 
 
-def _by_note(found: Gathered, but: Collection[Mark]) -> dict[str, list[tuple[Mark, str]]]:
+def _new_states(found: Gathered, but: Collection[Mark]) -> dict[str, list[tuple[Mark, str]]]:
+    """Return, for each note, the marks whose candidates get a new state, with that state; those in ``but`` get none."""
     by_note: dict[str, list[tuple[Mark, str]]] = {}
     for marks, state in ((found.aged, "expired"), (found.settled, "promoted")):
-        for mark in (each for each in marks if each not in but):
+        for mark in (mark for mark in marks if mark not in but):
             by_note.setdefault(mark.path, []).append((mark, state))
     return by_note

@@ -48,7 +48,7 @@ def test_an_agents_process_records_and_does_nothing(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("does", ["log", "remember", "feedback", "extract", "tidy", "sleep", "watch"])
-def test_no_command_of_an_agent_does_them_by_the_way(vault: Vault, does: str) -> None:
+def test_no_command_of_an_agent_applies_ticks(vault: Vault, does: str) -> None:
     memory = vault.memory(**AGENT, env={"TARS_MEMORY_EMBEDDING_MODEL": "none"})
     before = vault["Memory.md"], vault["Procedural.md"], vault["Review.md"]
     if does == "sleep":
