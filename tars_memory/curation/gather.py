@@ -1,16 +1,15 @@
-"""What there is to review: candidates of all days, feedback and the inbox, as proposals, each under its heading. Reads,
-writes nothing.
+"""Gathers what waits for review as proposals: candidates of all days, feedback, and the inbox. Writes nothing.
 
-Candidates that say the same are one proposal with several marks. What stands in the tier notes word for word already
-needs no line. Lines about the same are shown beside a proposal, the best first; accepting it adds, and replaces only
-what the person chooses. What one conversation gave and what needs no word of its own is one decision. What was refused
-in other words comes last, and only if it is asked for.
+Candidates that say the same become one proposal with several marks. A candidate whose words are already in the tier
+notes needs no line. Each proposal comes with related lines, the best first; accepting it adds a line, and replaces only
+those that the person chooses. Proposals of one conversation that need no separate decision are combined into one.
+Proposals that repeat, in other words, what the person refused come last, and only if asked for.
 
-The heading: a tag that one section is named for or holds alone; the one section whose lines begin with the same name;
-the section of the lines that share its rarest words; a heading that is named for its kind (decisions, health,
-preferences, people, about me, work); in a note without headings of its own such a heading is made, unless the layout
-has none for notes either; else the section for notes. From feedback comes a rule in the person's own words, in the form
-of something to do.
+The heading for a new line is the first of these: a section that is named for one of the line's tags, or that alone has
+the tag; the only section with lines that begin with the same name; the section whose lines share its rarest words; a
+heading that is named for the line's kind (decisions, health, preferences, people, about me, work), which is created in
+a note without headings of its own, unless the layout has no section for notes either; else the section for notes.
+Feedback becomes a rule in the person's own words, phrased as something to do.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from collections import Counter
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,138 +46,146 @@ if TYPE_CHECKING:
 
 
 CONFLICTS = 5
-"""Lines that are shown beside a proposal; more could not be read at a glance."""
+"""Maximum number of related lines shown beside a proposal; more could not be read at a glance."""
 
 TOGETHER = 5
-"""Lines of one conversation that one answer decides: as many as are read at a glance."""
+"""Maximum number of proposals of one conversation that one answer decides: as many as are read at a glance."""
 
 RIVALS = "Only one of them can be true at a time, and all count as true today"
-"""Why facts are asked about."""
+"""The ``why`` of a question about facts that contradict each other."""
 
 OPEN = "extracted"
-"""The state of a candidate that may yet age."""
+"""The state of a candidate that has not aged yet."""
 
 
 class Gathered(NamedTuple):
-    """What waits, and what needs no word of the person.
+    """The proposals that wait, and the candidates that need no decision.
 
     Attributes:
         proposals: all of them, those that were said most often first, then the oldest.
         aged: candidates that nobody decided within the window; to become ``[expired]``.
-        settled: candidates whose words stand in a tier note already; to become ``[promoted]``.
-        notices: what could not be read.
-        asked: what seems to say again, in other words, what the person refused; each names it.
-        lines: the entries of the tier notes by their names: what may be chosen to be replaced.
-        waiting: by the name of each candidate's line, its proposal: what may be chosen to come to nothing instead.
+        settled: candidates whose words are already in a tier note; to become ``[promoted]``.
+        notices: which notes or proposals could not be read.
+        refused_before: proposals that seem to repeat, in other words, what the person refused; each names it.
+        lines: by REF, the entries of the tier notes that a proposal may replace.
+        waiting: by REF of a candidate's line, its proposal, which another proposal may take the place of.
     """
 
     proposals: list[Proposal]
     aged: list[Mark]
     settled: list[Mark]
     notices: list[str]
-    asked: list[Proposal]
+    refused_before: list[Proposal]
     lines: Mapping[str, Related]
     waiting: Mapping[str, Proposal]
 
     @property
     def offered(self) -> dict[str, Proposal]:
-        """All proposals by their ids, also each of those that are decided together."""
-        return {one.id: one for proposal in (*self.proposals, *self.asked) for one in (proposal, *proposal.parts)}
+        """All proposals by their ids, including the parts of those that are decided together."""
+        every = (*self.proposals, *self.refused_before)
+        return {one.id: one for proposal in every for one in (proposal, *proposal.parts)}
 
 
 def gather(
     ctx: Caller,
     *,
     expired: bool = False,
-    told: int | None = None,
+    related_for: int | None = None,
 ) -> Gathered:
-    """What there is to review.
+    """Return everything that waits for review.
 
     Args:
         ctx: the command's view of the vault.
-        expired: offer those that are older, too.
-        told: for so many of the proposals, the first ones, the lines about the same are looked for; None for all.
+        expired: also offer candidates that are older than the window.
+        related_for: number of proposals, from the first, to find related lines for; None for all.
     """
     vault, today = ctx.vault, ctx.now.date()
     earliest = candidates.earliest(today, ctx.settings.review.window_days)
     arrived = cache(lambda: candidates.arrived(vault, earliest))
     refused = inbox.refused(vault)
     waiting = candidates.read(vault, refused, expired=expired)
-    standing = _Standing(ctx, waiting.notices)
-    kept = candidates.kept(vault, standing.promoted, standing.lines, waiting.notices)
-    questions = standing.questions(vault, today, waiting.notices)
-    taken = {(mark.path, mark.block_id) for proposal in kept for mark in proposal.marks}
+    tier_notes = _TierNotes(ctx, waiting.notices)
+    from_inbox = candidates.kept(vault, tier_notes.promoted, tier_notes.lines, waiting.notices)
+    questions = tier_notes.questions(vault, today, waiting.notices)
+    in_inbox = {(mark.path, mark.block_id) for proposal in from_inbox for mark in proposal.marks}
     proposals: list[Proposal] = []
     aged: list[Mark] = []
     settled: list[Mark] = []
-    open_ = [each for each in waiting.candidates if (each.entry.path, each.entry.block_id) not in taken]
-    told_of = {each.entry.block_id: each.said for each in waiting.candidates}
+    open_lines = [line for line in waiting.candidates if (line.entry.path, line.entry.block_id) not in in_inbox]
+    session_fact = {line.entry.block_id: line.said for line in waiting.candidates}
     shown: list[WaitingLine] = []
     for kind in ("fact", "correction", "reward"):
-        groups = _grouped([each for each in open_ if each.kind == kind and not each.claim])
-        groups += standing.facts.grouped([each for each in open_ if each.kind == kind and each.claim])
+        groups = _grouped([line for line in open_lines if line.kind == kind and not line.claim])
+        groups += tier_notes.facts.grouped([line for line in open_lines if line.kind == kind and line.claim])
         for group in groups:
-            past = kind == "fact" and group[-1].day < earliest and not _new(group, arrived)  # feedback does not age
+            # feedback does not age
+            past = kind == "fact" and group[-1].day < earliest and not _newly_extracted(group, arrived)
             if past:
-                aged += [each.mark for each in group if each.entry.state == OPEN]
-            if (past and not expired) or (group[0].claim and standing.facts.waits(group)):
+                aged += [line.mark for line in group if line.entry.state == OPEN]
+            if (past and not expired) or (group[0].claim and tier_notes.facts.waits(group)):
                 continue
-            made = standing.proposal(group)
+            made = tier_notes.proposal(group)
             if made is None:
-                settled += [each.mark for each in group]
+                settled += [line.mark for line in group]
             else:
                 proposals.append(made)
                 shown.append(group[0])
-    repeated = standing.repeated(candidates.procedures(vault, waiting.notices), refused)
-    once: dict[str, Proposal] = {}
-    for proposal in (*proposals, *kept, *questions, *repeated):
-        same = once.get(proposal.id)
-        said = told_of.get(proposal.marks[0].block_id) if proposal.kept and proposal.marks else None
+    repeated = tier_notes.repeated(candidates.procedures(vault, waiting.notices), refused)
+    by_id: dict[str, Proposal] = {}
+    for proposal in (*proposals, *from_inbox, *questions, *repeated):
+        same = by_id.get(proposal.id)
+        said = session_fact.get(proposal.marks[0].block_id) if proposal.kept and proposal.marks else None
         if said:
             proposal = proposal._replace(quote=proposal.quote or said.quote, kind=said.kind, warnings=said.warnings)
-        once[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
-    # The oldest first, those of one day as they were said: what changed its mind comes after what it changes.
-    ordered = sorted(once.values(), key=lambda each: each.date)
-    ordered.sort(key=lambda each: len(each.marks), reverse=True)
+        by_id[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
+    # Oldest first, in the order in which they were said: who changes his mind does so after what he said first.
+    ordered = sorted(by_id.values(), key=lambda proposal: proposal.date)
+    ordered.sort(key=lambda proposal: len(proposal.marks), reverse=True)
     alike = SimilarTexts(waiting.refused)
-    ordered = [each._replace(asked_before=_refused(each, alike, waiting.refused)) for each in ordered]
-    asked = [each for each in ordered if each.asked_before]
-    ordered = [each for each in ordered if not each.asked_before]
-    refs = {each.mark: each.entry.ref for each in waiting.candidates}
-    named = {refs[mark]: each for each in (*ordered, *asked) for mark in each.marks if mark in refs}
-    ordered = _together(ordered, vault.layout.procedural)
-    ordered[:told] = standing.beside(ordered[:told], shown)
-    asked[:told] = standing.beside(asked[:told], shown)
-    return Gathered(ordered, aged, settled, waiting.notices, asked, standing.lines, named)
+    ordered = [
+        proposal._replace(asked_before=_refused_before(proposal, alike, waiting.refused)) for proposal in ordered
+    ]
+    refused_before = [proposal for proposal in ordered if proposal.asked_before]
+    ordered = [proposal for proposal in ordered if not proposal.asked_before]
+    refs = {line.mark: line.entry.ref for line in waiting.candidates}
+    by_ref = {
+        refs[mark]: proposal for proposal in (*ordered, *refused_before) for mark in proposal.marks if mark in refs
+    }
+    ordered = _combined(ordered, vault.layout.procedural)
+    ordered[:related_for] = tier_notes.with_related(ordered[:related_for], shown)
+    refused_before[:related_for] = tier_notes.with_related(refused_before[:related_for], shown)
+    return Gathered(ordered, aged, settled, waiting.notices, refused_before, tier_notes.lines, by_ref)
 
 
-def _together(proposals: Sequence[Proposal], rules: str) -> list[Proposal]:
-    """The proposals, those of one conversation as one if each only adds a line and nothing speaks against it.
+def _combined(proposals: Sequence[Proposal], rules: str) -> list[Proposal]:
+    """Combine the proposals of one conversation that each only add a line, and that need no separate decision.
 
-    What was said more than once, ends a fact or is a rule is a decision of its own; so is what a second look has
-    judged, with its verdict beside it.
+    A proposal is decided separately if it was said more than once, ends a fact, is a rule, or was judged by a second
+    look, whose verdict is shown with it.
 
     Args:
-        proposals: in order; several take the place of the first of them.
+        proposals: in order; a combined one takes the place of its first part.
         rules: path of the note of rules.
     """
     by_talk: dict[str, list[Proposal]] = {}
     order: list[list[Proposal]] = []
-    for each in proposals:
-        plain = each.op in ("append", "fact") and each.target != rules and not (each.fact and each.fact.ends)
-        alone = not (plain and each.talk) or each.kept or len(each.marks) > 1 or bool(each.kind or each.warnings)
-        group = None if alone else by_talk.get(each.talk)
+    for proposal in proposals:
+        ends_fact = proposal.fact is not None and bool(proposal.fact.ends)
+        only_adds = proposal.op in ("append", "fact") and proposal.target != rules and not ends_fact
+        judged = bool(proposal.kind or proposal.warnings)
+        alone = not (only_adds and proposal.talk) or proposal.kept or len(proposal.marks) > 1 or judged
+        group = None if alone else by_talk.get(proposal.talk)
         if group is None or len(group) == TOGETHER:
             group = []
             order.append(group)
             if not alone:
-                by_talk[each.talk] = group
-        group.append(each)
-    return [_one_of(group) if len(group) > 1 else group[0] for group in order]
+                by_talk[proposal.talk] = group
+        group.append(proposal)
+    return [_one_decision(group) if len(group) > 1 else group[0] for group in order]
 
 
-def _one_of(group: Sequence[Proposal]) -> Proposal:
-    """Several proposals as one decision; its name is made of theirs, so that it holds for what was shown alone."""
+def _one_decision(group: Sequence[Proposal]) -> Proposal:
+    """Return several proposals as one; its id is made of theirs, so that it stands only for those that were shown."""
     first = group[0]
     return Proposal(
         id=inbox.proposal_id("together", first.talk, "", "\n".join(each.id for each in group)),
@@ -194,8 +202,14 @@ def _one_of(group: Sequence[Proposal]) -> Proposal:
     )
 
 
-def _refused(proposal: Proposal, refused: SimilarTexts, texts: Sequence[str]) -> str:
-    """What the person refused once and a proposal seems to say again; empty for nothing."""
+def _refused_before(proposal: Proposal, refused: SimilarTexts, texts: Sequence[str]) -> str:
+    """Return the refused text that a proposal seems to repeat; empty if there is none.
+
+    Args:
+        proposal: to compare.
+        refused: index of ``texts``.
+        texts: what the person refused.
+    """
     if proposal.op not in ("append", "fact"):
         return ""
     said = proposal.said
@@ -203,20 +217,24 @@ def _refused(proposal: Proposal, refused: SimilarTexts, texts: Sequence[str]) ->
 
 
 def offered(ctx: Caller) -> frozenset[tuple[str, str]]:
-    """Note and block id, in lower case, of every candidate that is offered now: by itself, with a like one that was
-    said later, as extracted only lately, or by a proposal in the inbox. Such lines keep their notes where they are.
+    """Return path and lower-case block id of every candidate that is offered now. Their notes are not archived.
+
+    A candidate may be offered by itself, because a similar one was said later, because it was extracted only lately,
+    or by a proposal in the inbox.
     """
-    found = gather(ctx, told=0)
-    return frozenset((mark.path, mark.block_id.lower()) for each in found.offered.values() for mark in each.marks)
+    found = gather(ctx, related_for=0)
+    return frozenset(
+        (mark.path, mark.block_id.lower()) for proposal in found.offered.values() for mark in proposal.marks
+    )
 
 
 class _TierLine(NamedTuple):
     """A line of the tier notes.
 
     Attributes:
-        entry: as it stands.
-        fact: that it states over time; None for none.
-        shown: as it is shown beside a proposal, but for its day: the journal is asked for that of few.
+        entry: as it is in the note.
+        fact: that the line states; None for none.
+        shown: as it is shown beside a proposal, without its day: that is looked up in the journal, for a few lines.
     """
 
     entry: Entry
@@ -225,13 +243,13 @@ class _TierLine(NamedTuple):
 
     @property
     def note(self) -> str:
-        """The note that it came from; empty for none."""
+        """Name of the note that the line came from; empty for none."""
         return (self.entry.provenance or "").partition("#")[0]
 
 
-def _tier_lines(note: Note, *, states: bool) -> Iterator[_TierLine]:
-    """The lines of a note; ``states``: those with a fact state it."""
-    facts = {fact.line: fact for _, fact in note.facts} if states else {}
+def _tier_lines(note: Note, *, with_facts: bool) -> Iterator[_TierLine]:
+    """Yield the entries and paragraphs of a note; ``with_facts``: read the facts that they state."""
+    facts = {fact.line: fact for _, fact in note.facts} if with_facts else {}
     copies = {entry.line: n for same in note.raws.values() if len(same) > 1 for n, entry in enumerate(same)}
     for entry in (*note.entries, *grammar.unlisted(note.path, note.document)):
         fact = facts.get(entry.line)
@@ -240,47 +258,47 @@ def _tier_lines(note: Note, *, states: bool) -> Iterator[_TierLine]:
         yield _TierLine(entry, fact, shown._replace(raw=raw, occurrence=copies.get(entry.line)))
 
 
-class _Standing:
-    """The tier notes as they are, to compare candidates with."""
+class _TierNotes:
+    """The lines of the tier notes, to compare candidates with."""
 
     def __init__(self, ctx: Caller, notices: list[str]) -> None:
         layout = ctx.layout
         self.memory, self.procedural = layout.memory, layout.procedural
         self._ctx = ctx
         self._sections: dict[str, Sections] = {}
-        self._kept: list[_TierLine] = []
+        self._lines: list[_TierLine] = []
         for path in (layout.memory, layout.procedural, layout.facts):
             tier = candidates.read_note(ctx.vault, path, notices)
             titles = [section.title for section in tier.document.sections if section.level > 1]
-            lines = [*_tier_lines(tier, states=path == layout.facts)]
+            lines = [*_tier_lines(tier, with_facts=path == layout.facts)]
             self._sections[path] = Sections([line.entry for line in lines], titles, layout.notes_section)
-            self._kept += lines
+            self._lines += lines
         self.facts = candidates.StatedFacts(tier, ctx.settings.facts)
-        self.promoted = {line.entry.provenance.casefold() for line in self._kept if line.entry.provenance}
-        self.lines = {line.shown.ref: line.shown for line in self._kept if line.shown.raw}
-        self._said = {_words(line.entry.text) for line in self._kept}
+        self.promoted = {line.entry.provenance.casefold() for line in self._lines if line.entry.provenance}
+        self.lines = {line.shown.ref: line.shown for line in self._lines if line.shown.raw}
+        self._known_words = {_words(line.entry.text) for line in self._lines}
         self._siblings: dict[str, list[int]] = {}
-        for number, line in enumerate(self._kept):
+        for number, line in enumerate(self._lines):
             if line.note:
                 self._siblings.setdefault(line.note, []).append(number)
 
     def questions(self, vault: Vault, today: date, notices: list[str]) -> list[Proposal]:
-        """Which of some lines holds: what merges have left, and facts of which only one value can be true."""
-        found = candidates.disputes(vault, today, self.lines, notices)  # as long as they stand in a note
+        """Return the questions which of some lines holds: left by merges, or about facts that contradict each other."""
+        found = candidates.disputes(vault, today, self.lines, notices)  # asked as long as they are in a note
         decided = cache(lambda: inbox.decided(vault))
         for group in self.facts.rivals(today):
             day = max((fact.since for fact in group if fact.since), default=today)
             asked = tuple(self.lines[fact.ref] for fact in group if fact.ref in self.lines)
             rivals = question_about(group[-1].path, group[-1].subject, asked, day.isoformat(), RIVALS)
             found += [rivals] if rivals.id not in decided() else []
-        self.lines.update({line.ref: line for each in found for line in each.conflicts})
+        self.lines.update({line.ref: line for proposal in found for line in proposal.conflicts})
         return found
 
-    def beside(self, proposals: Sequence[Proposal], waiting: Sequence[WaitingLine]) -> list[Proposal]:
-        """The proposals, each with the lines about the same: of its very subject and predicate first, then the best.
+    def with_related(self, proposals: Sequence[Proposal], waiting: Sequence[WaitingLine]) -> list[Proposal]:
+        """Return the proposals with their related lines: facts with the same subject and predicate, then similar lines.
 
-        Lines that stand come before candidates that wait; what hangs on them comes last. A fact that is over is none of
-        them.
+        Lines of the notes come before candidates; lines that are related only to those found come last. A fact that has
+        ended is left out.
 
         Args:
             proposals: to show.
@@ -288,86 +306,92 @@ class _Standing:
         """
         if not proposals:
             return []
-        index = SimilarTexts([line.shown.text for line in self._kept])
-        others = SimilarTexts([each.entry.text for each in waiting])
+        similar_lines = SimilarTexts([line.shown.text for line in self._lines])
+        similar_candidates = SimilarTexts([candidate.entry.text for candidate in waiting])
 
-        def told(each: Proposal) -> Proposal:
-            if each.parts:
-                return each._replace(parts=tuple(map(told, each.parts)))
-            return self._beside(each, index, others, waiting)
+        def with_lines(proposal: Proposal) -> Proposal:
+            if proposal.parts:
+                return proposal._replace(parts=tuple(map(with_lines, proposal.parts)))
+            return self._with_related(proposal, similar_lines, similar_candidates, waiting)
 
-        return [told(each) for each in proposals]
+        return [with_lines(proposal) for proposal in proposals]
 
-    def _beside(
-        self, proposal: Proposal, index: SimilarTexts, others: SimilarTexts, waiting: Sequence[WaitingLine]
+    def _with_related(
+        self,
+        proposal: Proposal,
+        similar_lines: SimilarTexts,
+        similar_candidates: SimilarTexts,
+        waiting: Sequence[WaitingLine],
     ) -> Proposal:
         why = proposal.why
         if proposal.op in ("append", "fact"):
             said = proposal.said
             same = set(self.facts.same(proposal.fact)) if proposal.fact else set()
-            ends = {(each.path, each.line) for each in proposal.fact.ends} if proposal.fact else set()
-            numbers = [n for n, line in enumerate(self._kept) if line.fact in same]
+            ends = {(end.path, end.line) for end in proposal.fact.ends} if proposal.fact else set()
+            numbers = [n for n, line in enumerate(self._lines) if line.fact in same]
             found = list(proposal.conflicts)
-            direct = [n for n in dict.fromkeys((*numbers, *index.about(said))) if self._stands(n, ends)]
+            direct = [n for n in dict.fromkeys((*numbers, *similar_lines.about(said))) if self._may_show(n, ends)]
             found += (self._dated_line(number, proposal.section) for number in direct)
             own = set(proposal.marks)
-            claim = next((each.claim for each in waiting if each.claim and each.mark in own), None)
-            rivals = [n for n, c in enumerate(waiting) if claim and c.claim and c.claim.about == claim.about]
-            rest = [waiting[n] for n in dict.fromkeys((*rivals, *others.about(said))) if waiting[n].mark not in own]
+            claim = next((line.claim for line in waiting if line.claim and line.mark in own), None)
+            rivals = [n for n, line in enumerate(waiting) if claim and line.claim and line.claim.about == claim.about]
+            similar = dict.fromkeys((*rivals, *similar_candidates.about(said)))
             found += [
-                Related.of(each.entry, each.day.isoformat())._replace(raw=each.entry.raw, waits=True) for each in rest
+                Related.of(line.entry, line.day.isoformat())._replace(raw=line.entry.raw, waits=True)
+                for line in (waiting[n] for n in similar)
+                if line.mark not in own
             ]
             if len(found) < CONFLICTS:
-                further = (n for n in self._further(direct, index) if self._stands(n, ends))
+                further = (n for n in self._further(direct, similar_lines) if self._may_show(n, ends))
                 found += (self._dated_line(number, proposal.section) for number in islice(further, CONFLICTS))
             once = {(line.path, line.line): line for line in reversed(found)}
             proposal = proposal._replace(conflicts=tuple(reversed(once.values()))[:CONFLICTS])
         elif proposal.op == "choose":
-            undated = {each.ref for each in proposal.conflicts if not each.date}
-            days = {line.shown.ref: self._day(line) for line in self._kept if line.shown.ref in undated}
-            dated = (each._replace(date=each.date or days.get(each.ref, "")) for each in proposal.conflicts)
+            undated = {line.ref for line in proposal.conflicts if not line.date}
+            days = {line.shown.ref: self._day(line) for line in self._lines if line.shown.ref in undated}
+            dated = (line._replace(date=line.date or days.get(line.ref, "")) for line in proposal.conflicts)
             proposal = proposal._replace(conflicts=tuple(dated))
         return proposal._replace(why=why or (BESIDE if proposal.conflicts else NEW))
 
-    def _further(self, found: Sequence[int], index: SimilarTexts) -> Iterator[int]:
-        """Lines that hang on those found: what changes one of them may change these, though they share no word with it.
+    def _further(self, found: Sequence[int], similar_lines: SimilarTexts) -> Iterator[int]:
+        """Yield lines related to those found, which a change of one may affect though they share no word with it.
 
-        Of the best line first: those about the same as it, then those of the same day's note. Each once, none of those
-        found.
+        For each line found, the best one first: the lines similar to it, then those that came from the same note. No
+        line is yielded twice, and none of those found.
         """
         seen = set(found)
         for number in found:
-            about = index.about(self._kept[number].shown.text)
-            for other in (*about, *self._siblings.get(self._kept[number].note, ())):
+            similar = similar_lines.about(self._lines[number].shown.text)
+            for other in (*similar, *self._siblings.get(self._lines[number].note, ())):
                 if other not in seen:
                     seen.add(other)
                     yield other
 
-    def _stands(self, number: int, ends: Collection[tuple[str, int]]) -> bool:
-        """Whether a line may be shown: no fact that is over, and none that the proposal ends by itself."""
-        entry, fact, _ = self._kept[number]
+    def _may_show(self, number: int, ends: Collection[tuple[str, int]]) -> bool:
+        """Whether a line may be shown: not if it is a fact that has ended, or one that the proposal itself ends."""
+        entry, fact, _ = self._lines[number]
         return (entry.path, entry.line) not in ends and not (fact and fact.until)
 
     def _dated_line(self, number: int, section: str) -> Related:
-        """An entry with its day; a fact says whom it is about, unless that is the person or the proposal's heading."""
-        _, fact, told = line = self._kept[number]
+        """Return a line with its day; a fact gets its subject, unless that is the person or the proposal's heading."""
+        _, fact, shown = line = self._lines[number]
         if fact and not self.facts.is_of(fact, section):
-            told = told._replace(text=f"{fact.subject} {told.text}")
-        return told._replace(date=self._day(line))
+            shown = shown._replace(text=f"{fact.subject} {shown.text}")
+        return shown._replace(date=self._day(line))
 
     def proposal(self, group: Sequence[WaitingLine]) -> Proposal | None:
-        """What to do about some candidates that say the same; None if that is there already."""
+        """Return the proposal for candidates that say the same; None if the notes say it already."""
         line = self._as_line(group)
         if line is None or not group[0].claim or line.target != self.memory:
             return line
         return self.facts.proposal(group, line)
 
     def repeated(self, found: Iterable[tuple[str, str, Steps]], refused: Sequence[str]) -> list[Proposal]:
-        """Playbooks of the procedures that the person gave in several conversations, in the words of the last.
+        """Propose playbooks for procedures that the person gave in several conversations, in the words of the last one.
 
         Args:
-            found: of each its session note, its day and its steps, the newest first.
-            refused: the words of what was rejected; a procedure among them is not offered again.
+            found: for each procedure its session note, its day and its steps, the newest first.
+            refused: texts that were rejected; a procedure among them is not offered again.
         """
         known = [steps for words in refused if (steps := steps_in(words))]
         for path in playbooks.paths(self._ctx.vault, [self._ctx.vault.layout.scope]):
@@ -375,23 +399,23 @@ class _Standing:
                 steps = steps_in(self._ctx.vault.read(path).decode("utf-8", "replace"))
                 known += [steps] if steps else []
         groups: list[list[tuple[str, str, Steps]]] = []
-        for one in found:
-            same = next((group for group in groups if _alike(group[0][2], one[2])), None)
+        for procedure in found:
+            same = next((group for group in groups if _alike(group[0][2], procedure[2])), None)
             if same is not None:
-                same.append(one)
-            elif not any(_alike(each, one[2]) for each in known):
-                groups.append([one])
+                same.append(procedure)
+            elif not any(_alike(steps, procedure[2]) for steps in known):
+                groups.append([procedure])
         made = []
         for group in groups:
             talks = {path: day for path, day, _ in reversed(group)}
             why = f"You gave these steps in {counted(len(talks), 'conversation')}: {', '.join(talks.values())}"
-            proposal = self._procedure(group[0][2]) if len(talks) > 1 else None
+            proposal = self._playbook(group[0][2]) if len(talks) > 1 else None
             if proposal is not None:
                 made.append(proposal._replace(date=group[0][1], talk=group[0][0], why=why))
         return made
 
-    def _procedure(self, steps: Steps) -> Proposal | None:
-        """The playbook that some steps come to; None if they have no title, or a playbook has that name."""
+    def _playbook(self, steps: Steps) -> Proposal | None:
+        """Propose a playbook with these steps; None if they have no title, or a playbook with that name exists."""
         layout = self._ctx.vault.layout
         try:
             title = grammar.heading(cut(steps.lead, SHOWN))
@@ -405,21 +429,22 @@ class _Standing:
         return Proposal(name, "create", target, "", text, "", "conversations", "", "")
 
     def _as_line(self, group: Sequence[WaitingLine]) -> Proposal | None:
-        """The line that they come to, or the playbook; None if their words stand there already."""
+        """Propose the line, or the playbook, that a group becomes; None if the notes have its words already."""
         first = group[0]
-        steps = next((each.steps for each in group if each.steps), None)
-        if steps and (made := self._procedure(steps)):
-            day, marks = first.day.isoformat(), tuple(each.mark for each in group)
+        steps = next((line.steps for line in group if line.steps), None)
+        if steps and (made := self._playbook(steps)):
+            day, marks = first.day.isoformat(), tuple(line.mark for line in group)
             return made._replace(quote=_evidence(first), source=first.source, date=day, why=_why(group), marks=marks)
-        if any(each.entry.block_id and each.source.casefold() in self.promoted for each in group):
+        if any(line.entry.block_id and line.source.casefold() in self.promoted for line in group):
             return None
-        placed = fact(first.entry.text) if first.kind == "fact" else rule(first.entry.text, good=first.kind == "reward")
+        is_fact, is_praise = first.kind == "fact", first.kind == "reward"
+        new = line_of_fact(first.entry.text) if is_fact else line_of_feedback(first.entry.text, praise=is_praise)
         if first.said.kind:
-            placed = placed._replace(factual=first.said.kind != RULE)
-        text = grammar.neutralise(placed.text)
-        if _words(text) in self._said:
+            new = new._replace(factual=first.said.kind != RULE)
+        text = grammar.neutralise(new.text)
+        if _words(text) in self._known_words:
             return None
-        target = self.memory if placed.factual else self.procedural
+        target = self.memory if new.factual else self.procedural
         section = self._sections[target].best(text, grammar.tags_of(text)) or self._sections[target].notes
         return Proposal(
             id=inbox.proposal_id("append", target, "", text),
@@ -427,11 +452,11 @@ class _Standing:
             target=target,
             section=section,
             text=text,
-            quote=first.said.quote if first.kind == "fact" else _evidence(first),
+            quote=first.said.quote if is_fact else _evidence(first),
             source=first.source,
             date=first.day.isoformat(),
             why=_why(group),
-            marks=tuple(each.mark for each in group),
+            marks=tuple(line.mark for line in group),
             kind=first.said.kind,
             warnings=first.said.warnings,
             talk=first.talk,
@@ -439,31 +464,33 @@ class _Standing:
         )
 
     def _day(self, line: _TierLine) -> str:
+        """Return the day of a line, ``YYYY-MM-DD``: the first day of a fact, else as its link or the journal says."""
         since = line.fact and line.fact.since
         return since.isoformat() if since else day_of(line.entry, self._ctx.dated)
 
 
 def _alike(one: Steps, other: Steps) -> bool:
-    """Whether two procedures are one in other words: two thirds of the shorter one's steps and half of the longer one's
-    are the same or near.
+    """Whether two procedures are the same in other words.
+
+    They are if two thirds of the shorter one's steps, and half of the longer one's, are the same or near.
     """
-    theirs = [statements.read(step) for step in other.steps]
-    mine = map(statements.read, one.steps)
-    shared = sum(any(statements.compare(step, each) != "different" for each in theirs) for step in mine)
+    others = [statements.read(step) for step in other.steps]
+    ours = map(statements.read, one.steps)
+    shared = sum(any(statements.compare(step, theirs) != "different" for theirs in others) for step in ours)
     few, many = sorted((len(one.steps), len(other.steps)))
     return 3 * shared >= 2 * few and 2 * shared >= many
 
 
 def _why(group: Sequence[WaitingLine]) -> str:
-    """What there is to know of candidates that say the same; empty for nothing."""
+    """Return a sentence about candidates that say the same: feedback, how often, other words; empty for nothing."""
     first = group[0]
     parts = []
     if first.kind != "fact":
         parts.append("a correction of yours" if first.kind == "correction" else "praise of yours")
     if len(group) > 1:
-        days = list(dict.fromkeys(each.day.isoformat() for each in group))
+        days = dict.fromkeys(line.day.isoformat() for line in group)
         parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
-    others = list(dict.fromkeys(each.entry.text for each in group if each.entry.text != first.entry.text))
+    others = list(dict.fromkeys(line.entry.text for line in group if line.entry.text != first.entry.text))
     if others:
         parts.append("also as " + ", ".join(f"“{cut(text, SHOWN)}”" for text in others[:3]))
     text = "; ".join(parts)
@@ -471,21 +498,21 @@ def _why(group: Sequence[WaitingLine]) -> str:
 
 
 def _words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """By which two lines are the same: their words and tags, whatever their case, spacing and punctuation."""
-    said = statements.read(text)
-    return said.words, said.tags
+    """Return a line's words and tags, whatever their case, spacing and punctuation: the same for equal lines."""
+    statement = statements.read(text)
+    return statement.words, statement.tags
 
 
-def _new(group: Sequence[WaitingLine], arrived: Callable[[], Collection[str]]) -> bool:
-    """Whether one of them was extracted only now."""
-    names = arrived()
-    return any(each.entry.block_id in names for each in group)
+def _newly_extracted(group: Sequence[WaitingLine], arrived: Callable[[], Collection[str]]) -> bool:
+    """Whether one of the candidates was extracted within the window, however old its day is."""
+    block_ids = arrived()
+    return any(line.entry.block_id in block_ids for line in group)
 
 
 def _grouped(found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
-    """Candidates that say the same, together; oldest first in each.
+    """Group candidates that say the same, in their order.
 
-    Statements that are the same or near hold the same content, so only such are compared.
+    Statements that are the same or near have the same content words, so only those are compared.
     """
     alike: dict[tuple[str, ...], list[list[WaitingLine]]] = {}
     groups: list[list[WaitingLine]] = []
@@ -502,13 +529,13 @@ def _grouped(found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
     return groups
 
 
-# -- under which heading of a tier note a new line belongs, and what line comes of feedback
+# -- the heading of a tier note that a new line belongs under, and the line that feedback becomes
 
 ENOUGH = 0.3
-"""Share of a line's rare words that the lines of a section must hold for it to go there: about one of three."""
+"""Minimum share of a line's words, by weight, that a section must share to get the line: about one of three."""
 
 NEAREST = 3
-"""Lines of a section that count: the best few, or a long section would win by its length."""
+"""Number of a section's lines that count, the best ones; otherwise a long section would win by its length."""
 
 _KINDS = {
     "Decisions": "decided",
@@ -518,29 +545,29 @@ _KINDS = {
     "About me": "me",
     "Work": "work",
 }
-"""Headings to make, each with the name that the tables of the languages have for what belongs there."""
+"""Headings to create, each with the name that the language tables have for what belongs there."""
 
 
 @cache
 def _kinds() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
-    """Heading to make, how lines of that kind speak, and how such headings are called."""
+    """Return, for each kind, the heading to create, a pattern of its lines, and a pattern of its existing headings."""
     found = []
     for title, name in _KINDS.items():
-        speaks = every("kinds", name)
+        words = every("kinds", name)
         if name == "people":
-            speaks = f"(?:{every('kinds', 'mine')}) (?:{speaks})|{every('kinds', 'birthday')}"
+            words = f"(?:{every('kinds', 'mine')}) (?:{words})|{every('kinds', 'birthday')}"
         heading = every("kinds", f"{name}_heading")
-        found.append((title, re.compile(rf"\b(?:{speaks})\b"), re.compile(rf"\b(?:{heading})")))
+        found.append((title, re.compile(rf"\b(?:{words})\b"), re.compile(rf"\b(?:{heading})")))
     return found
 
 
 class Sections:
-    """The sections of a note by what they hold.
+    """The sections of a note, to find the one that a new line belongs in.
 
     Args:
         entries: of the note, in order.
-        titles: of its sections of level 2 and deeper, empty ones too.
-        notes: the section for whatever has no other place.
+        titles: of its sections of level 2 and deeper, including empty ones.
+        notes: the section for lines that belong nowhere else.
     """
 
     def __init__(self, entries: Sequence[Entry], titles: Sequence[str], notes: str) -> None:
@@ -553,76 +580,80 @@ class Sections:
         for entry in entries:
             for tag in entry.tags:
                 self._tags.setdefault(tag.casefold(), set()).add(entry.section)
-        counts: dict[str, int] = {}
-        for _, stems, _ in self._lines:
-            for each in stems:
-                counts[each] = counts.get(each, 0) + 1
-        self._counts = counts
+        self._counts = Counter(stem for _, stems, _ in self._lines for stem in stems)
 
     def best(self, text: str, tags: Sequence[str] = ()) -> str:
-        """The heading that a line of these words belongs under; it may not exist yet."""
-        return self._tagged(tags) or self._about(text) or self._like(text) or self._of_kind(text) or self.notes
+        """Return the heading that a line with these words belongs under; it may not exist yet."""
+        return self._by_tag(tags) or self._by_name(text) or self._by_words(text) or self._by_kind(text) or self.notes
 
-    def _tagged(self, tags: Sequence[str]) -> str:
+    def _by_tag(self, tags: Sequence[str]) -> str:
+        """Return the section that is named for one of the tags, or is the only one with it; empty if there is none."""
         for tag in tags:
             name = tag.rpartition("/")[2].casefold()
             for title in self.titles:
                 if title.casefold() in (tag.casefold(), name):
                     return title
-            held = self._tags.get(tag.casefold(), set())
-            if len(held) == 1:
-                return next(iter(held))
+            sections = self._tags.get(tag.casefold(), set())
+            if len(sections) == 1:
+                return next(iter(sections))
         return ""
 
-    def _about(self, text: str) -> str:
-        """The only section with lines that begin with the same name (``Anna's birthday``, ``Anna moves``), if any."""
-        name = _name(text)
-        held = {section for section, _, named in self._lines if named == name and section != self.notes}
-        return next(iter(held)) if name and len(held) == 1 else ""
+    def _by_name(self, text: str) -> str:
+        """Return the only section with lines that begin with the same name (``Anna's birthday``, ``Anna moves``).
 
-    def _like(self, text: str) -> str:
-        """The section whose lines share the most of its words, rare ones counting more; empty if none shares enough."""
+        Empty if there are none, or several.
+        """
+        name = _name(text)
+        sections = {section for section, _, named in self._lines if named == name and section != self.notes}
+        return next(iter(sections)) if name and len(sections) == 1 else ""
+
+    def _by_words(self, text: str) -> str:
+        """Return the section that shares most of the line's words, weighted by rarity; empty if none shares enough."""
         stems = set(_stems(text))
-        weights = {each: self._weight(each) for each in stems}
-        whole = sum(weights.values())
-        if not whole:
+        weights = {stem: self._weight(stem) for stem in stems}
+        total = sum(weights.values())
+        if not total:
             return ""
-        shared: dict[str, list[float]] = {}
+        shares: dict[str, list[float]] = {}
         for section, line, _ in self._lines:
             if section != self.notes:
-                shared.setdefault(section, []).append(sum(weights[each] for each in stems & line) / whole)
+                shares.setdefault(section, []).append(sum(weights[stem] for stem in stems & line) / total)
         for title in self.titles:
             if title != self.notes:
-                named = sum(weights[each] for each in stems & set(_stems(title))) / whole
-                shared.setdefault(title, []).append(named)
-        best, score = "", 0.0
-        for section, values in shared.items():
+                share = sum(weights[stem] for stem in stems & set(_stems(title))) / total
+                shares.setdefault(title, []).append(share)
+        best, best_score = "", 0.0
+        for section, values in shares.items():
             top = sorted(values, reverse=True)[:NEAREST]
-            value = top[0] + 0.25 * sum(top[1:])
-            if value > score:
-                best, score = section, value
-        return best if score >= ENOUGH else ""
+            score = top[0] + 0.25 * sum(top[1:])
+            if score > best_score:
+                best, best_score = section, score
+        return best if best_score >= ENOUGH else ""
 
     def _weight(self, word: str) -> float:
-        """Rare words count most; one that the note does not know says nothing of where it belongs, so half of that."""
-        count = self._counts.get(word, 0)
+        """Return the weight of a word: the rarer, the higher; half of that for a word that the note does not have."""
+        count = self._counts[word]
         rarity = math.log(1 + (len(self._lines) + 1) / (count + 1))
-        return rarity if count else rarity / 2
+        return rarity if count else rarity / 2  # an unknown word says nothing about where the line belongs
 
-    def _of_kind(self, text: str) -> str:
-        said = text.casefold()
+    def _by_kind(self, text: str) -> str:
+        """Return the heading for the line's kind.
+
+        One that does not exist is returned only for a note without headings of its own. Empty if there is none.
+        """
+        folded = text.casefold()
         own = [title for title in self.titles if title != self.notes and title not in _KINDS]
-        for title, speaks, called in _kinds():
-            if not speaks.search(said):
+        for title, of_kind, heading in _kinds():
+            if not of_kind.search(folded):
                 continue
-            there = next((each for each in self.titles if called.search(each.casefold())), "")
-            if there or (self.notes and not own):
-                return there or title
+            existing = next((name for name in self.titles if heading.search(name.casefold())), "")
+            if existing or (self.notes and not own):
+                return existing or title
         return ""
 
 
 def _name(text: str) -> str:
-    """The word with a capital that a text begins with, as a stem; empty if there is none, or it says nothing."""
+    """Return the stem of the capitalised word that a text begins with; empty if it has none or that is a stop word."""
     first = re.match(r"[^\W\d_]+", text)
     if not first or not first[0][0].isupper() or first[0].casefold() in STOP_WORDS:
         return ""
@@ -634,14 +665,16 @@ def _stems(text: str) -> list[str]:
 
 
 @cache
-def _said(name: str, form: str = "{}") -> re.Pattern[str]:
-    """An expression with what the languages say for it in the place of the braces."""
+def _pattern(name: str, form: str = "{}") -> re.Pattern[str]:
+    """Return an expression in which the braces stand for the phrases that the languages list under a name."""
     return re.compile(form.replace("{}", f"(?:{every('feedback', name)})"), re.IGNORECASE)
 
 
 @cache
 def _listed(name: str) -> frozenset[str]:
-    """Words that the languages list: how orders begin, or small words that a sentence begins with."""
+    """Return the words that the languages list under a name: those that begin orders, or small ones that begin any
+    sentence.
+    """
     return every_word("feedback", name)
 
 
@@ -655,79 +688,81 @@ _LET_US = re.compile(
 )
 
 
-class FeedbackRule(NamedTuple):
-    """What a piece of feedback asks for.
+class NewLine(NamedTuple):
+    """The line that a statement or a piece of feedback becomes.
 
     Attributes:
-        text: the line to keep.
-        factual: it says how something is rather than what to do; then it belongs with the facts.
+        text: of the line.
+        factual: it says how something is rather than what to do, so it belongs with the facts.
     """
 
     text: str
     factual: bool = False
 
 
-def fact(said: str) -> FeedbackRule:
-    """A statement as a line of its own: a capital where a sentence begins so, no asides, no full stop at its end.
+def line_of_fact(said: str) -> NewLine:
+    """Return a statement as a line: without asides or a final full stop, capitalised if it begins with a small word.
 
-    Words that may be names of things (``npm``, ``prefers`` in a list of such) keep their small letter. What tells how
-    to answer, or what is always or never to be done, is a rule.
+    Words that may be names of things (``npm``) stay in lower case. A statement about how to answer, or about what
+    always or never to do, is a rule.
     """
-    words = _trimmed(_said(*_TRAILING).sub("", _said(*_LEADING).sub("", said)))
+    words = _trimmed(_pattern(*_TRAILING).sub("", _pattern(*_LEADING).sub("", said)))
     words = _LET_US.sub("We ", words)
     first = re.match(r"[^\W\d_]+", words)
     if first and first[0] in _listed("starters"):
-        words = _begun(words)
-    plain = _said(*_POLITE).sub("", words)
-    told = _said("always", r"{}\s+").match(plain)
-    asks = told is not None and _imperative(plain[told.end() :])
-    return FeedbackRule(_begun(words) if asks else words, factual=not (asks or _said("answers", r"{}\s").match(plain)))
+        words = _capitalised(words)
+    plain = _pattern(*_POLITE).sub("", words)
+    always = _pattern("always", r"{}\s+").match(plain)
+    orders = always is not None and _imperative(plain[always.end() :])
+    is_rule = orders or _pattern("answers", r"{}\s").match(plain)
+    return NewLine(_capitalised(words) if orders else words, factual=not is_rule)
 
 
-def rule(said: str, *, good: bool) -> FeedbackRule:
-    """The rule that a correction or a praise comes to.
+def line_of_feedback(said: str, *, praise: bool) -> NewLine:
+    """Return the rule, or the fact, that a correction or praise becomes.
 
-    Words that say what to do are kept as they were said; before others comes what they are:
-    ``Correction: the distance was in miles``, ``Keep doing this: short answers``.
+    Words that say what to do stay as they were said; others get a prefix: ``Correction: the distance was in miles``,
+    ``Keep doing this: short answers``.
 
     Args:
         said: what the person wrote.
-        good: it is praise.
+        praise: it is praise, not a correction.
     """
     words = _trimmed(said)
-    plain = _said(*_POLITE).sub("", words) or words
+    plain = _pattern(*_POLITE).sub("", words) or words
     forbids = _NOT.match(plain)
     if forbids:
-        return FeedbackRule(_begun("Do not " + plain[forbids.end() :]))
-    told = _said(*_FACTUAL).sub("", plain)
-    if told != plain and not good and not _imperative(told):
-        return FeedbackRule(_begun(told), factual=True)
-    plain = told
-    if _imperative(plain) or (not good and _said("ought", r"\b{}\b").search(plain)):
-        return FeedbackRule(_begun(plain))
-    if re.match(r"(?:much |far |way )?too\s", plain, re.IGNORECASE) and not good:
-        return FeedbackRule("Not " + plain[:1].lower() + plain[1:])
-    if good:
-        return FeedbackRule(f"Keep doing this: {_KEPT.sub('', plain) or plain}")
-    return FeedbackRule(f"Correction: {plain}")  # in a language without a list nobody knows whether it forbids
+        return NewLine(_capitalised("Do not " + plain[forbids.end() :]))
+    corrected = _pattern(*_FACTUAL).sub("", plain)
+    if corrected != plain and not praise and not _imperative(corrected):
+        return NewLine(_capitalised(corrected), factual=True)
+    plain = corrected
+    if _imperative(plain) or (not praise and _pattern("ought", r"\b{}\b").search(plain)):
+        return NewLine(_capitalised(plain))
+    if re.match(r"(?:much |far |way )?too\s", plain, re.IGNORECASE) and not praise:
+        return NewLine("Not " + plain[:1].lower() + plain[1:])
+    if praise:
+        return NewLine(f"Keep doing this: {_KEPT.sub('', plain) or plain}")
+    return NewLine(f"Correction: {plain}")  # in a language without a list nobody knows whether it forbids
 
 
 def _evidence(feedback: WaitingLine) -> str:
-    """What a rule rests on, for the person who decides: the feedback and what it was about."""
+    """Return what a rule is based on, for the person who decides: the feedback, and what it was about."""
     about = [f"asked: {feedback.question}"] if feedback.question else []
     about += [f"answered: {feedback.answer}"] if feedback.answer else []
     return feedback.entry.text + (f" ({'; '.join(about)})" if about else "")
 
 
 def _imperative(words: str) -> bool:
+    """Whether the words begin with a verb that gives an order, and ask nothing."""
     first = re.match(r"[^\W\d_]+(?:['’][^\W\d_]+)?", words)
     if not first or "?" in words:
         return False
     return first[0].casefold().replace("’", "'") in _listed("orders")
 
 
-def _begun(words: str) -> str:
-    """With a capital where the first word is all small, and without a lone full stop at the end."""
+def _capitalised(words: str) -> str:
+    """Return the words with a capital at their beginning if the first one is all in lower case."""
     first = re.match(r"[^\W\d_]+", words)
     if first and first[0].islower():
         words = words[:1].upper() + words[1:]
@@ -735,7 +770,8 @@ def _begun(words: str) -> str:
 
 
 def _trimmed(said: str) -> str:
+    """Return the words with single spaces, and without the full stop of a lone sentence: a bullet needs none."""
     words = " ".join(said.split())
     if re.search(r"[^.!?…][.!]$", words) and not re.search(r"[.!?]\s", words):
-        words = words[:-1]  # one sentence needs no full stop as a bullet
+        words = words[:-1]
     return words

@@ -99,14 +99,14 @@ class Review:
             expired: candidates that aged, too, and what seems to say again what was refused.
         """
         most = self.ctx.settings.review.limit if limit is None else limit
-        found = self.gather(expired=expired, told=most or None)
-        every = [*found.proposals, *(found.asked if expired else ())]
+        found = self.gather(expired=expired, related_for=most or None)
+        every = [*found.proposals, *(found.refused_before if expired else ())]
         shown = every[:most] if most else every
         left = self.ctx.store.pending()
         told = [f"{each}; until the next command that writes, what it decided is not listed" for each in left]
         recorded = tuple(ticks.recorded(self.ctx))
         told += [*ticks.waiting(self.ctx, recorded), *ticks.left(self.ctx.vault)]
-        asked = 0 if expired else len(found.asked)
+        asked = 0 if expired else len(found.refused_before)
         if asked:
             told.append(f"you refused {asked} more in other words; --expired lists them")
         return Listed(shown, len(every), [*found.notices, *told], bool(left), recorded, asked)
@@ -248,9 +248,9 @@ class Review:
         ticks.settle(self, self.gather())
         return ticks.write_note(self, self.waiting(limit=limit, expired=expired).proposals)
 
-    def gather(self, *, expired: bool = False, told: int | None = 0) -> Gathered:
-        """What there is to review, all of it; see :func:`tars_memory.curation.gather.gather`."""
-        return gather(self.ctx, expired=expired, told=told)
+    def gather(self, *, expired: bool = False, related_for: int | None = 0) -> Gathered:
+        """Return everything that waits for review; see :func:`tars_memory.curation.gather.gather`."""
+        return gather(self.ctx, expired=expired, related_for=related_for)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
