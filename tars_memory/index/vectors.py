@@ -1,18 +1,19 @@
-"""Vectors: given to chunks that have none, from the cache where their text was embedded before, else from the model;
-a query's vector, and its nearest neighbours.
+"""Embed chunks, embed queries, and find the nearest neighbours of a query's vector.
 
-Texts are embedded outside any lock; only the rows of a page are written under it. One process embeds at a time.
+A chunk without a vector gets it from the cache if its text was embedded before, else from the model. Texts are embedded
+outside any lock; only the rows of a page are written under it. One process embeds at a time.
 
-Where another model is set, its vectors are made into the cache first, those of the old one answer until none is
-missing; then the index is filled with the new ones at once.
+After a change of the model, the new vectors go into the cache first, and the old ones answer until none is missing;
+then the index is filled with the new ones at once.
 
-The cache keeps (model, hash of the text) → vector and words' bits in a file that survives every rebuild. It holds no
-text. A damaged one is put aside by making a new one; what is lost is embedded again.
+The cache maps (model, hash of the text) to a vector and the bits of its words, in a file that survives every rebuild.
+It holds no text. A damaged cache is replaced by a new one, and what was lost is embedded again.
 
-The truth of a vector is its row in the cache. ``chunk_vectors``, a rebuildable index by ``vec0``, has a byte for each
-of its numbers, a quarter of the space: enough to name the neighbours, whose cosines are then computed from the cache.
-The bits of the words are read from the cache, too, for the few candidates that want them. Where sqlite-vec does not
-load, the cache is compared row by row: the same neighbours, by numpy if it is installed and in plain Python otherwise.
+The cache is the source of truth for vectors. ``chunk_vectors``, a rebuildable index by ``vec0``, holds one byte for
+each of a vector's numbers, a quarter of the space: enough to find the neighbours, whose cosines are then computed from
+the cache. The bits of the words are read from the cache, too, for the few candidates that need them. Where sqlite-vec
+does not load, the query is compared with the cache row by row: the same neighbours, by numpy if it is installed and in
+plain Python otherwise.
 """
 
 from __future__ import annotations
@@ -46,15 +47,19 @@ if TYPE_CHECKING:
 Filled = TypeVar("Filled")
 
 PAGE = 256
-"""Vectors that are kept in one transaction: some seconds of work that a kill can lose."""
+"""Number of embedded vectors stored in one transaction: some seconds of work that a kill can lose."""
 STEP = 16
-"""Vectors after which progress is told: half a second of work, so that the time left is not a guess after a moment."""
+"""Number of vectors between two progress reports: half a second of work, so that the remaining time can soon be
+estimated."""
 FILL_PAGE = 2_000
-"""The same where they come from the cache."""
+"""Number of vectors taken over from the cache in one transaction."""
 LOCK_WAIT = 30.0
-FIRST = f"tier NOT IN ({', '.join(str(TIERS.index(tier)) for tier in ALWAYS_LOADED)}), position > 0, day DESC, id"
-"""The order in which a vault's chunks are given vectors: the notes that every prompt begins with, the first passage of
-each other note, which says what it is about, then the newest."""
+"""Seconds to wait for another process that writes to the index."""
+EMBEDDING_ORDER = (
+    f"tier NOT IN ({', '.join(str(TIERS.index(tier)) for tier in ALWAYS_LOADED)}), position > 0, day DESC, id"
+)
+"""SQL order in which a vault's chunks are embedded: the notes that every prompt begins with, the first passage of each
+other note, which says what the note is about, then the newest."""
 
 
 def embed(
@@ -67,13 +72,21 @@ def embed(
     newest: int | None = None,
     wait: float = LOCK_WAIT,
 ) -> int:
-    """Fill in what is pending; ``limit`` texts at most go through the model.
+    """Give pending chunks their vectors, from the cache or else from the model.
 
-    With ``newest`` so many of the newest chunks get a vector, the newest first; else all do. Where another process
-    writes to the index for longer than ``wait`` seconds they stay pending.
+    Args:
+        connection: of the index.
+        files: of the index.
+        cache: the program's cache folder.
+        open_embedder: opens the model.
+        limit: maximum number of texts to embed with the model; None: no limit.
+        progress: told how many texts are done.
+        newest: embed only this many of the newest chunks, the newest first; None: all chunks.
+        wait: seconds to wait while another process writes to the index; after that, the chunks stay pending.
 
-    Returns how many texts are still to be embedded before the vectors of another model make way; 0 at once if another
-    process is at it.
+    Returns:
+        The number of texts still to be embedded before the vectors of another model can be replaced; 0 at once if
+        another process is embedding.
 
     Raises:
         ModelUnavailableError: the model can't be used.
@@ -86,7 +99,7 @@ def embed(
 
 
 class _Work(NamedTuple):
-    """Gives vectors to the chunks of one index; see :func:`embed`."""
+    """One run of :func:`embed`."""
 
     connection: sqlite3.Connection
     files: IndexFiles
@@ -96,40 +109,50 @@ class _Work(NamedTuple):
     wait: float
 
     def fill(self, store: VectorCache, limit: int | None) -> int:
-        """From a cache, else from the model; returns what :func:`embed` does."""
+        """Fill the index from the cache, then with the model; return what :func:`embed` does."""
         connection, embedder, newest = self.connection, self.embedder, self.newest
         model = store.model(embedder.fingerprint, embedder.dimension)
-        if _answered_by_another(connection, embedder.fingerprint):
-            known = "latin" if embedder.scripts == models.LATIN else "1"
-            every = _chunks(connection, known if newest is None else f"{known} AND {among(newest)}", newest)
-            missing = {digest: every[digest] for digest in store.missing(model, every)}
+        if _holds_other_model(connection, embedder.fingerprint):
+            readable = "latin" if embedder.scripts == models.LATIN else "1"
+            chunks = _chunks_by_hash(
+                connection, readable if newest is None else f"{readable} AND {among(newest)}", newest
+            )
+            missing = {digest: chunks[digest] for digest in store.missing(model, chunks)}
             self._embed(store, model, missing, limit, placed=False)
             if limit is not None and limit < len(missing):
                 return len(missing) - limit
-        with self.files.lock(self.wait) as mine:
-            if not mine:
+        with self.files.lock(self.wait) as held:
+            if not held:
                 return 0
             with database.transaction(connection):
                 prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
                 if embedder.scripts == models.LATIN:
-                    leave_out(connection)
-            _fill(connection, store, model, newest)
-        self._embed(store, model, _chunks(connection, lacking(newest), newest), limit, placed=True)
+                    mark_unreadable(connection)
+            _fill_from_cache(connection, store, model, newest)
+        self._embed(store, model, _chunks_by_hash(connection, lacking(newest), newest), limit, placed=True)
         return 0
 
     def _embed(
         self, store: VectorCache, model: int, wanted: dict[bytes, list[int]], limit: int | None, *, placed: bool
     ) -> None:
-        """Embed the texts of these hashes into the cache and, if they are to be ``placed``, into the index."""
+        """Embed the texts with the given hashes into the cache and, if ``placed``, into the index.
+
+        Args:
+            store: the cache.
+            model: its number in the cache.
+            wanted: hash of a text → the chunks that have it.
+            limit: maximum number of texts.
+            placed: store the vectors in the index, too.
+        """
         digests = list(wanted)[:limit]
         done, before = 0, 0
-        source, order = _passages(self.connection, wanted, digests)
-        made = iter(self.embedder.embed_passages(source))
+        texts, order = _passages(self.connection, wanted, digests)
+        results = iter(self.embedder.embed_passages(texts))
         if self.progress and digests:
             self.progress("vectors", 0, len(digests))
         while True:
             page: list[tuple[bytes, bytes, bytes]] = []
-            for embedded in islice(made, PAGE):
+            for embedded in islice(results, PAGE):
                 digest = order.popleft()
                 done += 1
                 if self.progress and (done % STEP == 0 or done == len(digests)):
@@ -140,40 +163,40 @@ class _Work(NamedTuple):
             if not page and done == before:
                 return
             before = done
-            if placed and not _answers(self.connection, self.files):
-                return  # rebuilt meanwhile: what it held may be forgotten
+            if placed and not _is_current(self.connection, self.files):
+                return  # the index was rebuilt meanwhile: these texts may have been forgotten
             store.put(model, page)
             if not placed:
                 continue
-            with self.files.lock(self.wait) as mine:
-                if mine:
+            with self.files.lock(self.wait) as held:
+                if held:
                     rows = [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]]
                     with database.transaction(self.connection):
                         place(self.connection, rows, self.newest)
 
 
-def _answered_by_another(connection: sqlite3.Connection, fingerprint: str) -> bool:
+def _holds_other_model(connection: sqlite3.Connection, fingerprint: str) -> bool:
     """Whether the index holds vectors of another model."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
-    some = "SELECT 1 FROM chunks WHERE embedded IN (1, 2) LIMIT 1"
-    return row is not None and row[0] != fingerprint and connection.execute(some).fetchone() is not None
+    any_vector = "SELECT 1 FROM chunks WHERE embedded IN (1, 2) LIMIT 1"
+    return row is not None and row[0] != fingerprint and connection.execute(any_vector).fetchone() is not None
 
 
 def restore(
     connection: sqlite3.Connection, cache: Path, fingerprint: str, dimension: int, newest: int | None = None
 ) -> None:
-    """Fill a new index file from the cache, without a model; nobody else writes it meanwhile."""
+    """Fill a new index file from the cache, without a model. No other process may write to the file meanwhile."""
 
     def fill(store: VectorCache) -> None:
         with database.transaction(connection):
             prepare(connection, fingerprint, dimension, store.identity)
-        _fill(connection, store, store.model(fingerprint, dimension), newest)
+        _fill_from_cache(connection, store, store.model(fingerprint, dimension), newest)
 
     _with_cache(cache, fill)
 
 
 def _with_cache(cache: Path, fill: Callable[[VectorCache], Filled]) -> Filled:
-    """Fill in from the cache; once more from a new one if it turns out to be damaged."""
+    """Call ``fill`` with the open cache; if the cache turns out to be damaged, once more with a new one."""
     store = VectorCache(cache)
     try:
         try:
@@ -188,9 +211,9 @@ def _with_cache(cache: Path, fill: Callable[[VectorCache], Filled]) -> Filled:
 
 
 def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, cache: str) -> None:
-    """Make the index ready for vectors of a model: begun again for another model or cache, or when bloated.
+    """Make the index ready for vectors of a model.
 
-    Belongs inside a transaction.
+    Empties the KNN index if the model or the cache changed, or if it is bloated. Call it inside a transaction.
     """
     meta = dict(
         connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension', 'cache', 'knn')").fetchall()
@@ -200,32 +223,32 @@ def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, ca
         values = [("model", fingerprint), ("dimension", dimension), ("cache", cache)]
         connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
     if not load(connection):
-        if not same:  # the KNN index can't be emptied from here: whoever can is told to
+        if not same:  # the KNN index can't be emptied without sqlite-vec: leave a mark for a process that has it
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('knn', 'other model')")
             connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
         return
     if not same or "knn" in meta or not has_table(connection):
-        start(connection, dimension)
+        recreate_table(connection, dimension)
         connection.execute("DELETE FROM meta WHERE key = 'knn'")
         return
     clear_garbage(connection)
     if is_bloated(connection):
-        start(connection, dimension)
+        recreate_table(connection, dimension)
 
 
-def leave_out(connection: sqlite3.Connection) -> None:
-    """Mark the chunks in other scripts than Latin as such that the model can't read. Belongs inside a transaction."""
-    other = "latin = 0 AND embedded <> 3"
-    held = connection.execute(f"SELECT id FROM chunks WHERE {other} AND embedded = 1").fetchall()
-    if held and load(connection):
-        take_out(connection, held)
-    elif held:
+def mark_unreadable(connection: sqlite3.Connection) -> None:
+    """Mark the chunks in other scripts than Latin as unreadable to the model. Call it inside a transaction."""
+    unmarked = "latin = 0 AND embedded <> 3"
+    in_table = connection.execute(f"SELECT id FROM chunks WHERE {unmarked} AND embedded = 1").fetchall()
+    if in_table and load(connection):
+        take_out(connection, in_table)
+    elif in_table:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('knn', 'other scripts')")
-    connection.execute(f"UPDATE chunks SET embedded = 3 WHERE {other}")
+    connection.execute(f"UPDATE chunks SET embedded = 3 WHERE {unmarked}")
 
 
-def _fill(connection: sqlite3.Connection, store: VectorCache, model: int, newest: int | None = None) -> None:
-    """Take over what the cache holds; we hold the lock."""
+def _fill_from_cache(connection: sqlite3.Connection, store: VectorCache, model: int, newest: int | None = None) -> None:
+    """Give chunks the vectors that the cache holds. The caller holds the lock."""
     last = 0
     while True:
         rows: list[tuple[int, bytes]] = connection.execute(
@@ -242,18 +265,21 @@ def _fill(connection: sqlite3.Connection, store: VectorCache, model: int, newest
                 place(connection, found, newest)
 
 
-def _answers(connection: sqlite3.Connection, files: IndexFiles) -> bool:
-    """Whether the file of a connection is still the one that answers."""
+def _is_current(connection: sqlite3.Connection, files: IndexFiles) -> bool:
+    """Whether the connection's file is still the current index file."""
     row = connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
     current = files.current()
     return current is not None and row is not None and os.path.realpath(row[0]) == os.path.realpath(current)
 
 
-def _chunks(connection: sqlite3.Connection, which: str = "1", newest: int | None = None) -> dict[bytes, list[int]]:
-    """Hash of every text → the chunks that have it, what is needed first before all others, or the newest first."""
+def _chunks_by_hash(connection: sqlite3.Connection, condition: str, newest: int | None) -> dict[bytes, list[int]]:
+    """Return hash of a text → chunks that have it, in the order of embedding.
+
+    That is :data:`EMBEDDING_ORDER`; with ``newest``, the newest first.
+    """
     chunks: dict[bytes, list[int]] = {}
-    order = FIRST if newest is None else NEWEST_FIRST
-    for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {which} ORDER BY {order}"):
+    order = EMBEDDING_ORDER if newest is None else NEWEST_FIRST
+    for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {condition} ORDER BY {order}"):
         chunks.setdefault(digest, []).append(chunk)
     return chunks
 
@@ -261,7 +287,7 @@ def _chunks(connection: sqlite3.Connection, which: str = "1", newest: int | None
 def _passages(
     connection: sqlite3.Connection, wanted: dict[bytes, list[int]], digests: Sequence[bytes]
 ) -> tuple[Iterator[str], deque[bytes]]:
-    """The texts, read as the model asks for them, and the hashes of those handed out."""
+    """Return the texts to embed, read as the model asks for them, and a queue of the hashes of those handed out."""
     from tars_memory.index.chunking import embedded_text
 
     order: deque[bytes] = deque()
@@ -278,17 +304,17 @@ def _passages(
 
 
 _PAGE = 500
-"""Hashes asked for in one statement."""
+"""Maximum number of hashes in one SQL statement."""
 
 
 class VectorCache:
-    """The open cache.
+    """The open vector cache.
 
     Args:
-        folder: the program's cache folder; made if missing.
+        folder: the program's cache folder; created if missing.
 
     Attributes:
-        identity: a random name that the file got when it was made: another name, another cache.
+        identity: a random name that the file gets when it is created; a new cache has another one.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -305,7 +331,7 @@ class VectorCache:
         self._connection.close()
 
     def model(self, fingerprint: str, dimension: int) -> int:
-        """The number under which a model's vectors are kept."""
+        """Return the number under which a model's vectors are stored; a new model gets one."""
         self._connection.execute(
             "INSERT INTO models (fingerprint, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING", (fingerprint, dimension)
         )
@@ -313,31 +339,31 @@ class VectorCache:
         return int(row[0])
 
     def known_model(self, fingerprint: str) -> int | None:
-        """The number of a model, None if nothing was ever embedded with it."""
+        """Return the number of a model, None if nothing was ever embedded with it."""
         row = self._connection.execute("SELECT id FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()
         return int(row[0]) if row else None
 
     def get(self, model: int, hashes: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
-        """The vectors that are there, with their words; a row with a flipped bit counts as not there."""
-        rows = self._held("hash, vector, words, crc", model, hashes)
+        """Return hash → (vector, words) of the texts in the cache. A row with a wrong checksum counts as missing."""
+        rows = self._rows("hash, vector, words, crc", model, hashes)
         return {digest: (vector, words) for digest, vector, words, crc in rows if crc32(words, crc32(vector)) == crc}
 
     def missing(self, model: int, hashes: Iterable[bytes]) -> list[bytes]:
-        """Those hashes, each once and in order, that have no vector yet."""
+        """Return the hashes that have no vector yet, each once, in the given order."""
         wanted = list(dict.fromkeys(hashes))
-        known = {digest for (digest,) in self._held("hash", model, wanted)}
+        known = {digest for (digest,) in self._rows("hash", model, wanted)}
         return [digest for digest in wanted if digest not in known]
 
-    def _held(self, columns: str, model: int, hashes: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
-        """Columns of the rows that there are of these texts."""
+    def _rows(self, columns: str, model: int, hashes: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+        """Yield the columns of the rows with one of these hashes."""
         for start in range(0, len(hashes), _PAGE):
-            some = hashes[start : start + _PAGE]
-            marks = ",".join("?" * len(some))
+            page = hashes[start : start + _PAGE]
+            marks = ",".join("?" * len(page))
             sql = f"SELECT {columns} FROM vectors WHERE model = ? AND hash IN ({marks})"
-            yield from self._connection.execute(sql, (model, *some))
+            yield from self._connection.execute(sql, (model, *page))
 
     def put(self, model: int, rows: Sequence[tuple[bytes, bytes, bytes]]) -> None:
-        """Keep (hash, vector, words) rows, in one transaction."""
+        """Store (hash, vector, words) rows, in one transaction; they replace older ones."""
         values = [(model, digest, vector, words, crc32(words, crc32(vector))) for digest, vector, words in rows]
         with database.transaction(self._connection):
             self._connection.executemany(
@@ -348,21 +374,21 @@ class VectorCache:
             )
 
     def drop(self, hashes: Iterable[bytes]) -> None:
-        """Take the vectors of these texts out, of every model; their bytes are written over."""
+        """Delete the vectors of these texts, of every model, and overwrite their bytes."""
         self._connection.execute("PRAGMA secure_delete = ON")
         with database.transaction(self._connection):
             self._connection.executemany("DELETE FROM vectors WHERE hash = ?", [(digest,) for digest in hashes])
 
     def hashes(self) -> set[bytes]:
-        """The hashes of all texts whose vectors it holds, of any model."""
+        """Return the hashes of all texts that have a vector, of any model."""
         return {bytes(digest) for (digest,) in self._connection.execute("SELECT DISTINCT hash FROM vectors")}
 
     def count(self) -> int:
-        """How many vectors it holds, of all models."""
+        """Return the number of vectors, of all models."""
         return int(self._connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
 
     def is_whole(self) -> bool:
-        """Whether SQLite finds no damage in the file; it reads all of it."""
+        """Whether SQLite finds no damage in the file. Reads the whole file."""
         try:
             found = self._connection.execute("PRAGMA quick_check(1)").fetchone()
         except database.driver().module.DatabaseError as error:
@@ -372,7 +398,7 @@ class VectorCache:
         return found is not None and found[0] == "ok"
 
     def start_over(self) -> None:
-        """Put a new file in the place of a damaged one. It never had a write-ahead log: its name can be used again."""
+        """Replace a damaged file by a new one. It never had a write-ahead log, so its name can be used again."""
         connection: Any = getattr(self, "_connection", None)
         if connection is not None:
             connection.close()
@@ -391,7 +417,7 @@ class VectorCache:
         self._connection.execute("SELECT id, fingerprint, dimension FROM models LIMIT 1").fetchone()
 
     def _create(self) -> None:
-        """Make the file under a name of our own and link it into place: two processes may do so at once."""
+        """Create the file under a name of our own and move it into place: two processes may do so at once."""
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         temporary.unlink(missing_ok=True)
         database.create(temporary)
@@ -409,46 +435,53 @@ class VectorCache:
 # -- nearest neighbours
 
 MMAP_BYTES = 64 << 20
-"""Reading vectors through a mapping takes a fifth off a KNN, but every mapped page counts as memory of the process:
-the vectors of 40,000 chunks are worth it, those of 150,000 (230 MB) are not. Nothing else is read so: a mapped page is
-not kept, and checked each time that a row is read from it, which made searches by words twice as slow."""
+"""Maximum size of the memory mapping of a KNN.
+
+A mapping takes a fifth off a KNN, but every mapped page counts as memory of the process: the vectors of 40,000 chunks
+are worth it, those of 150,000 (230 MB) are not. Nothing else is mapped: SQLite does not cache a mapped page and checks
+it again with each row read from it, which made searches by words twice as slow."""
 MAX_K = 4096
-"""sqlite-vec's own limit of neighbours."""
+"""sqlite-vec's own limit on the number of neighbours."""
 TIES = 8
-"""Neighbours compared beyond k: two that are equally near must come out the same whoever computed them."""
+"""Number of neighbours compared beyond k, so that equally near ones come out the same whoever computed them."""
 DIGITS = 6
-"""Decimals of a cosine; float32 sums in another order differ in the seventh."""
-ROUGH, ROUGH_SHARE = 16, 8
-"""Neighbours asked for beyond k: so many, or one for so many that are wanted. Bytes tell only nearly which are nearest:
-of 100 neighbours among 4,000 passages they miss up to two (MiniLM, e5), with 16 more at most four in 10,000."""
+"""Decimals to which cosines are compared; float32 sums in another order differ in the seventh."""
+EXTRA, EXTRA_SHARE = 16, 8
+"""Neighbours to ask for beyond k: 16, or an eighth of k if that is more. Bytes tell only roughly which are nearest: of
+100 neighbours among 4,000 passages they miss up to two (MiniLM, e5), with 16 more at most four in 10,000."""
 PEAK = 4.9
-"""The largest number that a byte stands for, in standard deviations of the numbers of a vector of length 1; of those
-of MiniLM and e5 three in a million are larger."""
-PYTHON = 64
-"""Vectors made small in plain Python before numpy is worth importing for it."""
+"""Largest number that a byte can represent, in standard deviations of the numbers of a vector of length 1; of those of
+MiniLM and e5, three in a million are larger."""
+NUMPY_FROM = 64
+"""Number of vectors above which it is worth importing numpy to turn them into bytes."""
 MANY = 100_000
-"""Passages from which on neighbours are looked for by the signs of their numbers first: so many cost 16 ms of a
-processor instead of 46, and a ninth of what is read."""
+"""Number of passages from which a search compares the signs of the vectors' numbers first: at this number it costs
+16 ms of a processor instead of 46, and reads a ninth."""
 SHORTLIST = 1_000
-"""The nearest by signs whose cosines are computed then: of the ten nearest of 100,000 they lack 2 in 1,000."""
-READ = 1024
-"""Vectors of the cache that are compared at once."""
+"""Number of the nearest by signs whose cosines are computed; of the ten nearest of 100,000, they lack 2 in 1,000."""
+COMPARED_AT_ONCE = 1024
+"""Number of vectors of the cache that are compared at once."""
 BLOAT = 1.5
-"""Blocks held against blocks needed above which the KNN index is rebuilt."""
+"""Ratio of blocks held to blocks needed above which the KNN index is rebuilt."""
 
 NEWEST_FIRST = "day DESC, id DESC"
+"""SQL order of chunks from the newest to the oldest."""
 NEIGHBOURS = 10_000
-"""Of conversations so many of the newest passages stand in the KNN index: 5 ms of a processor. The vectors of older
-ones stay in the cache alone; what words name of them is ordered by meaning as well."""
+"""Maximum number of passages of conversations in the KNN index, the newest: 5 ms of a processor. The vectors of older
+ones are in the cache alone; those that a search finds by words are ranked by meaning as well."""
 
 
 def pending(connection: sqlite3.Connection, newest: int | None = None) -> int:
-    """How many chunks, of so many of the newest if that is said, have no vector yet that this driver can compare."""
+    """Return how many chunks have no vector yet that this driver can compare; with ``newest``, of that many newest."""
     return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {lacking(newest)}").fetchone()[0])
 
 
 def lacking(newest: int | None = None) -> str:
-    """The chunks without a vector; where sqlite-vec is at hand, one in the cache alone is still to be filled in."""
+    """Return the SQL condition for chunks without a vector.
+
+    With sqlite-vec, a chunk whose vector is in the cache alone counts as one of them. With ``newest``, the condition
+    holds for that many of the newest chunks at most.
+    """
     without = "embedded = 0" if database.driver().vec is None else "embedded <> 1 AND embedded <> 3"
     if newest is None:
         return without
@@ -458,12 +491,12 @@ def lacking(newest: int | None = None) -> str:
 
 
 def among(newest: int) -> str:
-    """The condition that a chunk is one of so many of the newest."""
+    """Return the SQL condition for the given number of newest chunks."""
     return f"id IN (SELECT id FROM chunks ORDER BY {NEWEST_FIRST} LIMIT {newest})"
 
 
 def floats(vector: bytes) -> array[float]:
-    """A stored float32 vector as numbers."""
+    """Return the numbers of a stored float32 vector."""
     numbers = array("f")
     numbers.frombytes(vector)
     return numbers
@@ -478,11 +511,11 @@ def is_usable(vector: bytes, dimension: int) -> bool:
 
 
 def small(vectors: Sequence[bytes]) -> list[bytes]:
-    """Float32 vectors of one dimension with a byte (int8) for each number."""
+    """Quantize float32 vectors of one dimension to one byte (int8) for each number."""
     if not vectors:
         return []
-    factor = _factor(len(vectors[0]) // 4)
-    if ("numpy" in sys.modules or len(vectors) > PYTHON) and (numpy := _numpy()) is not None:
+    factor = _int8_factor(len(vectors[0]) // 4)
+    if ("numpy" in sys.modules or len(vectors) > NUMPY_FROM) and (numpy := _numpy()) is not None:
         matrix = numpy.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1).astype("f8")
         return [row.tobytes() for row in numpy.rint(matrix * factor).clip(-127, 127).astype("i1")]
     return [
@@ -491,13 +524,13 @@ def small(vectors: Sequence[bytes]) -> list[bytes]:
     ]
 
 
-def _factor(dimension: int) -> float:
-    """What a number of a vector of length 1 is multiplied by, to be a byte."""
+def _int8_factor(dimension: int) -> float:
+    """Return the factor that turns a number of a vector of length 1 into an int8."""
     return max(1.0, math.sqrt(dimension) / PEAK) * 127
 
 
 def load(connection: sqlite3.Connection) -> bool:
-    """Make sqlite-vec's functions known to a connection, once; False where this driver has none."""
+    """Load sqlite-vec into the connection unless it is loaded; return False if this driver can't load it."""
     library = database.driver().vec
     if library is None:
         return False
@@ -513,8 +546,8 @@ def has_table(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'chunk_vectors'").fetchone() is not None
 
 
-def start(connection: sqlite3.Connection, dimension: int) -> None:
-    """Make the KNN index empty; every chunk is then to be filled in. Belongs inside a transaction."""
+def recreate_table(connection: sqlite3.Connection, dimension: int) -> None:
+    """Create an empty KNN index and mark every chunk as not embedded. Call it inside a transaction."""
     connection.execute("DROP TABLE IF EXISTS chunk_vectors")
     connection.execute(database.VECTORS.format(dimension=dimension, block=database.BLOCK))
     connection.execute("DELETE FROM chunk_bits")
@@ -523,38 +556,39 @@ def start(connection: sqlite3.Connection, dimension: int) -> None:
 
 
 def place(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]], newest: int | None = None) -> None:
-    """Mark chunks as having their vector, and put it into the KNN index if there is one and it is to hold them.
+    """Mark chunks as embedded and put their vectors into the KNN index.
 
-    Belongs inside a transaction.
+    Without sqlite-vec, and for chunks too old for the KNN index, the vector stays in the cache alone. Call it inside a
+    transaction.
 
     Args:
         connection: of the index.
         rows: (chunk, vector).
-        newest: how many of the newest chunks get a vector, where not all do.
+        newest: how many of the newest chunks get a vector; None: all.
     """
-    apart: set[int] = set()
+    cache_only: set[int] = set()
     if not load(connection):
-        apart = {chunk for chunk, _ in rows}
+        cache_only = {chunk for chunk, _ in rows}
     elif newest is not None and newest > NEIGHBOURS:
         old = (
             f"SELECT j.value FROM json_each(?) j WHERE j.value NOT IN (SELECT id FROM chunks WHERE {among(NEIGHBOURS)})"
         )
-        apart = {int(chunk) for (chunk,) in connection.execute(old, (json.dumps([chunk for chunk, _ in rows]),))}
+        cache_only = {int(chunk) for (chunk,) in connection.execute(old, (json.dumps([chunk for chunk, _ in rows]),))}
     sql = "UPDATE chunks SET embedded = 2 WHERE id = ? AND embedded = 0"
-    connection.executemany(sql, [(chunk,) for chunk in apart])
-    fill(connection, [row for row in rows if row[0] not in apart])
+    connection.executemany(sql, [(chunk,) for chunk in cache_only])
+    insert(connection, [row for row in rows if row[0] not in cache_only])
 
 
-def fill(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Put (chunk, vector) rows into the KNN index; chunks that are gone meanwhile are passed over.
+def insert(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
+    """Put (chunk, vector) rows into the KNN index, except those of chunks that are gone meanwhile.
 
-    Belongs inside a transaction.
+    Call it inside a transaction.
     """
     for (chunk, _), vector in zip(rows, small([vector for _, vector in rows]), strict=True):
-        place = connection.execute("SELECT tier, day, scope, embedded FROM chunks WHERE id = ?", (chunk,)).fetchone()
-        if place is None:
+        row = connection.execute("SELECT tier, day, scope, embedded FROM chunks WHERE id = ?", (chunk,)).fetchone()
+        if row is None:
             continue
-        tier, day, scope, embedded = place
+        tier, day, scope, embedded = row
         if embedded == 1:
             take_out(connection, [(chunk,)])
         connection.execute(
@@ -569,13 +603,13 @@ def fill(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> N
 
 
 def take_out(connection: sqlite3.Connection, chunks: Sequence[tuple[int]]) -> None:
-    """Take chunks out of the KNN index. Belongs inside a transaction."""
+    """Delete chunks from the KNN index. Call it inside a transaction."""
     for table in ("chunk_vectors", "chunk_bits"):
         connection.executemany(f"DELETE FROM {table} WHERE chunk = ?", chunks)
 
 
 def clear_garbage(connection: sqlite3.Connection) -> None:
-    """Take the vectors of chunks that are gone out of the KNN index. Belongs inside a transaction."""
+    """Delete the vectors of chunks that are gone from the KNN index. Call it inside a transaction."""
     take_out(connection, connection.execute("SELECT chunk FROM vector_garbage").fetchall())
     connection.execute("DELETE FROM vector_garbage")
 
@@ -590,28 +624,35 @@ def is_bloated(connection: sqlite3.Connection) -> bool:
 def knn(
     connection: sqlite3.Connection, vector: bytes, conditions: Sequence[str], values: Sequence[Any], k: int
 ) -> list[tuple[int, float]]:
-    """The nearest chunks by sqlite-vec as (chunk, cosine, nearly), in no order; some more than k.
+    """Find the nearest chunks with sqlite-vec.
 
-    ``conditions`` are SQL on the metadata columns and ``chunk``, applied inside the KNN; ``values`` are what their
-    question marks stand for.
+    Args:
+        connection: of the index.
+        vector: of the query, float32.
+        conditions: SQL on the metadata columns and ``chunk``, applied inside the KNN.
+        values: for the question marks of the conditions.
+        k: how many neighbours are wanted.
+
+    Returns:
+        (chunk, approximate cosine) pairs, in no order; some more than k.
     """
     where = "".join(f" AND {condition}" for condition in conditions)
     connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
     rows = connection.execute(
         f"SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH vec_int8(?) AND k = ?{where}",
-        (*small([vector]), min(k + max(ROUGH, k // ROUGH_SHARE), MAX_K), *values),
+        (*small([vector]), min(k + max(EXTRA, k // EXTRA_SHARE), MAX_K), *values),
     ).fetchall()
     connection.execute("PRAGMA mmap_size = 0")
-    twice = 2 * _factor(len(vector) // 4) ** 2
-    return [(int(chunk), 1.0 - float(distance) ** 2 / twice) for chunk, distance in rows]
+    divisor = 2 * _int8_factor(len(vector) // 4) ** 2  # of vectors of length 1, distance² = 2 - 2 × cosine
+    return [(int(chunk), 1.0 - float(distance) ** 2 / divisor) for chunk, distance in rows]
 
 
 def knn_of_many(
     connection: sqlite3.Connection, vector: bytes, conditions: Sequence[str], values: Sequence[Any], k: int
 ) -> list[tuple[int, float]]:
-    """As :func:`knn`, by the signs of the numbers alone: :data:`SHORTLIST` chunks at least, among them the nearest.
+    """Find the nearest chunks like :func:`knn`, by the signs of the numbers alone; at least :data:`SHORTLIST` chunks.
 
-    A table of its own is read, not vec0's: that looks through a block again for each neighbour that is wanted.
+    It reads a table of its own, not vec0's: vec0 scans a block again for each neighbour wanted.
     """
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     rows = connection.execute(
@@ -624,23 +665,24 @@ def knn_of_many(
 
 
 def nearest(found: Iterable[tuple[int, float]], k: int) -> list[tuple[int, float]]:
-    """The k best of (chunk, cosine) pairs, best first; equally near ones in order of their numbers."""
+    """Return the k best of (chunk, cosine) pairs, best first; equally near ones in the order of their ids."""
     return sorted(found, key=lambda pair: (-round(pair[1], DIGITS), pair[0]))[:k]
 
 
 def compare(vector: bytes, rows: Iterable[tuple[int, bytes]], k: int) -> list[tuple[int, float]]:
-    """The k nearest of (chunk, vector) rows, exactly, without sqlite-vec."""
+    """Return the k nearest of (chunk, vector) rows as (chunk, exact cosine) pairs, without sqlite-vec."""
     scored = (pair for block in _blocks(rows) for pair in zip(block[0], _cosines(vector, block[1]), strict=True))
     return nearest(heapq.nlargest(k + TIES, scored, key=lambda pair: (pair[1], -pair[0])), k)
 
 
 def _blocks(rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[list[int], list[bytes]]]:
+    """Yield (chunks, vectors) of :data:`COMPARED_AT_ONCE` rows each."""
     chunks: list[int] = []
     vectors: list[bytes] = []
     for chunk, vector in rows:
         chunks.append(chunk)
         vectors.append(vector)
-        if len(chunks) == READ:
+        if len(chunks) == COMPARED_AT_ONCE:
             yield chunks, vectors
             chunks, vectors = [], []
     if chunks:
@@ -648,7 +690,7 @@ def _blocks(rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[list[int], list
 
 
 def _numpy() -> Any:
-    """None where it is not installed."""
+    """Return the module numpy, None if it is not installed."""
     try:
         import numpy
     except ImportError:
@@ -657,7 +699,7 @@ def _numpy() -> Any:
 
 
 def _cosines(vector: bytes, others: list[bytes]) -> list[float]:
-    """Cosine of one float32 vector to others."""
+    """Return the cosine of a float32 vector with each of the others."""
     numpy = _numpy()
     if numpy is None:
         query = floats(vector)
@@ -668,80 +710,80 @@ def _cosines(vector: bytes, others: list[bytes]) -> list[float]:
             found.append(dot / (length * (math.sqrt(math.fsum(map(float.__mul__, other, other))) or 1.0)))
         return found
     matrix = numpy.frombuffer(b"".join(others), dtype="<f4").reshape(len(others), -1)
-    asked = numpy.frombuffer(vector, dtype="<f4")
-    lengths = numpy.sqrt(numpy.einsum("ij,ij->i", matrix, matrix)) * (float(numpy.linalg.norm(asked)) or 1.0)
-    cosines: list[float] = (matrix @ asked / numpy.where(lengths == 0, 1, lengths)).astype(float).tolist()
+    query = numpy.frombuffer(vector, dtype="<f4")
+    lengths = numpy.sqrt(numpy.einsum("ij,ij->i", matrix, matrix)) * (float(numpy.linalg.norm(query)) or 1.0)
+    cosines: list[float] = (matrix @ query / numpy.where(lengths == 0, 1, lengths)).astype(float).tolist()
     return cosines
 
 
-# --- the vector of a query, by the cheapest way that gives it: remembered, of a process that holds the model, the model
+# --- the vector of a query, from the cheapest source: a stored file, a process that holds the model open, the model
 #
-# A remembered vector costs one small file read and imports nothing heavy. The memory is best effort: what can't be
-# read or was damaged is made again, what can't be written is not written. A file a query needs no lock, no driver, and
-# can't damage its neighbours.
+# A stored vector costs one small file read and imports nothing heavy. The store is best effort: a vector that can't be
+# read or is damaged is computed again, one that can't be written is not stored. With one file per query, no lock and no
+# driver is needed, and damage stays in one file.
 
 
 FOLDER = "queries"
 KEPT = 2_000
-"""Query vectors kept; 3 MB of content. The oldest go first."""
+"""Maximum number of stored query vectors; 3 MB of content. The oldest go first."""
 
 
 class QueryVectors:
-    """Query vectors of one model.
+    """The query vectors of one model.
 
-    The model is opened by a query that isn't remembered. The first time it is closed again, so that a process which
-    asks once doesn't hold 46 MB of weights while it searches; from the second on it stays open.
+    A query without a stored vector opens the model. The first time, the model is closed again, so that a process which
+    asks once doesn't hold 46 MB of weights while it searches; from the second time on it stays open.
     """
 
     def __init__(self, model: str, cache: Path, warm: Path | None = None) -> None:
-        """For the named model.
+        """Look up the named model.
 
         Args:
             model: as the settings name it.
             cache: the program's cache folder.
-            warm: where a watcher's socket would be, to be asked before the model is opened.
+            warm: path of a watcher's socket, which is asked before the model is opened.
 
         Raises:
             ModelUnavailableError: a model that pip doesn't install is set and was never fetched.
         """
         self.model = model
         self.embed: Callable[[str], models.QueryVector] | None = None
-        """Of the model, where it is open."""
+        """Embeds a query with the open model; None while the model is closed."""
         self._cache = cache
-        self._warm = warm
-        self._asked = False
+        self._socket = warm
+        self._used = False
         manifest = models.manifest_of(model, cache)
         self.identity = manifest.identity
         self.dimension = manifest.dimension
 
     def query(self, text: str) -> models.QueryVector:
-        """The query's vectors.
+        """Return the query's vectors. Never waits for a network.
 
         Raises:
-            ModelUnavailableError: they aren't remembered and the model can't be used; never waits for a network.
+            ModelUnavailableError: they aren't stored and the model can't be used.
         """
         return self._query(text)._replace(model=self.model)
 
     def _query(self, text: str) -> models.QueryVector:
         path = self._path(text)
-        known = _read(path, self.dimension)
-        if known is not None:
-            return known
-        if self._warm is not None and self.embed is None:
-            answered = models.ask(self._warm, self.identity, self.dimension, text)
-            if answered is not None:
-                _write(path, answered)
-                return answered
+        stored = _read(path, self.dimension)
+        if stored is not None:
+            return stored
+        if self._socket is not None and self.embed is None:
+            answer = models.ask(self._socket, self.identity, self.dimension, text)
+            if answer is not None:
+                _write(path, answer)
+                return answer
         embed = self.embed or self._open()
-        made = embed(text)
-        if self._asked:
+        vector = embed(text)
+        if self._used:
             self.embed = embed
-        self._asked = True
-        _write(path, made)
-        return made
+        self._used = True
+        _write(path, vector)
+        return vector
 
     def remembered(self, text: str) -> bool:
-        """Whether the vectors are at hand without the model."""
+        """Whether the query's vectors are stored, so that the model isn't needed."""
         return _read(self._path(text), self.dimension) is not None
 
     def _open(self) -> Callable[[str], models.QueryVector]:
@@ -755,36 +797,34 @@ class QueryVectors:
 
 
 def forget_queries(cache: Path) -> None:
-    """Forget every query: which of them said a thing can't be told from their names.
+    """Delete the vectors of all queries: the file names don't tell which of them mentioned the forgotten text.
 
     Raises:
-        OSError: one can't be removed.
+        OSError: a file can't be deleted.
     """
     for path in (cache / FOLDER).glob("*/*"):
         path.unlink(missing_ok=True)
 
 
 def _read(path: Path, dimension: int) -> models.QueryVector | None:
-    """What is remembered, if it is whole."""
+    """Return the stored vectors, None if there are none or they are damaged."""
     try:
         return models.unpack(read(path) or b"", dimension)
     except SettingsError:
         return None
 
 
-def _write(path: Path, made: models.QueryVector) -> None:
-    """Remember, where that can be."""
+def _write(path: Path, vector: models.QueryVector) -> None:
+    """Store a query's vectors, unless the file can't be written."""
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace(path, models.pack(made))
-        if made.vector[0] < 8:  # one time in 32, for a listing costs as much as a search
+        replace(path, models.pack(vector))
+        if vector.vector[0] < 8:  # one time in 32, for a listing costs as much as a search
             _prune(path.parent)
 
 
 def _prune(folder: Path) -> None:
+    """Delete the oldest files beyond :data:`KEPT`."""
     entries = sorted((entry.stat().st_mtime, entry.path) for entry in os.scandir(folder))
     for _, path in entries[: max(0, len(entries) - KEPT)]:
         os.unlink(path)
-
-
-# --- the socket of whatever holds the model open

@@ -156,7 +156,7 @@ def test_vectors_for_what_every_prompt_begins_with_then_first_passages_then_the_
     index = make_index({"2026-01-01.md": long, "2026-02-02.md": long, "Memory.md": long, "2026-03-03.md": long})
     index.refresh()
     connection = index.connection()
-    order = [chunks[0] for chunks in vectors._chunks(connection).values()]
+    order = [chunks[0] for chunks in vectors._chunks_by_hash(connection, "1", None).values()]
     sql = "SELECT n.path, c.position FROM chunks c JOIN notes n ON n.id = c.note WHERE c.id = ?"
     placed = [connection.execute(sql, (chunk,)).fetchone() for chunk in order]
     days = ["2026-03-03.md", "2026-02-02.md", "2026-01-01.md"]

@@ -327,7 +327,7 @@ def test_verify_sees_a_wrong_row_and_a_wrong_vector(make_index) -> None:
     index.rebuild()
     if database.driver().vec is not None:
         vectors.load(index.connection())
-        vectors.fill(index.connection(), [(1, hashed("other"))])
+        vectors.insert(index.connection(), [(1, hashed("other"))])
         assert index.verify() == ["vectors: 1 are not those of the cache"]
         index.rebuild()
         index.reindex()
