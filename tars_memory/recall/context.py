@@ -209,8 +209,8 @@ class _Filling(Reading):
         self.file_cap = request.file_cap
         self.selection = selection
         self.packing = Packing(request.budget, self.notes)
-        self.packing.weighs = bool(request.project)
-        self.packing.beside = bool(request.beside)
+        self.packing.precedence = bool(request.project)
+        self.packing.shared = bool(request.beside)
         self.kept = None if request.recall is None else packing.characters(request.recall)
         """Characters of what is recalled, if it has a share of its own."""
         self.parts: list[_Part] = []
@@ -249,7 +249,7 @@ class _Filling(Reading):
                 self._load("procedural", note, approved)
                 others.append(_Part("unapproved", note, rest))
             for note in self.read([layout.memory_of(scope)]):
-                self.packing.weighs |= weighs(note)
+                self.packing.precedence |= weighs(note)
                 self._load("memory", note, newest_first(note))
         for part in others:
             self._load(part.kind, part.note, part.units)
@@ -444,7 +444,7 @@ class _Filling(Reading):
         if self.kept is not None:
             self._hold("")
             self._fill_beside(beside, ranks)
-            self.packing.leave(self.kept)  # what is loaded is in; what it left of its share stays free
+            self.packing.limit(self.kept)  # what is loaded is in; what it left of its share stays free
             self._give_playbooks()
         for part in (*self.touched, *facts_parts, *beside_touched):
             self._fill(part, {})
@@ -457,12 +457,12 @@ class _Filling(Reading):
 
     def _fill_beside(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int]) -> None:
         """What shared vaults load always: each note its share of the room, no long one pushes another out."""
-        held = self.packing.held
+        held = self.packing.reserved
         for at, part in enumerate(parts):
             room = self.packing.room
-            self.packing.held = held + room - room // (len(parts) - at)
+            self.packing.reserved = held + room - room // (len(parts) - at)
             self._fill(part, ranks, begin=not part.note.whole_items)
-            self.packing.held = held
+            self.packing.reserved = held
 
     def _give_playbooks(self) -> None:
         """Take in the best playbook whole, if it needs no more than half of the room, and name the others."""
@@ -492,11 +492,11 @@ class _Filling(Reading):
             self.talk_left = self.packing.room
             self.automated_left = self.talk_left if best[0] in self.said.automated else 0
             self._recall_line(*best)
-        self.packing.held = min(self.packing.room // 2, need)
+        self.packing.reserved = min(self.packing.room // 2, need)
         for part in self.touched:
             self._fill(part, {}, again=True)
         self._recall()
-        self.packing.held = 0
+        self.packing.reserved = 0
 
     def _who_first(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int], need: int) -> None:
         """What the notes say of who somebody is, each its share of half of the room: no long note pushes another out.
@@ -508,20 +508,20 @@ class _Filling(Reading):
             ranks: of the lines that answer.
             need: characters of all that is to come; if there is room for them, nothing long needs to be cut.
         """
-        held, room = self.packing.held, self.packing.room
+        held, room = self.packing.reserved, self.packing.room
         begin = need > room
         for at, part in enumerate(parts):
             left = self.packing.room - room // 2
-            self.packing.held = held + room // 2 + left - left // (len(parts) - at)
+            self.packing.reserved = held + room // 2 + left - left // (len(parts) - at)
             self._fill(part, ranks, again=True, begin=begin)
-            self.packing.held = held
+            self.packing.reserved = held
 
     def _in_project(self, part: _Part) -> bool:
         return bool(self.vault.layout.scope_of(part.note.path))
 
     def _hold(self, scope: str) -> None:
         """Leave what is recalled its share, unless it is the project's turn."""
-        self.packing.held = 0 if scope or self.kept is None else self.kept
+        self.packing.reserved = 0 if scope or self.kept is None else self.kept
 
     def _fill(
         self, part: _Part, ranks: Mapping[tuple[str, int], int], *, again: bool = False, begin: bool = False
@@ -668,7 +668,7 @@ class _Filling(Reading):
         shared = self.said.shared
         called = {**self.called, **{path: f"{name}: {inside}" for path, (name, inside) in shared.items()}}
         beside = any(run.path in shared for run in runs)
-        text, sizes = packing.render(runs, drawn, called, weighs=self.packing.weighs, beside=beside)
+        text, sizes = packing.render(runs, drawn, called, precedence=self.packing.precedence, shared=beside)
         blocks: list[PromptBlock] = []
         at = len(text) - sum(sizes)
         for run, size in zip(runs, sizes, strict=True):

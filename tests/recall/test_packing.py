@@ -8,7 +8,7 @@ from random_documents import examples
 from tars_memory.recall import packing
 from tars_memory.recall.packing import (
     LONG_NOTE,
-    SAMPLE,
+    SAMPLE_MARK,
     Packing,
     Portion,
     Run,
@@ -84,7 +84,7 @@ def test_of_two_lines_equally_good_the_shorter_one_goes_first():
 def test_a_unit_comes_with_its_heading_or_not_at_all():
     notes = {"a.md": ["## H", "- one", "- two"]}
     heading = Portion("a.md", 1, ["## H"])
-    needed = len(render([Run("memory", "a.md", 1, ["## H", "- one"])], SAMPLE)[0])
+    needed = len(render([Run("memory", "a.md", 1, ["## H", "- one"])], SAMPLE_MARK)[0])
     for budget, whole in ((tokens(needed) - 1, False), (tokens(needed + 1), True)):
         packing = Packing(budget, notes)
         assert (packing.add("memory", Portion("a.md", 2, ["- one"], ["one"], [heading])) == "") is whole
