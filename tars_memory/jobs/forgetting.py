@@ -1,11 +1,11 @@
-"""Forgetting: a statement with all that says it, first in the notes, then, if it is for good, beyond them.
+"""Forget a statement: remove all its copies from the notes and, for good, from everything else that we store.
 
-What says it belongs together by its words or by a link: an approved line and a fact of a session link to the
-candidate's block id. A line of the person's own that merely holds the words is not a copy: it is listed, never touched.
-What is not an entry can be forgotten by its words as well: a playbook by its title, as a whole, or a paragraph of it; a
-proposal that waits, or one that was refused.
-Beyond the notes the words are in journal, spool, index, caches and what hooks keep: :func:`forget_everywhere` takes
-them out there, and looks whether they are gone.
+Copies are found by their words or by a link: an approved line and a fact of a session link to the candidate's block id.
+A line that a person wrote and that merely contains the words is not a copy: it is listed, never changed.
+Text that is not an entry can be forgotten by its words as well: a whole playbook by its title, a paragraph of a
+playbook, a pending proposal, or one that was decided.
+Outside the notes, the words are in the journal, the spool, the index, caches and the files that hooks keep:
+:func:`forget_everywhere` removes them there, and checks that they are gone.
 """
 
 from __future__ import annotations
@@ -53,31 +53,32 @@ COPIES = [
     "copies remain in journal and index: forget --everywhere purges them",
     OUT_OF_REACH,
 ]
-"""What ``forget`` says of copies that it leaves."""
+"""Notices of ``forget`` about the copies that it leaves."""
 
 LARGEST_COPY = 1 << 31
-"""Bytes of a file of ours that is searched for forgotten words."""
+"""Maximum size, in bytes, of a file of ours that can be searched for forgotten words."""
 
 MOST_NEAR = 8
-"""Lines of conversations about the same thing that are shown."""
+"""Maximum number of lines of conversations about the same thing that are offered."""
 
 REPEATS = 10
-"""Entries with the same words in one note that a REF is tried for."""
+"""Maximum number of entries with the same words in one note; the REF of each is compared with the target."""
 
 MOST_RELATED = 5
-"""Other lines that hold the words, or come near, that are listed."""
+"""Maximum number of other lines with the same or similar words that are listed."""
+
 LONG = 4
-"""Letters of a word that makes another line come near."""
+"""Minimum length of a word that counts when lines are compared for similar words."""
 
 NAMING = "Topics"
-"""The section of a session note that tells in a few words what was talked about."""
+"""The section of a session note that lists the topics of the conversation."""
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d{4}) (.+)\.md")
-_OF_FACTS = re.compile(r"[\[(](?:since|until|by)::[^\[\]()]*[\])]")
+_DATES = re.compile(r"[\[(](?:since|until|by)::[^\[\]()]*[\])]")
 
 
 class TalkLine(NamedTuple):
-    """A line that was said in a conversation: its log, the line of that, the ISO day or '', and the words."""
+    """A line of a conversation: the log, the line number in it, the ISO day (or ''), and the words."""
 
     log: str
     line: int
@@ -86,7 +87,7 @@ class TalkLine(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A place that holds it: a note, its first line (0 for its name), and the text there."""
+    """A copy of a statement: the note, the first line (0 if it is in the note's name), and the text there."""
 
     path: str
     line: int
@@ -98,24 +99,24 @@ class Copies:
 
     Args:
         ctx: the command's view of the vault.
-        entry: one of them.
-        kind: what it is, if it is not an entry: :data:`BOOK`, :data:`PROSE` or :data:`WAITING`.
+        entry: one of the copies.
+        kind: :data:`BOOK`, :data:`PROSE` or :data:`WAITING` if that is not an entry of a note; else empty.
 
     Attributes:
-        first: that entry.
-        kind: as given.
-        texts: its wordings in the notes.
-        quotes: what was said, verbatim.
-        logs: names of the conversations that it was said in: of their files, and their own.
-        sources: the first of them that each note tells: the file's where it has one.
-        entries: the entries that say it, of all notes but proposals.
+        first: the given entry.
+        kind: the given kind.
+        texts: the wordings of the statement in the notes.
+        quotes: verbatim quotes of conversations that the statement rests on.
+        logs: names of those conversations: both the file name and the conversation's own name.
+        sources: the first name that each session note gives for its conversation: the file name if there is one.
+        entries: the entries that state it, in all notes except proposals.
     """
 
     def __init__(self, ctx: Caller, entry: Entry, kind: str = "") -> None:
         self._ctx = ctx
         self.kind = kind
         self._facts = ctx.layout.facts
-        self.texts = [_said(entry, self._facts)]
+        self.texts = [_statement(entry, self._facts)]
         self.quotes: list[str] = []
         self.logs: list[str] = []
         self.sources: list[str] = []
@@ -128,16 +129,19 @@ class Copies:
             pass
 
     def sentences(self, more: Sequence[str] = ()) -> list[list[str]]:
-        """What is said, in these and ``more`` wordings, as :mod:`tars_memory.vault.writing.withheld` compares it."""
+        """Return all wordings, and ``more``, split into units as :func:`~tars_memory.vault.writing.withheld.units`."""
         found = [words for text in (*self.texts, *self.quotes, *more) for words in wordings(text)]
-        return [each for at, each in enumerate(found) if each not in found[:at]]
+        return [words for at, words in enumerate(found) if words not in found[:at]]
 
     def holds(self, entry: Entry) -> bool:
-        """Whether an entry is one of them."""
-        return any((entry.path, entry.line) == (each.path, each.line) for each in self.entries)
+        """Whether an entry is one of the copies."""
+        return any((entry.path, entry.line) == (known.path, known.line) for known in self.entries)
 
     def places(self) -> dict[str, list[Copy]]:
-        """By note what would go, in the order in which it is to go; a note whose name tells it comes with line 0."""
+        """Return the copies to remove by note, in the order of removal.
+
+        If the name of a note gives the statement away, there is a copy with line 0.
+        """
         found: dict[str, list[Copy]] = {}
         order = sorted(self._notes, key=lambda path: (path != self.first.path, self._ctx.layout.is_session(path), path))
         if self.kind == WAITING:
@@ -159,42 +163,45 @@ class Copies:
         return found
 
     def kept(self) -> list[str]:
-        """Sentences on what stays: other lines that hold the words or come near, and the logs it was said in."""
-        told = []
+        """Return notices about what stays: other lines with the same or similar words, and the conversations' logs."""
+        notices = []
         for entry, holds in self.related():
             what = "the same words are in" if holds else "words of it are in"
-            told.append(f"{what} {entry.path}:{entry.line}, which stays: forget {entry.ref} takes it out, too")
-        return told[:MOST_RELATED] + [
+            notices.append(f"{what} {entry.path}:{entry.line}, which stays: forget {entry.ref} takes it out, too")
+        return notices[:MOST_RELATED] + [
             f"said in {log}: your log is not touched; what it says of this is withheld" for log in self.sources
         ]
 
     def related(self) -> list[tuple[Entry, bool]]:
-        """Other entries that hold all of it, or two longer words of it in a row; those that hold all first."""
-        told = self.sentences()
+        """Return other entries that contain the statement (True) or two long words of it in a row (False).
+
+        Entries that contain the whole statement come first.
+        """
+        sentences = self.sentences()
         texts = [words for text in self.texts for words in wordings(text)]
-        pairs = [pair for said in texts for pair in pairwise(said) if min(map(len, pair)) >= LONG]
+        pairs = [pair for words in texts for pair in pairwise(words) if min(map(len, pair)) >= LONG]
         found: list[tuple[Entry, bool]] = []
         for path, note in self._notes.items():
             text = folded(note.data.decode("utf-8", "replace"))
-            near = any(one in text and other in text for one, other in pairs)
-            if self._ctx.layout.is_review(path) or not (near or self._may_hold(note.data)):
+            similar = any(one in text and other in text for one, other in pairs)
+            if self._ctx.layout.is_review(path) or not (similar or self._may_hold(note.data)):
                 continue
             session = self._ctx.layout.is_session(path)
             for entry in note.entries:
                 if entry.depth or self.holds(entry):
                     continue
-                if mentions(entry.text, told):
+                if mentions(entry.text, sentences):
                     found += [] if session else [(entry, True)]
                 elif any(pair in pairs for pair in pairwise(units(entry.text))):
                     found.append((entry, False))
-        return sorted(found, key=lambda one: not one[1])
+        return sorted(found, key=lambda related: not related[1])
 
     def without(self, path: str, data: bytes) -> list[Splice]:
-        """What takes them out of a note."""
+        """Return the splices that remove the copies from a note."""
         return _Plan(self, path, data).splices
 
     def renamed(self, path: str) -> str:
-        """Another name for a session whose own one tells it; empty if it doesn't."""
+        """Return a new path for a session note whose name gives the statement away; empty if it doesn't."""
         if not self._ctx.layout.is_session(path):
             return ""
         folder, _, name = path.rpartition("/")
@@ -208,26 +215,28 @@ class Copies:
         return to
 
     def names(self, title: str, path: str) -> bool:
-        """Whether a title or a topic tells it: all of it, or, of a session that says it, two words or more of it in a
-        row; the last may be cut.
+        """Whether a title or a topic gives the statement away.
+
+        It does if it contains the statement. In a session note with a copy, it also does if it is a part of the
+        statement, of two or more words; the last of them may be cut off.
         """
-        told, said = self.sentences(), units(title)
-        if mentions(title, told) or len(said) < 2 or path not in {entry.path for entry in self.entries}:
-            return mentions(title, told)
-        within = f" {' '.join(said)}"
-        return any(within in f" {' '.join(each)}" for each in told)
+        sentences, words = self.sentences(), units(title)
+        if mentions(title, sentences) or len(words) < 2 or path not in {entry.path for entry in self.entries}:
+            return mentions(title, sentences)
+        within = f" {' '.join(words)}"
+        return any(within in f" {' '.join(sentence)}" for sentence in sentences)
 
     def is_one(self, entry: Entry) -> bool:
-        """Whether an entry says it, or links to where it was said."""
+        """Whether an entry is a copy: it has the same words, or it shares a block id or a link to one."""
         if not self._ids.isdisjoint(_ids(entry)):
             return True
         if entry.path == self._facts:
-            return entry.path == self.first.path and _said(entry, self._facts) in self.texts
-        words = wordings(entry.text)
-        return any(each in words for text in self.texts for each in wordings(text))
+            return entry.path == self.first.path and _statement(entry, self._facts) in self.texts
+        found = wordings(entry.text)
+        return any(words in found for text in self.texts for words in wordings(text))
 
     def _grow(self) -> bool:
-        """Look once more, with all that is known by now; whether that found anything new."""
+        """Search the notes once more with the ids and wordings known by now; return whether that found new ones."""
         before = (len(self._ids), len(self.texts), len(self.quotes))
         self.entries = []
         for path, note in self._notes.items():
@@ -241,13 +250,13 @@ class Copies:
                 if path != self._facts and entry.text not in self.texts:
                     self.texts.append(entry.text)
                 if self._ctx.layout.is_session(path):
-                    self._learn(note, [each for each in note.entries[at + 1 :] if each.line <= entry.end_line])
+                    self._learn(note, [child for child in note.entries[at + 1 :] if child.line <= entry.end_line])
         return before != (len(self._ids), len(self.texts), len(self.quotes))
 
     def _learn(self, note: Note, children: Sequence[Entry]) -> None:
-        """What a fact of a session rests on."""
-        said = note.properties
-        names = [name for name in (said.get("source"), said.get("session")) if isinstance(name, str) and name]
+        """Add the sources of a session's fact: the names of the conversation, and the quotes among its children."""
+        values = (note.properties.get(key) for key in ("source", "session"))
+        names = [value for value in values if isinstance(value, str) and value]
         self.logs += [name for name in names if name not in self.logs]
         self.sources += [name for name in names[:1] if name not in self.sources]
         for child in children:
@@ -255,22 +264,27 @@ class Copies:
                 self.quotes.append(quote)
 
     def _may_hold(self, data: bytes) -> bool:
-        """At a glance: one of the block ids, or all words of one of the wordings."""
-        if any(name.encode("ascii", "replace") in data for name in self._ids):
+        """Whether a note contains one of the block ids, or all words of one of the wordings (a cheap first check)."""
+        if any(block_id.encode("ascii", "replace") in data for block_id in self._ids):
             return True
         text = folded(data.decode("utf-8", "replace"))
-        return any(all(unit in text for unit in said) for said in self.sentences())
+        return any(all(unit in text for unit in sentence) for sentence in self.sentences())
 
 
 class _Plan:
-    """What goes of one note: (line, text) of each, and the splices."""
+    """The removal of a statement from one note.
+
+    Attributes:
+        gone: line and text of each copy, as they were before the removal.
+        splices: the edits that remove them.
+    """
 
     def __init__(self, copies: Copies, path: str, data: bytes) -> None:
         self.gone: list[tuple[int, str]] = []
         self._copies = copies
         self._path = path
         self._layout = copies._ctx.layout
-        self._told = copies.sentences()
+        self._sentences = copies.sentences()
         changes = Changes(data)
         session = self._layout.is_session(path)
         if session:
@@ -278,8 +292,8 @@ class _Plan:
         if self._layout.is_playbook(path):
             self._prose(changes)
         while (entry := next(self._doomed(path, changes.data, session=session), None)) is not None:
-            taken = data.count(b"\n") - changes.data.count(b"\n")  # so that lines are listed as they were
-            self.gone.append((entry.line + taken, entry.text))
+            removed = data.count(b"\n") - changes.data.count(b"\n")  # so that lines are listed as they were
+            self.gone.append((entry.line + removed, entry.text))
             made = remove_bullet(Note.of(self._layout, path, changes.data), entry)
             if not made:
                 raise ConflictError(f"{path}: a line can't be taken out", "take it out by hand")
@@ -289,62 +303,64 @@ class _Plan:
         self.splices = changes.splices()
 
     def _doomed(self, path: str, data: bytes, *, session: bool) -> Iterator[Entry]:
+        """Yield the entries to remove."""
         entries = Note.of(self._layout, path, data).entries
         for entry in entries:
             machine = session or entry.text.startswith((grammar.REPLACED, QUOTE, ALSO_CHANGED, ALSO_REMOVED))
             if self._layout.is_review(path):
-                if mentions(grammar.plain(entry.text), self._told):
+                if mentions(grammar.plain(entry.text), self._sentences):
                     yield entry
             elif (
                 self._copies.is_one(entry)
-                or (machine and mentions(entry.text, self._told))
+                or (machine and mentions(entry.text, self._sentences))
                 or (session and entry.section == NAMING and self._copies.names(entry.text, path))
             ):
                 yield entry
 
     def _title(self, changes: Changes) -> None:
+        """Empty the ``title`` property if it gives the statement away."""
         title = Document(changes.data).front_matter.get("title")
         if isinstance(title, str) and self._copies.names(title, self._path):
             self.gone.append((1, f"title: {title}"))
             changes.make(sessions.renewed(changes.data, "title", '""'))
 
     def _prose(self, changes: Changes) -> None:
-        """What a playbook says beside its steps, if it is just this; the title stays."""
+        """Remove paragraphs and headings of a playbook that consist of the statement alone; the title stays."""
         for line, end_line, text in reversed([*_prose_of(Document(changes.data))]):
-            if any(words in self._told for words in wordings(text)):
+            if any(words in self._sentences for words in wordings(text)):
                 self.gone.insert(0, (line, text))
                 document = Document(changes.data)
                 first, last = document.lines[line - 1], document.lines[end_line - 1]
                 changes.make([Splice(first.start, last.next, b"")])
 
     def _blocks(self, changes: Changes) -> None:
-        """Paragraphs of the summary and turns that are kept."""
+        """Remove paragraphs of the summary and kept turns that mention the statement."""
         document = Document(changes.data)
         for block in reversed(document.blocks):
             text = document.text(block.start_line, block.end_line)
-            if block.kind in ("paragraph", "quote") and mentions(text, self._told):
+            if block.kind in ("paragraph", "quote") and mentions(text, self._sentences):
                 self.gone.append((block.start_line, " ".join(text.split())))
                 first, last = document.lines[block.start_line - 1], document.lines[block.end_line - 1]
                 changes.make([Splice(first.start, last.next, b"")])
 
 
 def _ids(entry: Entry) -> Iterator[str]:
-    """The block ids of the candidate that an entry is, or came from."""
+    """Yield an entry's own block id, and that of the candidate it links to as its source."""
     if entry.block_id:
         yield entry.block_id
     if entry.provenance:
         yield entry.provenance.rpartition("^")[2]
 
 
-def _said(entry: Entry, facts: str) -> str:
-    """The words of an entry; of a fact with its subject, without its dates."""
+def _statement(entry: Entry, facts: str) -> str:
+    """Return the words of an entry; if it is in the note ``facts``, with its subject and without its dates."""
     if entry.path != facts:
         return entry.text
-    return f"{entry.section} {_OF_FACTS.sub('', entry.text).replace(':: ', ' ')}"
+    return f"{entry.section} {_DATES.sub('', entry.text).replace(':: ', ' ')}"
 
 
 def _paths(ctx: Caller) -> Iterator[str]:
-    """The notes of ours that may tell it."""
+    """Yield the paths of our notes that may hold a copy."""
     layout = ctx.layout
     for path in sorted(ctx.vault.paths()):
         ours = layout.is_ours(path) and (
@@ -359,12 +375,12 @@ def _paths(ctx: Caller) -> Iterator[str]:
 
 
 class Forgotten(Receipt):
-    """What became of a statement that was to be forgotten.
+    """The receipt of a forgotten statement.
 
     Attributes:
-        gone: the lines that were taken out of the note, nested ones too, as they were.
-        touched: the other places that told it.
-        copies: what is known of them; None if it was forgotten before, or waits for a person.
+        gone: the removed lines of the first note, with nested ones, as they were.
+        touched: the copies in other places.
+        copies: all copies; None if the statement was forgotten before, or if its removal awaits approval.
     """
 
     def __init__(
@@ -377,12 +393,12 @@ class Forgotten(Receipt):
 
 
 BOOK, PROSE, WAITING = "book", "prose", "waiting"
-"""What can be forgotten beside entries: a playbook as a whole; a paragraph or a heading of one; a proposal that waits,
-or was decided."""
+"""What else can be forgotten besides entries: a whole playbook; a paragraph or a heading of one; a proposal that is
+pending or was decided."""
 
 
 def _prose_of(document: Document) -> Iterator[tuple[int, int, str]]:
-    """First and last line and words of the paragraphs and headings of a playbook, without its title."""
+    """Yield (first line, last line, words) of the paragraphs and headings of a playbook, except its title."""
     titled = False
     for block in document.blocks:
         text = " ".join(document.text(block.start_line, block.end_line).split())
@@ -395,12 +411,12 @@ def _prose_of(document: Document) -> Iterator[tuple[int, int, str]]:
 
 
 def _stand_in(path: str, line: int, text: str) -> Entry:
-    """Words that are not an entry, in an entry's shape."""
+    """Return an Entry for text that is not an entry of a note."""
     return Entry(path, line, line, text, raw=text, section="", ref=grammar.ref(path, text))
 
 
 def _book(ctx: Caller, target: str) -> Entry | None:
-    """The playbook with this path, name or title."""
+    """Return a stand-in for the only playbook with this path, title or (else) file name, or None."""
     books = playbooks.shelf(ctx.vault, {}, [ctx.layout.scope])
     wanted = key_of(target.strip())
     named = [book for book in books if wanted in map(key_of, (book.path, book.path[:-3], book.title))]
@@ -409,24 +425,27 @@ def _book(ctx: Caller, target: str) -> Entry | None:
 
 
 def _beside_entries(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
-    """What has these words, or else holds them, without being an entry; each with its kind."""
-    said = " ".join(target.split()).casefold()
+    """Return (stand-in, kind) of playbook paragraphs and proposals with exactly these words, else of those that contain
+    them.
+    """
+    wanted = " ".join(target.split()).casefold()
     known: list[tuple[Entry, str, str]] = []
     for note in ctx.notes(playbooks.paths(ctx.vault, [ctx.layout.scope])):
         known += [(_stand_in(note.path, line, text), PROSE, text) for line, _, text in _prose_of(note.document)]
     for path, name, words in inbox.told(ctx.vault):
         entry = _stand_in(path, 1, playbooks.title_of(words) or words)
-        known += [(entry, WAITING, each) for each in (name, words, *words.split("\n"))]
-    equal = [(entry, kind) for entry, kind, words in known if said == " ".join(words.split()).casefold()]
-    return equal or [(entry, kind) for entry, kind, words in known if said in " ".join(words.split()).casefold()]
+        known += [(entry, WAITING, text) for text in (name, words, *words.split("\n"))]
+    folded_texts = [(entry, kind, " ".join(text.split()).casefold()) for entry, kind, text in known]
+    equal = [(entry, kind) for entry, kind, text in folded_texts if wanted == text]
+    return equal or [(entry, kind) for entry, kind, text in folded_texts if wanted in text]
 
 
 def copies_of(ctx: Caller, target: str) -> Copies:
-    """The copies of the only statement that a REF names or that these words fit.
+    """Return the copies of the only statement with this REF or these words.
 
     Raises:
-        NotFoundError: no such entry, and nothing else of these words.
-        AmbiguousError: several; they are listed.
+        NotFoundError: there is no such entry, and nothing else with these words.
+        AmbiguousError: several statements fit; the error lists them.
     """
     book = _book(ctx, target)
     try:
@@ -449,23 +468,23 @@ def copies_of(ctx: Caller, target: str) -> Copies:
 
 
 def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkLine] = ()) -> Forgotten:
-    """Take a statement out of the notes, with the bullets nested under it: the entry and all its copies.
+    """Remove a statement from the notes: the entry, all its copies, and the bullets nested under them.
 
     Args:
         ctx: the command's view of the vault.
         target: a REF, or words that fit one statement only; several copies of it count as one.
-        later: if it can't be done now, the next command that writes does it.
-        also: what was said in conversations, to be withheld with it.
+        later: if the vault can't be written now, put the removal into the spool for the next command that writes.
+        also: lines of conversations to withhold as well.
 
     Returns:
-        A receipt with the entry's words and the line where it was, and the other places that said the same.
+        A receipt with the entry's words and the line where it was, and the other places that were changed.
 
     Raises:
-        NotFoundError: no such entry.
-        AmbiguousError: several; they are listed.
+        NotFoundError: there is no such entry.
+        AmbiguousError: several entries fit; the error lists them.
         ConflictError: the entry changed in the meantime.
-        UnwritableError: the removal is in the spool, if ``later``.
-        SettingsError: what was forgotten before can't be read; nothing was written.
+        UnwritableError: the vault can't be written; if ``later``, the removal is in the spool.
+        SettingsError: the record of forgotten sentences can't be read; nothing was written.
     """
     copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)
     entry, places, kind = copies.first, copies.places(), copies.kind
@@ -482,37 +501,39 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
             kept.text = entry.text
             return Forgotten(kept)
 
-        written, waiting = _taken_out(ctx, session, copies, places)
-    if waiting:
-        ctx.notices.append(f"purged from proposals and decisions about them: {waiting}")
+        written, purged = _remove(ctx, session, copies, places)
+    if purged:
+        ctx.notices.append(f"purged from proposals and decisions about them: {purged}")
     ctx.notices += copies.kept()
-    done = written.changed and not ctx.store.dry_run
-    if done:
+    if written.changed and not ctx.store.dry_run:
         try:
-            said, logs = copies.sentences([turn.text for turn in also]), [*copies.logs, *(turn.log for turn in also)]
-            withheld.remember(said, ctx.now, txn=written.txn, logs=logs)
+            sentences = copies.sentences([turn.text for turn in also])
+            withheld.remember(sentences, ctx.now, txn=written.txn, logs=[*copies.logs, *(turn.log for turn in also)])
         except OSError as error:
             ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
-    touched = [each for path in places for each in places[path] if (each.path, each.line) != (entry.path, entry.line)]
+    touched = [copy for path in places for copy in places[path] if (copy.path, copy.line) != (entry.path, entry.line)]
     receipt = ctx.receipt(entry.path, entry.line, entry.ref, entry.text, written)
     gone = entry.text.encode("utf-8", "replace") if kind == WAITING else written.before
     return Forgotten(receipt, gone=gone, touched=touched, copies=copies)
 
 
-def _taken_out(
+def _remove(
     ctx: Caller, session: WriteSession, copies: Copies, places: Mapping[str, Sequence[Copy]]
 ) -> tuple[Written, int]:
-    """What became of the first place, once all are written; and how many proposals and decisions held the words.
+    """Remove all copies from the notes, and purge proposals and decisions of the words.
+
+    Returns:
+        The outcome for the note of the first copy, and the number of purged proposals and decisions.
 
     Raises:
-        ConflictError: the first one changed meanwhile.
+        ConflictError: the first copy changed in the meantime.
     """
     entry, kind, written = copies.first, copies.kind, None
 
     def first(data: bytes | None) -> Sequence[Splice]:
-        gone = "" if kind else locate(session.note(entry.path, data or b""), entry.raw, occurrence=0)
-        if gone and isinstance(gone, str):
-            raise ConflictError(gone, LOOK_AGAIN)
+        found = "" if kind else locate(session.note(entry.path, data or b""), entry.raw, occurrence=0)
+        if found and isinstance(found, str):
+            raise ConflictError(found, LOOK_AGAIN)
         return copies.without(entry.path, data or b"")
 
     if kind == BOOK:
@@ -525,20 +546,20 @@ def _taken_out(
             session.write(path, lambda data, path=path: copies.without(path, data or b""))  # type: ignore[misc]
         if to := copies.renamed(path):
             session.move(path, to)
-    waiting = sum(inbox.purge(session, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
+    purged = sum(inbox.purge(session, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
     if kind == WAITING:
-        written = next((each for each in session.written if each.path == entry.path), None)
+        written = next((outcome for outcome in session.written if outcome.path == entry.path), None)
     if written is None:
         raise ConflictError(f"{entry.path} changed meanwhile: nothing was forgotten", LOOK_AGAIN)
-    return written, waiting
+    return written, purged
 
 
 def near(workspace: Workspace, target: str) -> list[TalkLine]:
-    """What was said in conversations of the same thing in other words, best first: forgetting leaves it.
+    """Return lines of conversations about the same thing in other words, best first: forgetting leaves them.
 
     Args:
         workspace: of the vault.
-        target: what to forget: a REF, or words that fit it alone.
+        target: the statement to forget: a REF, or words that fit it alone.
     """
     if workspace.talks() is None:
         return []
@@ -549,38 +570,38 @@ def near(workspace: Workspace, target: str) -> list[TalkLine]:
     words = [word.lstrip("-") for word in copies.texts[0].replace('"', " ").replace(":", " ").split()]
     if not any(words):
         return []
-    said = copies.sentences()
+    sentences = copies.sentences()
     found: dict[TalkLine, None] = {}
-    asked = " ".join(filter(None, words))
-    for hit in Searcher(workspace).search(asked, tiers=("talk",), limit=MOST_NEAR, expired=True).hits:
+    query = " ".join(filter(None, words))
+    for hit in Searcher(workspace).search(query, tiers=("talk",), limit=MOST_NEAR, expired=True).hits:
         for text, line in zip(hit.text.split("\n"), hit.places, strict=True):
-            if not mentions(text, said):
+            if not mentions(text, sentences):
                 found[TalkLine(hit.path, line, hit.day, text.strip())] = None
     return list(found)[:MOST_NEAR]
 
 
 def forget_everywhere(workspace: Workspace, target: str, also: Sequence[TalkLine] = ()) -> Forgotten:
-    """Remove an entry and purge it; one that was forgotten before is purged all the same.
+    """Forget a statement and purge its words; a statement that was forgotten before is purged as well.
 
     Args:
         workspace: of the vault.
         target: as for :func:`near`.
-        also: what was said in conversations, to be purged with it.
+        also: lines of conversations to purge with it.
 
     Raises:
         NotFoundError: there is no such entry, and none was forgotten.
-        UnwritableError: it can't be removed now; nothing is kept for later, for then it could not be purged.
-        PartialError: it is removed, but not purged everywhere; the same call again purges the rest.
+        UnwritableError: the entry can't be removed now; nothing is spooled, for then it could not be purged.
+        PartialError: the entry is removed, but not purged everywhere; the same call again purges the rest.
     """
     layout = workspace.vault.layout
     history = list(of_scope(workspace.store(writes=False).history(None), layout))
     try:
         receipt = forget(workspace.capture(), target, later=False, also=also)
     except NotFoundError:
-        gone = _forgotten(history, target, layout)
-        if gone is None:
+        forgotten = _forgotten(history, target, layout)
+        if forgotten is None:
             raise
-        path, line, text, txn = gone
+        path, line, text, txn = forgotten
         ref = grammar.ref(path, text)
         receipt = Forgotten(Receipt(path, line, ref, text, notices=workspace.notices))
         if not workspace.dry_run:
@@ -592,14 +613,14 @@ def forget_everywhere(workspace: Workspace, target: str, also: Sequence[TalkLine
     if receipt.written and receipt.copies is not None:
         before = worded_before(history, receipt.path, receipt.text, layout)
         named = [receipt.path] if receipt.copies.kind == BOOK else []
-        told = (*before, *receipt.copies.texts, *receipt.copies.quotes, *named, *(turn.text for turn in also))
+        texts = (*before, *receipt.copies.texts, *receipt.copies.quotes, *named, *(turn.text for turn in also))
         logs = [*receipt.copies.logs, *(turn.log for turn in also)]
-        receipt.notices += purge(workspace, list(dict.fromkeys(told)), logs)
+        receipt.notices += purge(workspace, list(dict.fromkeys(texts)), logs)
     return receipt
 
 
 def restore(workspace: Workspace) -> None:
-    """What was forgotten by writes that are undone by now is withheld no longer."""
+    """Stop withholding sentences that were forgotten by writes that are now undone."""
     try:
         withheld = Withheld(workspace.state)
     except SettingsError as error:
@@ -613,12 +634,12 @@ def restore(workspace: Workspace) -> None:
 
 
 def worded_before(history: list[JournalEntry], path: str, text: str, layout: Layout) -> list[str]:
-    """The words of an entry, and those it had before it was edited, as far as the journal knows.
+    """Return the words of an entry and, as far as the journal knows, the words that it had before it was edited.
 
     Args:
         history: newest first.
-        path: of its note.
-        text: its words now, or when it was forgotten.
+        path: of the entry's note.
+        text: the entry's words now, or when it was forgotten.
         layout: says where entries begin with a time.
     """
     found = [text]
@@ -632,83 +653,87 @@ def worded_before(history: list[JournalEntry], path: str, text: str, layout: Lay
 
 
 def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> list[str]:
-    """Take forgotten words out of journal, spool and index, look whether they are gone, and say what we can't reach.
+    """Purge forgotten words from journal, spool, index and caches, check that they are gone, and list what remains.
 
-    What was said before now and holds them is withheld, whatever is undone. The journal comes last: while it still
-    tells of the removal, the same words name what is left to purge.
+    Turns that contain the words and were said before now are withheld, whatever is undone. The journal comes last:
+    while it still records the removal, the same target finds what is left to purge.
 
     Returns:
-        sentences for the person.
+        Notices for the person.
 
     Raises:
         PartialError: a copy could not be purged; the message says where the words remain.
     """
     store = workspace.store()
-    counts = {"held": 0, "waiting": 0}
-
-    def proposals() -> None:
-        with store.session("forget", workspace.vault) as session:
-            counts["waiting"] = sum(inbox.purge(session, workspace.vault, text) for text in texts)
-
-    def spooled() -> None:
-        spool = Spool(store.state / "spool")
-        counts["held"] += sum(spool.purge(partial(item_says, words=text)) for text in texts)
-
-    def journal() -> None:
-        counts["held"] += store.purge(texts)
-
-    told = [words for text in texts for words in wordings(text)]
-
-    def left() -> None:
-        counts["held"] += sum(_left_out(path, told) for path in _ours_left(workspace, store.state))
-
+    records = proposals = 0
+    sentences = [words for text in texts for words in wordings(text)]
     failed: list[str] = []
     published: list[str] = []
 
-    def said() -> None:
+    def purge_proposals() -> None:
+        nonlocal proposals
+        with store.session("forget", workspace.vault) as session:
+            proposals = sum(inbox.purge(session, workspace.vault, text) for text in texts)
+
+    def purge_spool() -> None:
+        nonlocal records
+        spool = Spool(store.state / "spool")
+        records += sum(spool.purge(partial(item_says, words=text)) for text in texts)
+
+    def purge_files() -> None:
+        nonlocal records
+        records += sum(_drop_lines(path, sentences) for path in _other_files(workspace, store.state))
+
+    def rebuild_talks() -> None:
         if (talks := workspace.talks()) is not None:
             talks.rebuild()
 
+    def purge_journal() -> None:
+        nonlocal records
+        records += store.purge(texts)
+
     steps: tuple[Callable[[], object], ...] = (
-        lambda: Withheld(store.state).remember(told, workspace.now(), logs=logs),
-        proposals,
-        spooled,
-        left,
-        lambda: workspace.index().forget(lambda text: mentions(text, told)),
+        lambda: Withheld(store.state).remember(sentences, workspace.now(), logs=logs),
+        purge_proposals,
+        purge_spool,
+        purge_files,
+        lambda: workspace.index().forget(lambda text: mentions(text, sentences)),
         lambda: published.append(workspace.publish()),
-        said,
-        journal,
+        rebuild_talks,
+        purge_journal,
     )
     for step in steps:
-        if failed and step is journal:
+        if failed and step is purge_journal:
             break  # else the same call again would find nothing that was forgotten
         try:
             step()
         except (TarsError, OSError) as error:
             failed.append(error.message if isinstance(error, TarsError) else str(error))
     workspace.close()
-    standing = [path for path in workspace.vault.paths() if _holds(workspace.root / path, texts)]
-    also = [f"the same words are in {path}" for path in sorted(standing) if workspace.vault.layout.is_ours(path)]
-    ours = [path for path in sorted(store.state.rglob("*")) if not (standing and path.name.startswith("index"))]
-    elsewhere = workspace.settings.places.state
-    ours += [path for name in ("crash-*", "kept/*", "spool/*") for path in sorted(elsewhere.glob(name))]
-    ours += [*sorted((workspace.root / inbox.INBOX).glob("*"))]
-    also += [f"a copy remains in {path}" for path in ours if path.is_file() and _holds(path, texts)]
+    notes = [path for path in workspace.vault.paths() if _holds(workspace.root / path, texts)]
+    remaining = [f"the same words are in {path}" for path in sorted(notes) if workspace.vault.layout.is_ours(path)]
+    ours = [path for path in sorted(store.state.rglob("*")) if not (notes and path.name.startswith("index"))]
+    home = workspace.settings.places.state
+    ours += [path for name in ("crash-*", "kept/*", "spool/*") for path in sorted(home.glob(name))]
+    ours += sorted((workspace.root / inbox.INBOX).glob("*"))
+    remaining += [f"a copy remains in {path}" for path in ours if path.is_file() and _holds(path, texts)]
     if failed:
         why = "; ".join(dict.fromkeys(failed))
+        message = f"the entry is gone from its note, but its words are not purged everywhere: {why}"
         raise PartialError(
-            "\n  ".join((f"the entry is gone from its note, but its words are not purged everywhere: {why}", *also)),
+            "\n  ".join((message, *remaining)),
             "make room or mend that, then give the same forget --everywhere again: it purges what is left",
         )
-    held = counted(counts["held"], "record")
-    done = [f"purged from {held} of journal and spool, index and caches; it can't be undone"]
-    done += [f"purged from proposals and decisions about them: {counts['waiting']}"] if counts["waiting"] else []
-    return [*done, *filter(None, published), *also, OUT_OF_REACH]
+    done = [f"purged from {counted(records, 'record')} of journal and spool, index and caches; it can't be undone"]
+    done += [f"purged from proposals and decisions about them: {proposals}"] if proposals else []
+    return [*done, *filter(None, published), *remaining, OUT_OF_REACH]
 
 
-def _ours_left(workspace: Workspace, state: Path) -> list[Path]:
-    """Files of ours beside journal, spool and index that may hold words: copies of logs that hooks keep, their own log,
-    the places of the last search, texts that were given up, traces of crashes, a model's answers kept by old versions.
+def _other_files(workspace: Workspace, state: Path) -> list[Path]:
+    """Return our files besides journal, spool and index that may hold forgotten words.
+
+    They are copies of logs that hooks keep, the hooks' own log, the places of the last search, discarded texts, the
+    uses of playbooks, crash reports, and a model's answers kept by old versions.
     """
     home = workspace.settings.places.state
     names = ("hooks/kept/*/*/*", "hooks/kept/*/*", "hooks/hook.log", "last-search*", "compress/*", playbooks.USES)
@@ -717,12 +742,12 @@ def _ours_left(workspace: Workspace, state: Path) -> list[Path]:
     return sorted(path for path in found if path.is_file())
 
 
-def _left_out(path: Path, told: list[list[str]]) -> int:
-    """Take the lines that hold a sentence out of a file; how many they were. An empty file goes."""
+def _drop_lines(path: Path, sentences: list[list[str]]) -> int:
+    """Remove the lines of a file that contain one of the sentences; an empty file is deleted. Return their number."""
     data = disk.read(path, most=LARGEST_COPY) or b""
     kept, gone = [], 0
     for line in io.BytesIO(data):
-        if mentions(line.decode("utf-8", "replace"), told) or _spelled(line, told):
+        if mentions(line.decode("utf-8", "replace"), sentences) or _escaped(line, sentences):
             gone += 1
         else:
             kept.append(line)
@@ -733,31 +758,35 @@ def _left_out(path: Path, told: list[list[str]]) -> int:
     return gone
 
 
-def _spelled(line: bytes, told: list[list[str]]) -> bool:
-    """Whether a line is a JSON value with a text that holds a sentence (its characters may be spelled there)."""
+def _escaped(line: bytes, sentences: list[list[str]]) -> bool:
+    """Whether a line is a JSON value that contains one of the sentences once its escapes are decoded."""
     try:
-        return b"\\" in line and mentions(json.dumps(json.loads(line), ensure_ascii=False), told)
+        return b"\\" in line and mentions(json.dumps(json.loads(line), ensure_ascii=False), sentences)
     except (ValueError, RecursionError):
         return False
 
 
 def _forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str, str] | None:
-    """Note, line, words and transaction of the entry that was forgotten last and is named by its REF or its words."""
-    said = " ".join(target.split()).casefold()
+    """Return note, line, words and transaction of the entry with this REF or these words that was forgotten last."""
+    wanted = " ".join(target.split()).casefold()
     for entry in history:
         if entry.command == "forget" and not entry.undone and not entry.purged:
-            for text in _told_by(entry, layout):
+            for text in _removed_texts(entry, layout):
                 refs = {grammar.ref(entry.file, text, number) for number in range(REPEATS)}
-                if said in refs or said == " ".join(text.split()).casefold():
+                if wanted in refs or wanted == " ".join(text.split()).casefold():
                     return entry.file, entry.line, text, entry.txn
     return None
 
 
-def _told_by(entry: JournalEntry, layout: Layout) -> list[str]:
-    """What a removal may have been about: the first entry that it took out, or what is none."""
+def _removed_texts(entry: JournalEntry, layout: Layout) -> list[str]:
+    """Return the texts by which a removal can be named: the first entry that it removed.
+
+    For a file of the inbox they are the words and titles of its proposals or decisions; for a playbook, title and path;
+    for a paragraph of one, its words.
+    """
     if entry.file.startswith(OURS):
-        said = [words for part in (entry.before, *entry.before.split("\n")) for words in inbox.words_of(part)]
-        return [each for words in said for each in (playbooks.title_of(words), words) if each]
+        found = [words for part in (entry.before, *entry.before.split("\n")) for words in inbox.words_of(part)]
+        return [text for words in found for text in (playbooks.title_of(words), words) if text]
     if entry.op == "remove" and layout.is_playbook(entry.file):
         return [playbooks.title_of(entry.before[Document(entry.before.encode()).body_line :]), entry.file]
     if layout.is_playbook(entry.file) and not _texts(entry.file, entry.before, layout):
@@ -766,18 +795,19 @@ def _told_by(entry: JournalEntry, layout: Layout) -> list[str]:
 
 
 def _quotes(history: list[JournalEntry], txn: str, layout: Layout) -> list[str]:
-    """What was said, verbatim, as far as a removal took it out of session notes."""
-    gone = (text for entry in history if entry.txn == txn for text in _texts(entry.file, entry.before, layout))
-    return [quote_in(text) for text in gone if text.startswith(QUOTE)]
+    """Return the verbatim quotes that a transaction removed from session notes."""
+    removed = (text for entry in history if entry.txn == txn for text in _texts(entry.file, entry.before, layout))
+    return [quote_in(text) for text in removed if text.startswith(QUOTE)]
 
 
 def _texts(path: str, lines: str, layout: Layout) -> list[str]:
-    """The words of the entries in some lines of a note."""
+    """Return the words of the entries in some lines of a note."""
     document = Document(lines.encode("utf-8", "surrogateescape"))
     return [entry.text for entry in grammar.read(path, document, timed=layout.timed(path))]
 
 
 def _holds(path: Path, texts: list[str]) -> bool:
+    """Whether a file contains one of the texts, as it is or as a JSON string; False if it is too large to search."""
     try:
         data = disk.read(path, most=LARGEST_COPY) or b""
     except SettingsError:
