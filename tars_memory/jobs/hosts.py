@@ -1,8 +1,8 @@
-"""Coding agents that call the hook: where each keeps its settings, what it is asked to call, and what it soon forgets.
+"""Coding agents that call the hook: where each keeps its settings, which hooks we install there, what it soon deletes.
 
-The files are the person's own and lie outside the vault. Of each that is changed the state folder keeps the bytes from
-before, so that ``uninstall`` brings back exactly these. A link is followed to the file that it leads to, as those who
-keep their settings in a repository need it.
+The files belong to the person and lie outside the vault. For each file that is changed, the state folder keeps the
+bytes from before, so that ``uninstall`` restores exactly these. Links are followed to the file that they lead to, as
+people who keep their settings in a repository need it.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.system import UnsupportedError, VaultLock, of_this_system
 
 PROGRAMS = frozenset({"tars-memory", "tm", "tars-memory.exe", "tm.exe"})
-"""The names under which we are called."""
+"""The names of our program."""
 
 SERVER = "tars-memory"
 """Our name among a host's MCP servers."""
 
 SECONDS = 10
-"""How long a host waits; the hook gives up by itself before that (``[hook] timeout``)."""
+"""Seconds that a host waits for the hook; the hook gives up by itself before that (``[hook] timeout``)."""
 
 LOCK_WAIT = 10.0
 """Seconds to wait for another installation."""
@@ -47,15 +47,15 @@ class Host(NamedTuple):
     Attributes:
         title: its name for people.
         folder: of its settings, below the home folder.
-        variable: names another folder; with ``below`` one around it.
-        below: the folder below that of the variable.
-        file: that holds hooks, below the folder.
-        events: that it is asked to tell, as it names them.
-        lines: those that it is asked to tell besides, by the names of ``[hook] lines``.
-        servers: the file that holds its MCP servers, for a host whose hooks can't answer a prompt; else empty.
-        reads: what it takes in its file though JSON does not know it; of all else it ignores the whole file. Measured,
-            see docs/agents.md; Cursor could not be.
+        variable: the environment variable that names another settings folder, or, with ``below``, a parent of it.
+        file: the file with its hooks, below the folder.
+        events: the events that it calls us for, as it names them.
+        below: the settings folder below the one that the variable names.
+        servers: the file with its MCP servers, for a host whose hooks can't answer a prompt; else empty.
+        reads: extensions of JSON that it accepts in its file; it ignores a file with any other. Measured, see
+            docs/agents.md; except for Cursor, where this was not possible.
         notes: what the person should know after an installation.
+        lines: the events that it calls us for if a daily line is wanted, by the names of ``[hook] lines``.
     """
 
     title: str
@@ -69,8 +69,8 @@ class Host(NamedTuple):
     notes: tuple[str, ...] = ()
     lines: Mapping[str, str] = MappingProxyType({})
 
-    def told(self, lines: Collection[str]) -> tuple[str, ...]:
-        """All events that it is asked to tell if these daily lines are wanted."""
+    def events_for(self, lines: Collection[str]) -> tuple[str, ...]:
+        """Return all events that it calls us for if these daily lines are wanted."""
         more = (event for name, event in self.lines.items() if name in lines)
         return tuple(dict.fromkeys((*self.events, *more)))
 
@@ -112,19 +112,19 @@ HOSTS = {
         lines=_LINES,
     ),
 }  # fmt: skip
-"""By the name that ``hook install`` takes; docs/agents.md says where each fact was found, and when."""
+"""All hosts, by the name that ``hook install`` takes; docs/agents.md says where each fact was found, and when."""
 
 assert tuple(HOSTS) == AGENTS
 
 
 class Edit(NamedTuple):
-    """A change of one file that was planned.
+    """A planned change of one file.
 
     Attributes:
-        host: whose file it is.
+        host: the host that the file belongs to.
         path: as the host names it.
-        target: the file itself, behind all links.
-        before, after: its bytes; None: there is no file.
+        target: the file itself, with all links resolved.
+        before, after: its bytes; None if there is no file.
         base: its bytes without our entries.
         notes: what the person should know about it.
     """
@@ -139,20 +139,20 @@ class Edit(NamedTuple):
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to do."""
+        """Whether the bytes change."""
         return self.before != self.after
 
 
-class Standing(NamedTuple):
-    """How a host stands.
+class HostStatus(NamedTuple):
+    """The state of our entries in the settings of a host. ``hook status --json`` shows these fields.
 
     Attributes:
-        agent: its name.
-        there: its folder exists.
-        files: those of its files that hold entries of ours.
-        events: that it tells us.
-        servers: it starts our MCP server.
-        problem: what keeps that from working; empty if nothing is known.
+        agent: the host's name.
+        there: whether its folder exists.
+        files: the files that hold entries of ours.
+        events: the events that it calls us for.
+        servers: whether it starts our MCP server.
+        problem: known reasons why that does not work; empty if there are none.
     """
 
     agent: str
@@ -167,7 +167,7 @@ class Hosts:
     """The hosts of one person.
 
     Args:
-        env: the variables that say where their folders are.
+        env: the environment variables, which say where the folders are.
         state: our state folder.
         lines: the daily lines that are wanted, by the names of ``[hook] lines``.
 
@@ -182,17 +182,17 @@ class Hosts:
         self.env, self.home, self.records, self.lines = env, Path(home), state / "hosts", lines
 
     def folder(self, name: str) -> Path:
-        """Where a host keeps its settings."""
+        """Return the folder where a host keeps its settings."""
         host = HOSTS[name]
         named = self.env.get(host.variable) if host.variable else None
         return Path(named, host.below) if named else self.home / host.folder
 
     def here(self) -> list[str]:
-        """The hosts whose folders are there."""
-        return [name for name in HOSTS if os.path.isdir(self.folder(name))]  # of a home that is closed to us: none
+        """Return the hosts whose folders exist."""
+        return [name for name in HOSTS if os.path.isdir(self.folder(name))]  # none if the home folder can't be read
 
     def install(self, name: str, program: Sequence[str], vault: str, *, server: bool) -> list[Edit]:
-        """The changes that make a host call us; those that are made already come without a change.
+        """Plan the changes that make a host call us; an edit of a file that is up to date changes nothing.
 
         Args:
             name: of the host.
@@ -210,7 +210,7 @@ class Hosts:
         except UnicodeEncodeError:
             raise UsageError(f"{command!r} can't be written as text", "give the folders names in UTF-8") from None
         path, is_toml = self._codex() if name == "codex" else self._places(name)[0]
-        entries = [Insertion(("hooks", event), handler(name, command)) for event in HOSTS[name].told(self.lines)]
+        entries = [Insertion(("hooks", event), handler(name, command)) for event in HOSTS[name].events_for(self.lines)]
         if name in ("cursor", "copilot"):
             entries.insert(0, Insertion(("version",), 1, listed=False))
         edits = [self._planned(name, path, is_toml, entries)]
@@ -221,26 +221,26 @@ class Hosts:
         return edits
 
     def uninstall(self, name: str) -> list[Edit]:
-        """The changes that take our entries out of a host's files.
+        """Plan the changes that remove our entries from a host's files.
 
         Raises:
             SettingsError: a file of the host can't be read, or our entries can't be cut out without harm.
         """
-        # the last file first: the folder that was made for the first one is empty at the end
+        # the first file last: the folder that was made for it is empty only then
         return [self._planned(name, path, is_toml, None) for path, is_toml in reversed(self._places(name))]
 
     def carry_out(self, edit: Edit) -> bool:
-        """Make a planned change; whether the file was changed.
+        """Make a planned change; return whether the file was changed.
 
         Raises:
-            ConflictError: the file was changed by somebody else since it was planned; nothing was done.
-            BusyError: another installation is at work.
+            ConflictError: the file was changed by somebody else since the change was planned; nothing was done.
+            BusyError: another installation is running.
             UnwritableError: the file can't be written.
         """
         key = self._record(edit.target)
         with VaultLock(self.records / "lock", timeout=LOCK_WAIT, command="hook install").held():
             if not edit.changes:
-                if edit.base == edit.before:  # nothing of ours is there: a record would be of an earlier time
+                if edit.base == edit.before:  # the file has no entries of ours: a record of it would be outdated
                     _keep(key, None)
                     _keep(key.with_suffix(".before"), None)
                 return False
@@ -269,7 +269,7 @@ class Hosts:
                 _keep(key.with_suffix(".replaced"), now)
                 edit.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _replace(edit, key.with_suffix(".leftover"))
-                _keep(key.with_suffix(".replaced"), None)  # settings hold credentials: no copy stays that nobody needs
+                _keep(key.with_suffix(".replaced"), None)  # settings hold credentials: keep no copy that nobody needs
                 if edit.after == edit.base:
                     _keep(key, None)
                     _keep(key.with_suffix(".before"), None)
@@ -277,14 +277,14 @@ class Hosts:
                         os.rmdir(folder)
             except OSError as error:
                 if edit.after == edit.base and _read(edit.target) == edit.after:
-                    return True  # only a folder that holds something else stays
+                    return True  # only a folder with other files in it could not be removed
                 raise UnwritableError(
                     f"{edit.path} can't be written: {error.strerror or error}", "it is as it was; make it writable"
                 ) from error
         return True
 
-    def standing(self, name: str) -> Standing:
-        """How a host stands, read from its files."""
+    def standing(self, name: str) -> HostStatus:
+        """Read the state of our entries from the settings of a host."""
         files, events, servers, problems = [], [], False, []
         for path, is_toml in self._places(name):
             try:
@@ -300,7 +300,7 @@ class Hosts:
                     events.append(keys[1])
                 else:
                     servers = True
-                problems += _gone(_words(entry))
+                problems += _missing(_words(entry))
             by_hand = [keys for keys, _ in hostfile.entries_of(value, _by_hand(name)) if len(keys) > 1]
             events += [keys[1] for keys in by_hand if keys[0] == "hooks"]
             servers = servers or any(keys[0] == "mcpServers" for keys in by_hand)
@@ -311,17 +311,17 @@ class Hosts:
             plugin = _plugin(value)
             problems += [f"the plugin {plugin} calls it, too: tars-memory hook uninstall {name}"] if plugin else []
         if name == "codex":
-            problems += self._codex_says(files, events)
-        asked = HOSTS[name].told(self.lines)
-        missing = [event for event in asked if event not in events]
-        events = [*(event for event in asked if event in events), *(event for event in events if event not in asked)]
+            problems += self._codex_problems(files, events)
+        wanted = HOSTS[name].events_for(self.lines)
+        missing = [event for event in wanted if event not in events]
+        events = [*(event for event in wanted if event in events), *(event for event in events if event not in wanted)]
         if events and missing and not problems:
             problems.append(f"its hooks lack {', '.join(missing)}: tars-memory hook install {name}")
-        seen = dict.fromkeys(problems) if files or events else ()
-        return Standing(name, self.folder(name).is_dir(), files, events, servers, "; ".join(seen))
+        known = dict.fromkeys(problems) if files or events else ()
+        return HostStatus(name, self.folder(name).is_dir(), files, events, servers, "; ".join(known))
 
-    def _codex_says(self, files: list[str], events: list[str]) -> list[str]:
-        """What Codex's own settings say against our hooks: it runs none but those whose trust it wrote down there."""
+    def _codex_problems(self, files: list[str], events: list[str]) -> list[str]:
+        """Return why Codex would not run our hooks: it runs only those that its own settings record as trusted."""
         path = self.folder("codex") / "config.toml"
         try:
             value = _values(path, _read(path), toml=True)
@@ -332,38 +332,44 @@ class Hosts:
         trusted = [
             key for key, how in (state.items() if isinstance(state, dict) else ()) if "trusted_hash" in (how or {})
         ]
-        doubtful = [
+        untrusted = [
             event
             for event in events
             if not any(key.startswith(f"{file}:{_snake(event)}:") for file in files for key in trusted)
         ]
-        told = [f"all hooks are switched off in {path} ({off})"] if off else []
-        return told + ([f"Codex waits until you trust {', '.join(doubtful)}: type /hooks in it"] if doubtful else [])
+        problems = [f"all hooks are switched off in {path} ({off})"] if off else []
+        if untrusted:
+            problems.append(f"Codex waits until you trust {', '.join(untrusted)}: type /hooks in it")
+        return problems
 
     def _codex(self) -> tuple[Path, bool]:
-        """The file of Codex's two that holds hooks already: it warns of hooks in both."""
+        """Return which of Codex's two files takes our hooks, and whether it is TOML.
+
+        It is the one that holds hooks already, for Codex warns of hooks in both.
+        """
         (path, _), (table, _) = self._places("codex")
         try:
             if not _values(path, _read(path)).get("hooks"):
                 hooks = _values(table, _read(table), toml=True).get("hooks")
-                if isinstance(hooks, dict) and any(isinstance(each, list) for each in hooks.values()):
+                if isinstance(hooks, dict) and any(isinstance(entries, list) for entries in hooks.values()):
                     return table, True
         except (SettingsError, AttributeError):
             pass  # the planned change says what is wrong with the file
         return path, False
 
     def _places(self, name: str) -> list[tuple[Path, bool]]:
-        """The files that may hold entries of ours, and which are TOML."""
+        """Return the files that may hold entries of ours, each with whether it is TOML."""
         host, folder = HOSTS[name], self.folder(name)
         found = [(folder / host.file, False)]
         found += [(folder / "config.toml", True)] if name == "codex" else []
         return found + ([(folder / host.servers, False)] if host.servers else [])
 
     def _record(self, target: Path) -> Path:
+        """Return the path of our record about a file of a host."""
         return self.records / f"{sha256(os.fsencode(target)).hexdigest()[:16]}.json"
 
     def _planned(self, name: str, path: Path, is_toml: bool, entries: list[Insertion] | None) -> Edit:
-        """The change of one file: with these entries, or with None of ours."""
+        """Plan the change of one file: put these entries in, or, if None, remove ours."""
         target = Path(os.path.realpath(path))
         current = _read(target)
         ours = _ours(name)
@@ -380,10 +386,10 @@ class Hosts:
             notes += filter(None, [_unread(name, path, current, is_toml=is_toml)])
             notes += [f"{path}: {keys[1]} calls tars-memory already, as you wrote it" for keys in sorted(by_hand)]
             rest = [entry for entry in entries if entry.keys not in by_hand and not (served and not entry.listed)]
-            asked = (hostfile.entries_of(each.value, ours, each.keys, each.key) for each in rest)
+            asked = (hostfile.entries_of(entry.value, ours, entry.keys, entry.key) for entry in rest)
             wanted = sorted((keys, _flat(entry)) for found in asked for keys, entry in found)
-            held = sorted((keys, _flat(entry)) for keys, entry in hostfile.entries_of(value, ours))
-            if wanted == held:
+            present = sorted((keys, _flat(entry)) for keys, entry in hostfile.entries_of(value, ours))
+            if wanted == present:
                 return Edit(name, path, target, current, current, base, tuple(notes))
             text = _text(base)
             known = hostfile.values(text, toml=is_toml)
@@ -398,7 +404,7 @@ class Hosts:
     def _base(
         self, target: Path, current: bytes | None, ours: Callable[[Any, str], bool], *, is_toml: bool
     ) -> bytes | None:
-        """The file without our entries: exactly as it was, if it is as we left it."""
+        """Return the file without our entries: the bytes from before, if nobody has changed it since we did."""
         key = self._record(target)
         record = disk.own_object(key)
         before = None if record.get("missing") else _read(key.with_suffix(".before"))
@@ -412,11 +418,11 @@ class Hosts:
         return _bytes(hostfile.taken(_text(current), ours, held, toml=is_toml))
 
 
-# --- what is in the files
+# --- contents of the files
 
 
 def handler(name: str, command: str) -> dict[str, Any]:
-    """How a host's settings say that it runs a command."""
+    """Return the entry of a host's settings that makes it run a command."""
     if name == "cursor":
         return {"command": command}
     if name == "copilot":
@@ -431,7 +437,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def _words(value: Any) -> list[str]:
-    """The words of the command that an entry calls; none if it is not an entry."""
+    """Return the words of the command that an entry calls; an empty list if the value is not such an entry."""
     if not isinstance(value, dict):
         return []
     command = next((value[key] for key in ("command", "bash", "powershell") if isinstance(value.get(key), str)), "")
@@ -446,14 +452,14 @@ def _words(value: Any) -> list[str]:
 
 
 def _called(words: list[str]) -> list[str]:
-    """The words behind our own name; none if it is not us that they call."""
+    """Return the arguments of a call of our program; an empty list if the words call something else."""
     if words and words[0].replace("\\", "/").rpartition("/")[2] in PROGRAMS:
         return words[1:]
     return words[3:] if words[1:3] == ["-m", "tars_memory"] else []
 
 
 def _ours(name: str) -> Callable[[Any, str], bool]:
-    """Whether a value is an entry as we write it for a host."""
+    """Return a test: whether a value is an entry as we write it for a host."""
 
     def ours(value: Any, key: str) -> bool:
         called = _called(_words(value))
@@ -465,7 +471,7 @@ def _ours(name: str) -> Callable[[Any, str], bool]:
 
 
 def _by_hand(name: str) -> Callable[[Any, str], bool]:
-    """Whether a value is an entry that calls us, but not as we write it."""
+    """Return a test: whether a value is an entry that calls us, but not as we write it."""
     ours = _ours(name)
 
     def by_hand(value: Any, key: str) -> bool:
@@ -480,27 +486,27 @@ def _flat(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _gone(words: list[str]) -> list[str]:
-    """What a call names that is not there: the program, the vault."""
-    program, gone = words[0], []
+def _missing(words: list[str]) -> list[str]:
+    """Return a problem if the program of a call does not exist, and one if its vault does not."""
+    program, problems = words[0], []
     if os.path.isabs(program):
         is_there = os.path.isfile(program) and os.access(program, os.X_OK)
     else:
         is_there = shutil.which(program) is not None
     if not is_there:
-        gone.append(f"it calls {program}, which is not there any more: tars-memory hook install")
+        problems.append(f"it calls {program}, which is not there any more: tars-memory hook install")
     if words[-2] == "--vault" and not os.path.isdir(words[-1]):
-        gone.append(f"it names the vault {words[-1]}, which is not there: mount it, or tars-memory hook install")
-    return gone
+        problems.append(f"it names the vault {words[-1]}, which is not there: mount it, or tars-memory hook install")
+    return problems
 
 
 def _snake(event: str) -> str:
-    """``SessionStart`` as Codex writes it in names: ``session_start``."""
-    return "".join(f"_{sign.lower()}" if sign.isupper() else sign for sign in event).lstrip("_")
+    """Return an event's name in snake case, as Codex writes it in keys: ``session_start`` for ``SessionStart``."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in event).lstrip("_")
 
 
 def _switched_off(name: str, value: Any) -> str:
-    """The setting of a host that keeps all hooks from running; empty if there is none."""
+    """Return the name of the setting by which a host's hooks are switched off; empty if they aren't."""
     switches = {
         "claude": ("disableAllHooks", True),
         "copilot": ("disableAllHooks", True),
@@ -514,17 +520,17 @@ def _switched_off(name: str, value: Any) -> str:
 
 
 def _unread(name: str, path: Path, data: bytes | None, *, is_toml: bool) -> str:
-    """What of a file's form keeps its host from reading it; empty if nothing does."""
-    found = [] if is_toml else [each for each in hostfile.liberties(_text(data)) if each not in HOSTS[name].reads]
+    """Return a problem if the host ignores a file for extensions of JSON that it does not accept; else ''."""
+    found = [] if is_toml else [form for form in hostfile.liberties(_text(data)) if form not in HOSTS[name].reads]
     return f"{HOSTS[name].title} ignores {path}: it has {' and '.join(found)}" if found else ""
 
 
 def _plugin(value: Any) -> str:
-    """Our own plugin, if a file of settings says that it is used."""
+    """Return the name of our own plugin if the settings enable it; else empty."""
     for table in ("enabledPlugins", "plugins"):
-        used = value.get(table) if isinstance(value, dict) else None
-        for plugin, how in used.items() if isinstance(used, dict) else ():
-            if plugin.partition("@")[0] == SERVER and (how is True or how == {"enabled": True}):
+        plugins = value.get(table) if isinstance(value, dict) else None
+        for plugin, state in plugins.items() if isinstance(plugins, dict) else ():
+            if plugin.partition("@")[0] == SERVER and (state is True or state == {"enabled": True}):
                 return str(plugin)
     return ""
 
@@ -549,7 +555,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _values(path: Path, data: bytes | None, *, toml: bool = False) -> Any:
-    """What a file says.
+    """Parse a settings file.
 
     Raises:
         SettingsError: it is not valid.
@@ -562,7 +568,7 @@ def _values(path: Path, data: bytes | None, *, toml: bool = False) -> Any:
 
 
 def _missing_folders(folder: Path) -> list[str]:
-    """The folders that have to be made for one, the innermost first."""
+    """Return the folders to create so that ``folder`` exists, the innermost first."""
     missing = []
     while not folder.exists():
         missing.append(os.fspath(folder))
@@ -571,22 +577,26 @@ def _missing_folders(folder: Path) -> list[str]:
 
 
 def _keep(path: Path, data: bytes | None) -> None:
-    """Write a file of our own, whole or not at all; None removes it."""
+    """Write a file of our own atomically; None removes it."""
     path.unlink(missing_ok=True) if data is None else replace_file(path, data)
 
 
 def _replace(edit: Edit, leftover: Path) -> None:
-    """Put the new bytes in the file's place, if it still holds the old ones; its mode and owner stay.
+    """Replace a file if it still holds the bytes of the plan; its mode and owner stay.
+
+    Args:
+        edit: the planned change.
+        leftover: where to keep a temporary file of a process that was killed here.
 
     Raises:
-        OSError: it can't be written; it is as it was.
+        OSError: the file can't be written; it is as it was.
         ConflictError: it holds something else; it is as it was.
     """
     name = edit.target.name
     temp, aside = f".{name}.tars-tmp", f".{name}.tars-old"
     folder = Folder.open(edit.target.parent)
     try:
-        for old in (temp, aside):  # of a process that was killed here
+        for old in (temp, aside):  # left by a process that was killed here
             data = _read(edit.target.with_name(old))
             if data is not None:
                 _keep(leftover, data)
@@ -619,7 +629,11 @@ def _replace(edit: Edit, leftover: Path) -> None:
 
 
 def _settle(folder: Folder, edit: Edit, displaced: str, name: str) -> None:
-    """Remove the displaced file if it is the one that was read; else put it back."""
+    """Remove the displaced file if it holds the bytes of the plan; else put it back.
+
+    Raises:
+        ConflictError: it held something else, and is back in its place.
+    """
     path = edit.target.with_name(displaced)
     if _read(path) == edit.before:
         folder.remove(displaced)
@@ -633,7 +647,7 @@ def _changed(edit: Edit) -> ConflictError:
 
 
 def _write(folder: Folder, temp: str, edit: Edit) -> None:
-    """The new file beside the old one, with its mode, owner and attributes."""
+    """Write the new file next to the old one, with the old one's mode, owner and attributes."""
     descriptor = folder.file(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with open(descriptor, "wb", closefd=False) as file:
@@ -649,34 +663,38 @@ def _write(folder: Folder, temp: str, edit: Edit) -> None:
         os.close(descriptor)
 
 
-# --- what a host soon forgets
+# --- what a host leaves out or soon deletes
 
 
 MEMORY_LINES, MEMORY_BYTES = 200, 25_000
-"""What Claude Code loads of a ``MEMORY.md`` of its own: https://code.claude.com/docs/en/memory."""
+"""How much Claude Code loads of a ``MEMORY.md`` of its own: https://code.claude.com/docs/en/memory."""
 
 
 SOON = 5
-"""Days before that in which a warning is of use."""
+"""Number of days before Claude Code deletes a conversation in which we warn."""
 
 
 def warnings(env: Mapping[str, str], now: float, *, kept: bool, lines: Collection[str] = ()) -> list[tuple[str, str]]:
-    """What is wrong with hooks, and what Claude Code is about to leave out or to delete, each with what to do.
+    """Return problems of installed hooks, and what Claude Code leaves out or is about to delete.
 
     Args:
-        env: the variables that say where its folder is.
+        env: the environment variables, which say where the folders are.
         now: seconds since the epoch.
-        kept: what is said in conversations is kept by a night's work.
+        kept: nightly runs keep the conversations, so that their deletion needs no warning.
         lines: the daily lines that are wanted.
+
+    Returns:
+        (problem, remedy) pairs.
     """
     try:
         hosts = Hosts(env, Path(), lines)
     except UsageError:
         return []
     folder = hosts.folder("claude")
-    standing = [hosts.standing(name) for name in hosts.here()]
     found = [
-        (f"{HOSTS[each.agent].title}: {each.problem}", "tars-memory hook status") for each in standing if each.problem
+        (f"{HOSTS[status.agent].title}: {status.problem}", "tars-memory hook status")
+        for status in map(hosts.standing, hosts.here())
+        if status.problem
     ]
     days: Any = CLEANUP_DAYS
     with contextlib.suppress(SettingsError, AttributeError):
@@ -691,27 +709,27 @@ def warnings(env: Mapping[str, str], now: float, *, kept: bool, lines: Collectio
             if rows > MEMORY_LINES or len(data) > MEMORY_BYTES:
                 size = f"{counted(rows, 'line')}, {counted(len(data), 'byte')}"
                 most = f"{MEMORY_LINES} lines or {MEMORY_BYTES:,} bytes"
-                said = f"{memory} is longer than what Claude Code loads of it ({size}; it loads {most})"
-                found.append((said, "shorten it, or let tars-memory remember what is in it"))
-        soon += 0 if kept else sum(1 for time in _logs(project) if time < limit)
+                problem = f"{memory} is longer than what Claude Code loads of it ({size}; it loads {most})"
+                found.append((problem, "shorten it, or let tars-memory remember what is in it"))
+        soon += 0 if kept else sum(1 for time in _log_times(project) if time < limit)
     if soon:
-        said = f"Claude Code deletes {counted(soon, 'conversation')} within {SOON} days (cleanupPeriodDays: {days})"
-        found.append((said, f"to keep your words: tars-memory sleep {shlex.quote(str(folder / 'projects'))}"))
+        problem = f"Claude Code deletes {counted(soon, 'conversation')} within {SOON} days (cleanupPeriodDays: {days})"
+        found.append((problem, f"to keep your words: tars-memory sleep {shlex.quote(str(folder / 'projects'))}"))
     return found
 
 
 def _folders(path: Path) -> list[str]:
     try:
         with os.scandir(path) as found:
-            return sorted(each.path for each in found if each.is_dir())
+            return sorted(entry.path for entry in found if entry.is_dir())
     except OSError:
         return []
 
 
-def _logs(project: str) -> Iterator[float]:
-    """When each conversation of a project was last written."""
+def _log_times(project: str) -> Iterator[float]:
+    """Yield when each conversation of a project was last written, in seconds since the epoch."""
     with contextlib.suppress(OSError), os.scandir(project) as found:
-        for each in found:
-            if each.name.endswith(".jsonl"):
+        for entry in found:
+            if entry.name.endswith(".jsonl"):
                 with contextlib.suppress(OSError):
-                    yield each.stat().st_mtime
+                    yield entry.stat().st_mtime
