@@ -30,7 +30,7 @@ def search(text: str, **_: Any) -> Any:
 
 def shown(progress: Any) -> None:
     """Wait until the line that tells how far it is has been drawn once, but for the last one, which takes it away."""
-    while progress.line() and not progress._shown:
+    while progress.line() and not progress._width:
         time.sleep(0.01)
 
 

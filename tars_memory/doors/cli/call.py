@@ -1,10 +1,10 @@
-"""One call of the program: how its line is read, the options that every command takes, who is calling, the vault it is
-about, what is asked of the person.
+"""One call of the program: parse its command line and shared options, find out who calls, open the vault, ask the
+person.
 
-typer makes each command from its function. Three things are added to it here, once, for all commands: the options that
-every command takes (and writers take), that they count before and after the command's name, and that words behind
-TEXT commands may begin with a dash. Who answers a prompt is said here too: a model, another program
-(``--print-prompt``, then ``--reply``), or nobody (``--dry-run``).
+typer makes each command from its function. This module adds three things, once, for all commands: the options that
+every command takes (and those that every writer takes), that these options may come before or after the command's name,
+and that the words of commands that take TEXT may begin with a dash. It also decides who answers a prompt: a model,
+another program (``--print-prompt``, then ``--reply``), or nobody (``--dry-run``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typer.core import TyperArgument, TyperCommand, TyperOption
 
 import tars_memory
 from tars_memory import curation, language, vault
-from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, members, told_today, within
+from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, members, shown_today, within
 from tars_memory.errors import Passing, UsageError
 from tars_memory.settings import Settings, StrangeVaultError, agent_mark
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 3.0
-"""Seconds of the first reading of a vault after which a search answers from what is read by then."""
+"""Seconds that a search waits for the first reading of a vault; then it answers from what has been read."""
 
 ACTORS: tuple[Actor, ...] = ("agent", "script", "cron", "person")
-"""What ``TARS_MEMORY_ACTOR`` may say. ``person`` holds only where a person could be: at a terminal."""
+"""Values that ``TARS_MEMORY_ACTOR`` may have. ``person`` only counts where a person could be: at a terminal."""
 
 
 class Ended(BaseException):
-    """The system asks the process to end, while it holds words that are not written yet."""
+    """A signal asked the process to end while it holds text that is not written yet."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"signal {number}")
@@ -54,35 +54,36 @@ class Ended(BaseException):
 
 
 class Typed:
-    """What was typed, from when it is read until it is written or refused.
+    """The input of a writing command, from when it is read until it is written or refused.
 
     Attributes:
-        command, arguments: as the spool calls it again; ``text`` is there once it was read.
-        item: its name in the spool; what is written bears it, so that nothing is written twice.
-        came: where it came from that nobody can call it back: ``on stdin``, ``from the editor``; else empty.
+        command, arguments: how the spool runs the command again; ``arguments`` has ``text`` once the text was read.
+        item: the name of the input in the spool; the written entry bears it, so that nothing is written twice.
+        source: where the text came from if the shell's history can't bring it back: ``on stdin``, ``from the editor``;
+            else empty.
     """
 
-    __slots__ = ("arguments", "came", "command", "item")
+    __slots__ = ("arguments", "command", "item", "source")
 
     def __init__(self, command: str, arguments: dict[str, Any]) -> None:
         self.command = command
         self.arguments = arguments
         self.item = vault.writing.store.new_item()
-        self.came = ""
+        self.source = ""
 
 
 class Call:
-    """What the shared options said, and what a command needs to answer.
+    """One run of a command: the values of the shared options, the caller, the output and the opened vault.
 
     Attributes:
         vault: ``--vault``, or None.
         project: ``--project``, or None.
-        no_pager: never show anything in a pager.
+        no_pager: never start a pager.
         json, quiet: as in :class:`Output`.
         dry_run: plan and show, write nothing.
         now: the instant fixed by ``--now`` or ``TARS_NOW``, with a time zone; None means the clock.
         opened: the vault's memory, if it was opened.
-        typed: what is to be written, until :meth:`settle`; whatever ends the command before that keeps it in the spool.
+        typed: the input to write, until :meth:`settle`; if the command ends before that, the spool keeps it.
     """
 
     def __init__(self, env: Mapping[str, str] | None = None) -> None:
@@ -96,10 +97,10 @@ class Call:
         self.typed: Typed | None = None
         self._now_text: str | None = None
         self.opened: Memory | None = None
-        self._heard: dict[int, Any] = {}
+        self._previous_handlers: dict[int, Any] = {}
 
     def take(self, name: str, value: Any) -> None:
-        """Take in one shared option; given before and after the command's name, the later one holds."""
+        """Store the value of a shared option; of one given before and after the command, the later counts."""
         if name == "now":
             self._now_text = value
         elif name in ("json", "quiet"):
@@ -108,28 +109,28 @@ class Call:
             setattr(self, name, value)
 
     def begin(self) -> None:
-        """Check what the shared options and their variables say, before any work.
+        """Check the values of the shared options and their variables, before any work.
 
         Raises:
-            UsageError: the instant or the actor can't be understood.
+            UsageError: the instant can't be parsed, or the actor is unknown.
         """
-        where, text = "--now", self._now_text
+        origin, text = "--now", self._now_text
         if text is None:
-            where, text = "TARS_NOW", self.env.get("TARS_NOW") or None
+            origin, text = "TARS_NOW", self.env.get("TARS_NOW") or None
         if text is not None:
-            self.now = instant(text, where)
+            self.now = instant(text, origin)
         named = self.env.get("TARS_MEMORY_ACTOR")
         if named and named not in ACTORS:
             raise UsageError(f"TARS_MEMORY_ACTOR={named!r} is unknown", f"it is one of {', '.join(ACTORS)}")
 
     @property
     def interactive(self) -> bool:
-        """Whether a person sits here: both ends of the conversation are a terminal, and no agent says it is one."""
+        """Whether a person is at the terminal: input and output are one, and no agent's mark is set."""
         return self.actor == "person"
 
     @cached_property
     def actor(self) -> Actor:
-        """Who calls. The environment may make less of a caller, never a person of one without a terminal."""
+        """The caller. The environment may take rights away; it can't make a person of a caller without a terminal."""
         if agent_mark(self.env):
             return "agent"
         named = self.env.get("TARS_MEMORY_ACTOR")
@@ -141,7 +142,7 @@ class Call:
         return "script"
 
     def memory(self) -> Memory:
-        """The vault's memory, opened on first use.
+        """Return the vault's memory; open it on first use.
 
         Raises:
             VaultError: there is no vault.
@@ -154,16 +155,17 @@ class Call:
         return self.opened
 
     def _unknown(self, settings: Settings) -> list[str]:
-        """What is set and means nothing: variables always, for they are part of this very call; what is in files to
-        a person at a terminal, not in the mail of each cron job (``status`` and ``doctor`` tell it to everybody).
+        """Return notices about unknown settings: about variables always, since they are part of this very call; about
+        keys in settings files only for a person at a terminal, not in the mail of each cron job (``status`` and
+        ``doctor`` show them to everybody).
         """
         return [*settings.unknown_variables(), *(settings.unknown_keys() if self.interactive else ())]
 
     def fresh_memory(self) -> Memory:
-        """The vault's memory, opened again with the settings as they are now. The caller closes it.
+        """Open the vault's memory anew, with the settings as they are now. The caller closes it.
 
         Raises:
-            VaultError: there is no vault, or only one that the person never used and does not say is his.
+            VaultError: there is no vault, or only one that was never used here and that the person did not confirm.
         """
         try:
             return self._open(self.vault)
@@ -180,11 +182,11 @@ class Call:
 
     @property
     def workspace(self) -> Workspace:
-        """Of the :meth:`memory`."""
+        """The workspace of the :meth:`memory`."""
         return self.memory().workspace
 
     def memory_at(self, vault: str | Path | None, project: str | None = None) -> Memory:
-        """The memory of another vault or project, for the same caller; whoever asks closes it."""
+        """Open the memory of another vault or project for the same caller, who closes it."""
         return tars_memory.Memory(
             vault,
             actor=self.actor,
@@ -203,13 +205,13 @@ class Call:
         return memory
 
     def note(self, text: str, *, folders: bool = False) -> str:
-        """A note that is named by a path from here, as the vault names it; any other text as it is.
+        """Return the vault path of a note given by a path relative to the current folder; any other text unchanged.
 
-        The path may be absolute, begin with ``./`` or ``../``, or lead from the current folder to a note; a line behind
-        it (``path:line``, as it is printed) is left out. With ``folders`` it may be one of a folder.
+        The path may be absolute, begin with ``./`` or ``../``, or lead from the current folder to a note; a line number
+        behind it (``path:line``, as it is printed) is dropped. With ``folders`` it may also lead to a folder.
         """
         root = str(self.workspace.root)
-        is_there = os.path.exists if folders else os.path.isfile
+        exists = os.path.exists if folders else os.path.isfile
         place = re.search(r"(?s):[0-9]+(?::.*)?$", text)
         if place and not os.path.lexists(text):
             note = text[: place.start()]
@@ -217,39 +219,39 @@ class Call:
                 if os.path.isfile(os.path.join(folder, note)):
                     return _inside(root, os.path.join(folder, note)) or text
         explicit = os.path.isabs(text) or text.startswith(("./", "../")) or text in (".", "..")
-        if not text or not (explicit or is_there(text)):
+        if not text or not (explicit or exists(text)):
             return text
         path = os.path.normpath(os.path.join(here(), text))
         found = _inside(root, path)
         return text if found is None else found + "/" * (bool(found) and os.path.isdir(path))
 
     def target(self, text: str) -> str:
-        """What names one entry: a REF, words, or a place (``path:line``) as it was printed or named from here.
+        """Return what names an entry (a REF, words, or ``path:line``), the path of a place relative to the vault.
 
-        Returns:
-            The same, a place as the vault has it: it holds from any folder, and so in the spool.
+        The path may be as it was printed, or relative to the current folder. Relative to the vault it is valid from any
+        folder, and so in the spool.
         """
         place = re.search(r"(?s):[0-9]+(?::.*)?$", text)
         note = self.note(text) if place else text
-        found = f"{note}{place[0]}" if place and note != text else text
+        target = f"{note}{place[0]}" if place and note != text else text
         if self.typed is not None:
-            self.typed.arguments["target"] = found
-        return found
+            self.typed.arguments["target"] = target
+        return target
 
     def hold(self, command: str, **arguments: Any) -> None:
-        """From here on, what is typed is kept in the spool if the command ends otherwise than by :meth:`settle`.
+        """Keep the input of the command in the spool from now on, unless the command ends by :meth:`settle`.
 
         Args:
-            command: as :func:`tars_memory.capture.remember.place_spool` knows it.
-            arguments: of its use case, JSON values; :meth:`words` adds the text.
+            command: its name as :func:`tars_memory.capture.remember.place_spool` knows it.
+            arguments: those of its use case, JSON values; :meth:`words` adds the text.
         """
         self.typed = Typed(command, arguments)
         self.listen()
 
     def listen(self, *, ignoring: bool = False) -> None:
-        """Raise :class:`Ended` when the system asks the process to end, or ignore that and Ctrl-C, until :meth:`close`.
+        """Until :meth:`close`, raise :class:`Ended` on a signal to end; or, with ``ignoring``, ignore these and Ctrl-C.
 
-        Who started us with a signal ignored (``nohup``) has it ignored.
+        A signal that was ignored when the program started (``nohup``) stays ignored.
         """
         names = ("SIGTERM", "SIGHUP", "SIGINT") if ignoring else ("SIGTERM", "SIGHUP")
         for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
@@ -260,38 +262,40 @@ class Call:
                 signal.signal(number, signal.SIG_IGN if ignoring else _end)
             except ValueError:  # not in the main thread
                 return
-            self._heard.setdefault(number, before)
+            self._previous_handlers.setdefault(number, before)
 
     def settle(self) -> None:
-        """What was typed is written, or was refused with a word about it."""
+        """Stop holding the input: it is written, or it was refused and the person knows."""
         self.typed = None
 
     def close(self) -> None:
-        """Let go of the vault, if it was opened, and of signals."""
-        if self._heard:
-            for number, before in self._heard.items():
-                signal.signal(number, before)
+        """Restore the signal handlers, and close the vault if it was opened."""
+        for number, before in self._previous_handlers.items():
+            signal.signal(number, before)
         if self.opened is not None:
             self.opened.close()
         self.out.close()
 
     def notices(self, *more: Iterable[str]) -> list[str]:
-        """What the person should know beside the answer: said on stderr, returned for JSON; each once."""
+        """Print the notices of the vault and ``more`` on stderr, each once, and return them for JSON."""
         found: list[str] = []
         for group in ((self.opened.workspace.notices if self.opened is not None else ()), *more):
             found.extend(notice for notice in group if notice not in found)
-        told = found if self.out.json or not self.interactive else self._new_today(found)
-        for notice in told:
+        shown = found if self.out.json or not self.interactive else self._new_today(found)
+        for notice in shown:
             self.out.say(notice)
         return found
 
     def answered(self, answer: Any, *more: Iterable[str], lines: bool = False) -> bool:
-        """Say the :meth:`notices`, and with ``--json`` print the answer with them: True, and there is no more to print.
+        """Print the :meth:`notices`, and with ``--json`` the answer with them.
 
         Args:
-            answer: what :func:`members` knows the members of.
+            answer: a value that :func:`members` can turn into an object.
             more: notices beside those of the vault.
             lines: as :meth:`Output.record` takes it.
+
+        Returns:
+            True with ``--json``: nothing is left to print.
         """
         notices = self.notices(*more)
         if self.out.json:
@@ -299,44 +303,45 @@ class Call:
         return self.out.json
 
     def dry(self, *, writes: bool = True) -> list[str]:
-        """The notice of a dry run; empty otherwise, and where nothing would be written anyway."""
+        """Return the notice of a dry run; nothing without ``--dry-run``, or where nothing would be written anyway."""
         return ["dry run: nothing was written"] if self.dry_run and writes else []
 
     def _new_today(self, notices: list[str]) -> list[str]:
-        """The notices without those that pass by themselves and were shown today already."""
-        if self.opened is None or not any(isinstance(each, Passing) for each in notices):
+        """Return the notices without the :class:`Passing` ones that were shown earlier today."""
+        if self.opened is None or not any(isinstance(notice, Passing) for notice in notices):
             return notices
         day = (self.now or self.opened.workspace.now()).date()
         return [
-            each
-            for each in notices
-            if not (isinstance(each, Passing) and told_today(self.opened.workspace.state, each, day))
+            notice
+            for notice in notices
+            if not (isinstance(notice, Passing) and shown_today(self.opened.workspace.state, notice, day))
         ]
 
-    def words(self, words: list[str] | None, what: str, *, stdin: bool = False) -> str:
-        """The remaining words as one text, or what stdin holds.
+    def words(self, words: list[str] | None, metavar: str, *, stdin: bool = False) -> str:
+        """Return the remaining words as one text, or with ``stdin`` the text of stdin.
 
         Args:
             words: as the shell gave them.
-            what: the metavar, for the message.
+            metavar: the argument's name in messages.
             stdin: ``--stdin`` was given.
 
         Raises:
-            UsageError: both, or nothing.
+            UsageError: there are both words and ``--stdin``, or no text.
         """
         if stdin:
             if words:
-                raise UsageError(f"both {what} and --stdin", "give one of them")
+                raise UsageError(f"both {metavar} and --stdin", "give one of them")
             text = read_stdin()
             if not text.strip():
                 raise UsageError("nothing came on stdin", "pipe the text in: … | tars-memory remember --stdin")
             if self.typed is not None:
-                self.typed.arguments["text"], self.typed.came = text, "on stdin"
+                self.typed.arguments["text"], self.typed.source = text, "on stdin"
             return text
         text = " ".join(words or ())
         if not text.strip():
             raise UsageError(
-                f"{what} is missing", "write it after the command" if what != "REF" else "tars-memory list shows them"
+                f"{metavar} is missing",
+                "write it after the command" if metavar != "REF" else "tars-memory list shows them",
             )
         if self.typed is not None:
             self.typed.arguments["text"] = text
@@ -344,29 +349,33 @@ class Call:
 
 
 def _inside(root: str, path: str) -> str | None:
-    """The path in the vault, with ``/``, of one that may lead there by a link; None if it is outside."""
+    """Return a path relative to the vault, with ``/``; links are followed if needed. None if it is outside."""
     path = os.path.normpath(path)
     found = within(root, path)
     found = within(root, os.path.realpath(path)) if found is None else found
     return None if found is None else found.replace(os.sep, "/")
 
 
-def instant(text: str, where: str) -> datetime:
-    """An instant in ISO form; without a zone it is local time.
+def instant(text: str, origin: str) -> datetime:
+    """Parse an instant in ISO form; without a zone it is local time.
+
+    Args:
+        text: the instant.
+        origin: the option or variable that holds it, for the message.
 
     Raises:
-        UsageError: it is not one.
+        UsageError: the text is no date or time.
     """
     try:
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError, OSError) as error:
         raise UsageError(
-            f"{where}: {text!r} is not a date or time ({error})", "write it like 2026-11-21T14:30 or 2026-11-21"
+            f"{origin}: {text!r} is not a date or time ({error})", "write it like 2026-11-21T14:30 or 2026-11-21"
         ) from None
 
 
 def read_stdin() -> str:
-    """All of stdin as text; bytes that are not UTF-8 are kept as lone surrogates."""
+    """Read all of stdin as text; bytes that are not UTF-8 become lone surrogates."""
     if sys.stdin is None:
         return ""
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
@@ -383,8 +392,8 @@ def _is_terminal(stream: Any) -> bool:
         return False
 
 
-# --- how every writer asks and answers: about a credential and for a yes at a terminal; then ``path:line`` on stdout,
-# and what else there is to know on stderr
+# --- how every writer asks and answers: it asks for a confirmation and about credentials at a terminal, then prints
+# ``path:line`` on stdout and notices on stderr
 
 
 KEEP, STOP = ("y", "yes", "k", "keep"), ("n", "no", "s", "stop", "q", "quit")
@@ -392,23 +401,27 @@ STOPPED = 1
 
 
 def confirmed(call: Call, question: str) -> bool:
-    """Whether the person at the terminal says yes; anything else, Ctrl-C too, is no."""
+    """Ask the person at the terminal; only ``y`` or ``yes`` is a yes, anything else (Ctrl-C too) a no."""
     call.out.complain(f"{question} [y/N]")
     return _answer() in ("y", "yes")
 
 
 def chosen(call: Call, question: str, count: int) -> list[int]:
-    """Which ones, counted from 0, the person at the terminal names: numbers, ``a`` for all; anything else is none."""
+    """Ask the person at the terminal to choose from a numbered list: by numbers, or ``a`` for all.
+
+    Returns:
+        The chosen places, from 0; nothing for any other answer.
+    """
     call.out.complain(f"{question} [1-{count}, a: all, Enter: none]")
     answer = _answer()
     if answer in ("a", "all"):
         return [*range(count)]
-    named = [int(word) for word in answer.replace(",", " ").split() if word.isdecimal()]
-    return sorted({number - 1 for number in named if 1 <= number <= count})
+    numbers = [int(word) for word in answer.replace(",", " ").split() if word.isdecimal()]
+    return sorted({number - 1 for number in numbers if 1 <= number <= count})
 
 
 def _answer() -> str:
-    """What is typed, in plain letters; empty if it can't be read, :data:`STOP`'s first word for Ctrl-C."""
+    """Read the typed answer, NFKC-normalized and lower-case; empty if it can't be read, ``STOP[0]`` for Ctrl-C."""
     try:
         sys.stderr.write("? ")
         sys.stderr.flush()
@@ -420,7 +433,7 @@ def _answer() -> str:
 
 
 def beyond(call: Call) -> str:
-    """What to add to a sentence that nothing was found: how many projects are not looked at; their names are theirs."""
+    """Return what to append to "nothing found": how many projects were not searched. Their names stay private."""
     workspace = call.workspace
     layout = workspace.whole.layout
     hidden = [name for name in workspace.project_names() if not workspace.sees(layout.within(name, layout.facts))]
@@ -428,10 +441,10 @@ def beyond(call: Call) -> str:
 
 
 def about_secrets(call: Call, text: str) -> str:
-    """The text as the person wants it written: as it is, or with its credentials masked.
+    """Return the text as the person wants it written: unchanged, or with its credentials masked.
 
-    Only a person at a terminal is asked; anybody else's text is masked where it is written. Enter, and an answer that
-    can't be read, mask: nothing that was typed is lost.
+    Only a person at a terminal is asked; anybody else's text is masked where it is written. Enter masks, and so does an
+    answer that can't be read: no input is lost.
 
     Raises:
         typer.Exit: the person wants nothing written; the text is shown once more.
@@ -457,18 +470,20 @@ def about_secrets(call: Call, text: str) -> str:
 
 
 RECEIPT = "txn path line ref text written spooled"
+"""Attributes of a receipt that JSON shows."""
 UNWRITABLE = 5
-MOST, WHOLE = 20, 5
-"""Lines of a note's change that are shown; with more than the second number, a note that is gone is only counted."""
+"""Exit code if the text went to the spool."""
+MOST_LINES, MOST_REMOVED = 20, 5
+"""Maximum number of changed lines to show; and of the lines of a removed note, of which more are only counted."""
 
 
 def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
-    """Print one receipt.
+    """Print a receipt.
 
     Args:
         call: the call it answers.
         receipt: what the writer returned.
-        repeated: what to say when nothing was written and no notice says why.
+        repeated: the notice if nothing was written and no notice says why.
 
     Returns:
         The exit code: 5 if the text went to the spool, else 0.
@@ -481,7 +496,7 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
         own += call.dry()
     elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
         own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
-    touched = [{"path": each.path, "line": each.line} for each in getattr(receipt, "touched", None) or ()]
+    touched = [{"path": place.path, "line": place.line} for place in getattr(receipt, "touched", None) or ()]
     if not call.answered({**fields(receipt, RECEIPT), **({"touched": touched} if touched else {})}, own):
         if receipt.path:
             call.out.data(call.out.place(receipt.path, receipt.line))
@@ -493,67 +508,74 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
 def say_change(
     call: Call, path: str, number: int | None, before: bytes, after: bytes, text: bytes | None = None
 ) -> None:
-    """Say which lines were taken out of a note, and which were put back, each with its place; or would be.
+    """Print on stderr which lines were taken out of a note and which were put back, each with its place.
 
     Args:
-        call: the call.
+        call: the call; in a dry run the lines "would be" changed.
         path: of the note.
-        number: of the first line that changed.
-        before: the lines as they were.
-        after: the lines as they are.
-        text: the whole note as it is, if it is known; finds the places of lines that are not side by side.
+        number: of the first changed line.
+        before: the changed lines as they were.
+        after: the changed lines as they are.
+        text: the whole note as it is, if known; it gives the places of lines that are not side by side.
     """
     was, now = ([row for row in vault.vault.note_lines(side) if row.strip()] for side in (before, after))
     would = "would be " if call.dry_run else ""
-    gone, come = _without(was, now), _without(now, was)
-    if len(gone) == len(come) == 1:
-        call.out.say(
-            f"{would}changed back: {call.out.place(path, number)}: {line(gone[0].strip())} → {line(come[0].strip())}"
-        )
+    removed, added = _without(was, now), _without(now, was)
+    if len(removed) == len(added) == 1:
+        old, new = line(removed[0].strip()), line(added[0].strip())
+        call.out.say(f"{would}changed back: {call.out.place(path, number)}: {old} → {new}")
         return
-    if text is not None and not text.strip() and len(gone) > WHOLE:
-        call.out.say(f"{would}taken out: {call.out.path(path)}, all of its {counted(len(gone), 'line')}")
+    if text is not None and not text.strip() and len(removed) > MOST_REMOVED:
+        call.out.say(f"{would}taken out: {call.out.path(path)}, all of its {counted(len(removed), 'line')}")
         return
     rows = vault.vault.note_lines(text or b"")
-    told = [("taken out", row, number if at == 0 else None) for at, row in enumerate(gone)]
+    changes = [("taken out", row, number if at == 0 else None) for at, row in enumerate(removed)]
     at = (number or 1) - 1
-    for row in come:
+    for row in added:
         at = rows.index(row, at) if row in rows[at:] else at
-        told.append(("put back", row, at + 1 if number else None))
+        changes.append(("put back", row, at + 1 if number else None))
         at += 1
-    for what, row, place in told[:MOST]:
-        call.out.say(f"{would}{what}: {call.out.place(path, place)}: {line(row.strip())}")
-    if len(told) > MOST:
-        call.out.say(f"and {counted(len(told) - MOST, 'more line')} of {call.out.path(path)}")
+    for change, row, place in changes[:MOST_LINES]:
+        call.out.say(f"{would}{change}: {call.out.place(path, place)}: {line(row.strip())}")
+    if len(changes) > MOST_LINES:
+        call.out.say(f"and {counted(len(changes) - MOST_LINES, 'more line')} of {call.out.path(path)}")
 
 
 def _without(rows: list[str], others: list[str]) -> list[str]:
-    """The rows that are not among the others, each as often as it is missing there."""
-    left = list(others)
-    found = []
+    """Return the rows that are not among the others (multiset difference), in order."""
+    unmatched = list(others)
+    missing = []
     for row in rows:
-        if row in left:
-            left.remove(row)
+        if row in unmatched:
+            unmatched.remove(row)
         else:
-            found.append(row)
-    return found
+            missing.append(row)
+    return missing
 
 
 # --- how a command line is read
 
 
 def option(name: str, takes: str, text: str, *, least: float | None = None, most: float | None = None) -> Any:
-    """An option that takes a value: its name, what stands for the value in the help, what the help says of it."""
+    """Return an option that takes a value.
+
+    Args:
+        name: of the option, with its dashes.
+        takes: the metavar of its value.
+        text: the help.
+        least: the smallest number.
+        most: the largest number.
+    """
     return typer.Option(name, metavar=takes, help=text, min=least, max=most)
 
 
 def flag(name: str, text: str, short: str = "") -> Any:
-    """An option without a value."""
+    """Return an option without a value."""
     return typer.Option(*filter(None, (name, short)), help=text)
 
 
 def word(takes: str, text: str) -> Any:
-    """A word of the command line, or several, as :func:`option`."""
+    """Return a positional argument; ``takes`` and ``text`` as in :func:`option`."""
     return typer.Argument(metavar=takes, help=text)
 
 
@@ -567,11 +589,11 @@ Ref = Annotated[list[str] | None, word("REF", "Its REF, or words that only it ho
 
 HELP = ("--help", "-h")
 SHARED = ("vault", "project", "json", "quiet", "no_pager", "now", "dry_run")
-"""The parameters that :func:`shared` makes; help shows them below a command's own."""
+"""Names of the parameters that :func:`shared` makes; help lists them below a command's own."""
 
 
 def _take(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> None:
-    """Hand a shared option, where it was given, to the call."""
+    """Pass the value of a shared option, if it was given, to the call."""
     if value is not None and value is not False and isinstance(ctx.obj, Call) and param.name is not None:
         ctx.obj.take(param.name, value)
 
@@ -588,7 +610,7 @@ def _shared(name: str, help_text: str, metavar: str | None = None) -> TyperOptio
 
 
 def shared(*, writes: bool) -> list[TyperOption]:
-    """The options of every command, and with ``writes`` those of a writer."""
+    """Return the options of every command, and with ``writes`` those of a writer."""
     options = [
         _shared("vault", "The vault's folder (or TARS_MEMORY_DIR).", "DIR"),
         _shared("project", "A project of the vault (or TARS_PROJECT, .tars-project).", "NAME"),
@@ -606,13 +628,13 @@ class Command(TyperCommand):
     """One command.
 
     Attributes:
-        words: takes all remaining words as text: a word that begins with one dash is text, not an option.
-        pages: on a terminal a pager takes what is longer than the screen.
-        examples: calls that show what it is for, each with a comment; help and reference begin with them.
+        words: it takes all remaining words as text: a word that begins with one dash is text, not an option.
+        pages: on a terminal, output that is longer than the screen goes through a pager.
+        examples: calls that show its use, each with a comment; its help and its reference begin with them.
         exits: its own exit codes beside those of every command; docs/commands.md lists them.
-        answers: the members of its JSON object, for docs/commands.md: a line ``names: meaning``, where
-            ``hits[].path line`` names two members of each of ``hits``; ``as NAME`` is the object of another command;
-            below ``[OPTION]`` comes the object that an option asks for. ``notices``, which all have, is left out.
+        answers: the members of its JSON object, for docs/commands.md: lines ``names: meaning``, where
+            ``hits[].path line`` names two members of each of ``hits``; ``as NAME`` stands for the object of another
+            command; ``[OPTION]`` heads the object that an option asks for. ``notices``, which all have, is left out.
     """
 
     words = False
@@ -622,12 +644,12 @@ class Command(TyperCommand):
     answers = ""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Keep text from being read as options, then parse as usual."""
+        """Separate text from options, then parse as usual."""
         if self.words and not ctx.resilient_parsing:
             args = list(HELP[:1]) if args == ["-h"] else self._separated(ctx, args)
         try:
             return super().parse_args(ctx, args)
-        except Exception as error:  # typer's own; of an option without its value it doesn't say which command has it
+        except Exception as error:  # typer's own; if an option lacks its value, the error doesn't name the command
             if getattr(error, "ctx", ctx) is None:
                 error.ctx = ctx  # type: ignore[attr-defined]
             raise
@@ -654,20 +676,20 @@ class Command(TyperCommand):
         return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """Usage as ``[OPTIONS] TEXT…``, arguments as their metavars are written."""
+        """Return the usage as ``[OPTIONS] TEXT…``, each argument by its metavar."""
         return ["[OPTIONS]", *(param.metavar or "" for param in self.params if isinstance(param, TyperArgument))]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """List examples, arguments, the command's own options, then the shared ones."""
         if self.examples:
             with formatter.section("Examples"):
-                formatter.write("".join(f"  {each}\n" for each in self.examples.strip().split("\n")))
+                formatter.write("".join(f"  {example}\n" for example in self.examples.strip().split("\n")))
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "Options of every command": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None:
-                common = param.name in (*SHARED, "help")
-                title = "Options of every command" if common else "Options"
+                is_shared = param.name in (*SHARED, "help")
+                title = "Options of every command" if is_shared else "Options"
                 groups["Arguments" if isinstance(param, TyperArgument) else title].append(record)
         for title, records in groups.items():
             if records:
@@ -675,19 +697,20 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
     def _separated(self, ctx: Any, args: Sequence[str]) -> list[str]:
+        """Apply :func:`separate` with the options of this command."""
         flags: set[str] = set()
         valued: set[str] = set()
         for param in self.get_params(ctx):
             if isinstance(param, TyperOption):
-                (flags if param.is_flag else valued).update(o for o in param.opts if o.startswith("--"))
+                (flags if param.is_flag else valued).update(name for name in param.opts if name.startswith("--"))
         return separate(args, flags, valued)
 
 
 def separate(args: Sequence[str], flags: set[str], valued: set[str]) -> list[str]:
-    """Options first, then ``--``, then every other word in its order.
+    """Return the options, then ``--``, then all other words in their order.
 
     Words with two dashes are options (an unknown one is an error, with a suggestion); a word with a single dash
-    (``-milk``, ``-5``, ``-``) is text; behind ``--`` everything is.
+    (``-milk``, ``-5``, ``-``) is text; behind ``--`` everything is text.
 
     Args:
         args: as the shell gave them.
@@ -707,24 +730,24 @@ def separate(args: Sequence[str], flags: set[str], valued: set[str]) -> list[str
             if word in valued:
                 value = next(rest, None)
                 if value is None:
-                    return options  # the parser says that its value is missing
+                    return options  # the parser reports the missing value
                 options.append(value)
             elif word.split("=", 1)[0] not in flags | valued:
-                return options  # the parser says that there is no such option
+                return options  # the parser reports the unknown option
     return [*options, "--", *words]
 
 
 def call_of(ctx: typer.Context) -> Call:
-    """The call that a command's context belongs to."""
+    """Return the call that a command's context belongs to."""
     assert isinstance(ctx.obj, Call)
     return ctx.obj
 
 
 def validity(call: Call, as_of: str | None, *, expired: bool) -> dict[str, Any]:
-    """``--as-of`` and ``--expired``, those given, as the use cases take them.
+    """Return ``--as-of`` or ``--expired``, if given, as keyword arguments of a use case.
 
     Raises:
-        UsageError: both of them, or text that is not a day.
+        UsageError: both are given, or the text is not a day.
     """
     if as_of is not None and expired:
         raise UsageError("both --as-of and --expired", "give one of them")
@@ -734,28 +757,34 @@ def validity(call: Call, as_of: str | None, *, expired: bool) -> dict[str, Any]:
 
 
 def today(call: Call) -> date:
-    """The user's own day."""
+    """Return the current day in the user's time zone."""
     return (call.now or datetime.now().astimezone()).date()
 
 
 def day(call: Call, text: str | None, option: str, *, last: bool = False) -> date | None:
-    """A day as search takes it, of a month or year the first one, or the last; None for none.
+    """Parse a day as search does; of a month or year return the first day, or with ``last`` the last.
+
+    Args:
+        call: the call, for today.
+        text: the day, or None: there is none.
+        option: its option, for the message.
+        last: return the last day of a span.
 
     Raises:
-        UsageError: it is not a day.
+        UsageError: the text is not a day.
     """
     if text is None:
         return None
     dates = language.dates
-    named = dates.parse_day(text, today(call))
-    if named is None:
+    span = dates.parse_day(text, today(call))
+    if span is None:
         raise UsageError(f"{option}: {text!r} is not a date", f"it takes {dates.ACCEPTED}")
-    return named.end if last else named.start
+    return span.end if last else span.start
 
 
 Run = TypeVar("Run", bound="Callable[..., int | None]")
 MAKERS: dict[str, Callable[[], Command]] = {}
-"""By its name what makes a command, of those whose module is imported."""
+"""Factories of the commands whose module is imported, by name."""
 
 
 def command(
@@ -768,15 +797,15 @@ def command(
     exits: str = "",
     answers: str = "",
 ) -> Callable[[Run], Run]:
-    """Let a function be the command of its name: its docstring is the help, its value the exit code.
+    """Make a command of the function below, under its name: its docstring is the help, its value the exit code.
 
-    Its first parameter is the :class:`Call`; or the :class:`typer.Context`, for what needs more of it.
+    Its first parameter is the :class:`Call`, or the :class:`typer.Context` where the function needs that.
 
     Args:
         writes: it may change the vault: ``--dry-run`` is added.
         words: it takes all remaining words as text.
         pages: it may print more than a screen holds.
-        kind: of command, for one that ends in a way of its own.
+        kind: the class of the command, for one that handles its end in its own way.
         examples: as in :class:`Command`.
         exits: as in :class:`Command`.
         answers: as in :class:`Command`.
@@ -813,10 +842,10 @@ ReplyFile = Annotated[str | None, option("--reply", "FILE", "Take a model's answ
 
 
 def answer_in(source: str) -> str:
-    """The text of a file, or of stdin.
+    """Return the text of a file, or of stdin for ``-``.
 
     Raises:
-        UsageError: it can't be read, or is no text.
+        UsageError: the file can't be read, or is not text.
     """
     if source == "-":
         text = read_stdin()
@@ -831,13 +860,15 @@ def answer_in(source: str) -> str:
 
 
 def answering(call: Call, prompt: Prompt, job: str, model: str, reply: str | None) -> LanguageModel | None:
-    """Who answers: the file of ``--reply``, else the model; None after a dry run has shown what it would be asked.
+    """Return the model that answers a prompt: the file of ``--reply``, else the language model of the job.
+
+    In a dry run without ``--reply``, print the prompt with its tokens and price, and return None.
 
     Args:
         call: the call.
         prompt: what is asked.
-        job: whose model is set: ``extract``, ``review`` or ``tidy``.
-        model: the name of another one; may be empty.
+        job: the job whose model the settings name: ``extract``, ``review`` or ``tidy``.
+        model: the name of another model; empty for the one in the settings.
         reply: the file that holds the answer.
 
     Raises:
@@ -846,12 +877,12 @@ def answering(call: Call, prompt: Prompt, job: str, model: str, reply: str | Non
     """
     if reply is not None:
         return curation.models.llm.Reply([answer_in(reply)])
-    named = curation.models.llm.required(call.workspace.settings, job, model)
+    llm = curation.models.llm.required(call.workspace.settings, job, model)
     if not call.dry_run:
-        return named
-    tokens, cost = curation.models.llm.estimate(prompt, named)
-    priced = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
+        return llm
+    tokens, cost = curation.models.llm.estimate(prompt, llm)
+    price = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
     call.out.data(clean(str(prompt)))
-    where = named.endpoint or "the provider's own address"
-    call.out.say(f"dry run: {named.name} at {where} would be asked this, about {counted(tokens, 'token')}, {priced}")
+    address = llm.endpoint or "the provider's own address"
+    call.out.say(f"dry run: {llm.name} at {address} would be asked this, about {counted(tokens, 'token')}, {price}")
     return None

@@ -95,9 +95,9 @@ def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:
     call.listen(ignoring=True)  # what is kept now must not be cut off
     typed = call.typed
     if _is_refusal(error, typed.command if typed else ""):
-        came = typed.came if typed else ""
-        text = typed.arguments.get("text", "") if typed and came else _left_in_the_pipe(argv)
-        told = _aside(call, text, typed.command if typed else "typed", came or "on stdin") if text.strip() else ""
+        source = typed.source if typed else ""
+        text = typed.arguments.get("text", "") if typed and source else _left_in_the_pipe(argv)
+        told = _aside(call, text, typed.command if typed else "typed", source or "on stdin") if text.strip() else ""
     elif typed is None or not str(typed.arguments.get("text", "")).strip():
         told = ""
     elif isinstance(error, errors.UnwritableError) and error.repeats:
@@ -155,7 +155,7 @@ def _unclaimed(error: errors.UnwritableError, call: Call, typed: Typed) -> str:
     return told
 
 
-def _aside(call: Call, text: str, command: str, came: str) -> str:
+def _aside(call: Call, text: str, command: str, source: str) -> str:
     """Make a file of words that no command can place; a sentence that says where."""
     text = text if call.interactive else masked(text)
     try:
@@ -164,7 +164,7 @@ def _aside(call: Call, text: str, command: str, came: str) -> str:
         )
     except errors.UnwritableError as failed:
         return errors.reason(failed)
-    return f"what came {came} is kept in {path}"
+    return f"what came {source} is kept in {path}"
 
 
 def _left_in_the_pipe(argv: Sequence[str]) -> str:

@@ -1,14 +1,14 @@
-"""What leaves the program: data on stdout, talk on stderr, nothing that could steer a terminal; what was shown last.
+"""The program's output: data on stdout, messages on stderr, and a record of what was shown last.
 
 Notes hold whatever somebody pasted or synced into them, so no text of a note reaches a terminal or a pipe as it is:
 escape sequences and invisible characters (:mod:`tars_memory.vault.suspicion`) are taken out. JSON keeps the text
 verbatim and escapes the same characters.
 
-Credentials are shown to a person on a terminal only. In JSON, in a pipe and in a file they are masked: an agent, a log
+Credentials are shown only to a person on a terminal. In JSON, in a pipe and in a file they are masked: an agent, a log
 or another machine reads those.
 
-The hits of the last search are kept, so that ``open 3`` knows what the third one was, and which notices were told
-today. Two lists are in the vault's state folder, one of searches on a terminal and one of all others: a search that a
+The hits of the last search are kept, so that ``open 3`` opens the third one; so are the notices that were shown today.
+The vault's state folder has two lists of hits, one for searches on a terminal and one for all others: a search that a
 script or an agent makes in between doesn't change what the person's numbers mean.
 """
 
@@ -52,23 +52,23 @@ SEQUENCES = (
 
 
 PATHS = frozenset(("path", "file", "to", "target", "back", "obsidian_url", "root"))
-"""Members of JSON that name a note: never masked."""
+"""JSON members that name a note: never masked."""
 
 
 LONG = 1_000
-"""Notes or passages from which on work is long: some seconds."""
+"""Number of notes or passages from which on work takes long: some seconds."""
 
 
 class ClosedOutput(Exception):  # noqa: N818 - not a failure: the reader has had enough
-    """Whoever read our output has gone away."""
+    """The reader of stdout has gone away."""
 
 
 class LostOutput(Exception):  # noqa: N818
-    """Our output can't be written (disk full); what the command did is done."""
+    """Stdout can't be written (disk full); the command itself has done its work."""
 
 
 def clean(text: str) -> str:
-    """The text without what could steer a terminal; lines end in newlines, tabs stay."""
+    """Return the text without escape sequences and control characters; line ends become newlines, tabs stay."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     if not text.isprintable():
@@ -78,60 +78,58 @@ def clean(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """The text on one line: cleaned, line ends and tabs as blanks."""
+    """Return the text cleaned and on one line: line ends and tabs become blanks."""
     return clean(text).replace("\n", " ").replace("\t", " ")
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON with verbatim text; invisible characters and lone surrogates are escaped."""
+    """Return JSON with verbatim text; only invisible characters and lone surrogates are escaped."""
 
-    def escaped(signs: str) -> str:
-        return json.dumps(signs)[1:-1]
+    def escaped(characters: str) -> str:
+        return json.dumps(characters)[1:-1]
 
     text = vault.suspicion.visible(json.dumps(value, ensure_ascii=False, indent=indent, default=_plain), escaped)
-    return re.sub("[\u2028\u2029\ud800-\udfff]", lambda found: escaped(found[0]), text)
+    return re.sub("[\u2028\u2029\ud800-\udfff]", lambda match: escaped(match[0]), text)
 
 
 def masked(text: str) -> str:
-    """The text with its credentials masked."""
+    """Return the text with its credentials masked."""
     if not vault.suspicion.suspicious(text):
         return text
     return vault.secrets.mask(text)
 
 
 def members(value: Any) -> dict[str, Any] | None:
-    """The members of the JSON object that shows a value: as the value itself says, or by the names of its fields; None
-    if JSON has another form for it.
-    """
-    named = getattr(value, "as_dict", None) or getattr(value, "_asdict", None)
-    return value if isinstance(value, dict) else named() if named else None
+    """Return the members of a value's JSON object, from ``as_dict`` or a named tuple's fields; None if it has none."""
+    as_dict = getattr(value, "as_dict", None) or getattr(value, "_asdict", None)
+    return value if isinstance(value, dict) else as_dict() if as_dict else None
 
 
 def hidden(value: Any) -> Any:
-    """A value for JSON with the credentials of all its texts masked; names of fields stay, and so do paths."""
+    """Return a value for JSON with the credentials in all its texts masked; member names and paths stay."""
     if isinstance(value, str):
         return masked(value)
-    if (named := members(value)) is not None:
-        return {name: each if name in PATHS else hidden(each) for name, each in named.items()}
+    if (found := members(value)) is not None:
+        return {name: member if name in PATHS else hidden(member) for name, member in found.items()}
     if isinstance(value, list | tuple):
-        return [hidden(each) for each in value]
+        return [hidden(item) for item in value]
     return value
 
 
-def fields(thing: object, names: str) -> dict[str, Any]:
-    """The named attributes of a value, in that order, for JSON; an absent one is None."""
-    return {name: getattr(thing, name, None) for name in names.split()}
+def fields(value: object, names: str) -> dict[str, Any]:
+    """Return the named attributes of a value, in that order, for JSON; a missing attribute is None."""
+    return {name: getattr(value, name, None) for name in names.split()}
 
 
 class Output:
     """The two streams of one command.
 
     Attributes:
-        json: data is one JSON object a line (indented on a terminal).
-        quiet: nothing on stdout, no talk on stderr; errors are still said.
+        json: print data as one JSON object a line (indented on a terminal).
+        quiet: print nothing on stdout and no messages on stderr; errors are still printed.
         root: the vault's real path, once a vault is open.
-        pages: a pager takes what is longer than the screen.
-        relative_to: where printed paths begin, ``cwd`` or ``vault``; empty: as :meth:`path` says.
+        pages: output that is longer than the screen goes through a pager.
+        relative_to: what printed paths are relative to, ``cwd`` or ``vault``; empty for the rule of :meth:`path`.
     """
 
     def __init__(self, env: Mapping[str, str], stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
@@ -145,9 +143,10 @@ class Output:
         self.stderr = _stream(stderr or sys.stderr)
         self._said: set[str] = set()
         self._progress: Progress | None = None
-        self._opened: dict[tuple[str, str], str] = {}
+        self._shown_paths: dict[tuple[str, str], str] = {}
+        """Printed forms of paths, by root and path."""
         self._paths: list[str] = []
-        """Those of the line that is being made: a path is not a credential, whatever a note is called."""
+        """Paths in the line that is being made, not to be masked: whatever a note's name, it is not a credential."""
 
     @property
     def screen(self) -> bool:
@@ -155,40 +154,40 @@ class Output:
         return self.stdout.isatty() and not self.json
 
     def progress(self) -> Progress | None:
-        """What tells a person on a terminal what is under way; None where nobody looks."""
+        """Return the line of progress for a person on a terminal; None where nobody looks."""
         if self._progress is None and not self.quiet and self.stderr.isatty():
             self._progress = Progress(self.stderr)
         return self._progress
 
     def announce(self, phase: str, done: int, total: int) -> None:
-        """Say in a pipe or a log, once, that long work begins: what :meth:`progress` shows a person on a terminal."""
+        """Print once, in a pipe or a log, that long work begins; on a terminal :meth:`progress` shows it instead."""
         if not done and total >= LONG:
             self.say(f"{phase}: 0 of {total:,}")
 
     def clear(self) -> None:
-        """Take the line of progress away: something else is written, or read."""
+        """Erase the line of progress before something else is written or read."""
         if self._progress is not None:
             self._progress.clear()
 
     def close(self) -> None:
-        """Remove the line of progress from the terminal."""
+        """Erase the line of progress and end its thread."""
         if self._progress is not None:
             self._progress.close()
 
     def path(self, path: str) -> str:
-        """A path in the vault as it can be opened from here, on one line (:func:`vault.suspicion.written`).
+        """Return a vault path as it can be opened from here, on one line (:func:`vault.suspicion.written`).
 
-        Inside of the vault it is relative to the current folder, elsewhere (and where that folder is gone) absolute;
-        with :attr:`relative_to` always relative to that.
-        JSON keeps the vault's own. A link that leads nowhere has none: empty stays empty.
+        Inside of the vault it is relative to the current folder; elsewhere, and where that folder is gone, absolute.
+        With :attr:`relative_to` it is always relative to that. JSON keeps the vault path. The path of a link that leads
+        nowhere is empty, and stays so.
         """
         if not path:
             return ""
-        asked = self.root, path
-        if asked not in self._opened:
-            self._opened[asked] = self._from_here(path)
-        self._paths.append(self._opened[asked])
-        return self._opened[asked]
+        key = self.root, path
+        if key not in self._shown_paths:
+            self._shown_paths[key] = self._from_here(path)
+        self._paths.append(self._shown_paths[key])
+        return self._shown_paths[key]
 
     def _from_here(self, path: str) -> str:
         inside = within(self.root, here())
@@ -203,30 +202,30 @@ class Output:
         return vault.suspicion.written(f"./{shown}" if shown.startswith("-") else shown)
 
     def place(self, path: str, number: int | None) -> str:
-        """``path:line`` as it can be opened from here; the path alone where there is no line."""
+        """Return ``path:line`` as it can be opened from here; the path alone if there is no line."""
         return f"{self.path(path)}:{number}" if number else self.path(path)
 
     def data(self, text: str, *, of_notes: bool = True) -> None:
-        """One line, or several, of data. The caller has cleaned them.
+        """Print one or more lines of data, which the caller has cleaned.
 
         Args:
-            text: without the last newline.
-            of_notes: it may hold words of notes; else nothing in it is masked.
+            text: the lines, without the last newline.
+            of_notes: they may hold text of notes, so credentials are masked.
         """
         if not self.quiet:
             self.write((self._shown(text, self.stdout) if of_notes else text) + "\n")
 
     def sentence(self, text: str) -> None:
-        """A sentence of data, on a terminal broken between words; in a pipe and a file one line."""
+        """Print a sentence of data: wrapped at words on a terminal, on one line in a pipe or a file."""
         self.data(_wrapped(text, self.stdout))
 
     def record(self, value: Any, *, lines: bool = False) -> None:
-        """One JSON object; ``lines`` keeps it on one line even on a terminal."""
+        """Print one JSON object; ``lines`` keeps it on one line even on a terminal."""
         if not self.quiet:
             self.write(to_json(hidden(value), None if lines or not self.stdout.isatty() else 2) + "\n")
 
     def flush(self) -> None:
-        """Hand over what is written so far."""
+        """Flush stdout."""
         self.write("")
         try:
             self.stdout.flush()
@@ -234,13 +233,13 @@ class Output:
             raise _gone(error) from None
 
     def say(self, text: str) -> None:
-        """Talk: a sentence on stderr, once however often it is said; nothing with ``--quiet``."""
+        """Print a message on stderr, each only once; none with ``--quiet``."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
             self.complain(f"{PROGRAM}: {clean(legible(text))}")
 
     def complain(self, text: str) -> None:
-        """Something on stderr that even ``--quiet`` doesn't silence."""
+        """Print something on stderr, even with ``--quiet``."""
         self.clear()
         try:
             self.stdout.flush()  # keeps the order when both are the same terminal or file
@@ -254,24 +253,24 @@ class Output:
             pass  # nobody listens
 
     def _shown(self, text: str, stream: TextIO) -> str:
-        """The text as this stream may have it: but on a terminal with its credentials masked, its paths as they are."""
+        """Return the text for a stream: unchanged on a terminal, elsewhere with credentials masked, except in paths."""
         paths, self._paths = self._paths, []
         if stream.isatty():
             return text
-        found = []
-        for path in filter(None, paths):  # a link to nothing has none
-            before, path, behind = text.partition(path)
+        parts = []
+        for path in filter(None, paths):  # the path of a link to nothing is empty
+            before, path, after = text.partition(path)
             if path:
-                found += [masked(before) if before else "", path]
-                text = behind
-        return "".join([*found, masked(text)])
+                parts += [masked(before) if before else "", path]
+                text = after
+        return "".join([*parts, masked(text)])
 
     def write(self, text: str) -> None:
-        """Text on stdout as it is.
+        """Write text on stdout as it is.
 
         Raises:
-            ClosedOutput: nobody reads it any more.
-            LostOutput: it can't be written.
+            ClosedOutput: nobody reads stdout any more.
+            LostOutput: stdout can't be written.
         """
         self.clear()
         try:
@@ -281,7 +280,7 @@ class Output:
 
 
 def here() -> str:
-    """The current folder as the system knows it, without links; empty if it was removed."""
+    """Return the current folder as the system knows it, without links; empty if it was removed."""
     try:
         return os.getcwd()
     except OSError:
@@ -289,18 +288,18 @@ def here() -> str:
 
 
 def sign(out: Output, wanted: str, plain: str) -> str:
-    """A sign, or its replacement where the terminal's encoding doesn't have it."""
+    """Return a character, or its plain replacement where the terminal's encoding lacks it."""
     return wanted if encoded(out, wanted) == wanted else plain
 
 
 def encoded(out: Output, text: str) -> str:
-    """The text as the terminal will show it: what its encoding doesn't have is written as an escape."""
+    """Return the text as the terminal will show it: characters that its encoding lacks are written as escapes."""
     encoding = getattr(out.stdout, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def within(root: str, path: str) -> str | None:
-    """The part of an absolute path below a folder, empty for the folder itself; None if the path is elsewhere."""
+    """Return the part of an absolute path below a folder, empty for the folder itself; None for a path elsewhere."""
     if not root or not path:
         return None
     if path == root:
@@ -310,17 +309,17 @@ def within(root: str, path: str) -> str | None:
 
 
 def discard(stream: TextIO) -> None:
-    """Point the stream at nothing, so that what it still buffers can't fail at exit."""
+    """Point the stream at the null device, so that flushing its buffer can't fail at exit."""
     try:
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, stream.fileno())
-        os.close(nothing)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
     except (OSError, ValueError):
         pass
 
 
 def _gone(error: Exception) -> Exception:
-    """The reader left (EPIPE; EINVAL is Windows' word for it), or there is no room for the output."""
+    """Return :class:`ClosedOutput` if the reader left (EPIPE; on Windows EINVAL), else :class:`LostOutput`."""
     if isinstance(error, ValueError) or (
         isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EINVAL, errno.ECONNRESET)
     ):
@@ -329,27 +328,27 @@ def _gone(error: Exception) -> Exception:
 
 
 def _wrapped(text: str, stream: TextIO) -> str:
-    """The text with its lines broken between words where they are wider than a terminal; as it is elsewhere.
+    """Return the text with its lines wrapped at words to a terminal's width; unchanged for another stream.
 
     A word that is wider itself, a path or an address, stays whole: the terminal folds it, and it can be copied.
     """
     width = _columns(stream) if stream.isatty() else 0
-    return "\n".join(part for each in text.split("\n") for part in broken(each, width)) if width else text
+    return "\n".join(part for row in text.split("\n") for part in broken(row, width)) if width else text
 
 
 def broken(text: str, width: int) -> list[str]:
-    """A line in as many as it takes: broken between words, the second and later ones indented; no word is broken."""
+    """Wrap a line between words, the second and later lines indented; no word is broken."""
     indent = len(text) - len(text.lstrip(" "))
-    lead, rest, made = " " * indent, text[indent:], []
+    lead, rest, wrapped = " " * indent, text[indent:], []
     while len(lead) + len(rest) > width:
         room = max(width - len(lead), 1)
         at = rest.rfind(" ", 1, room + 1)
         at = at if at > 0 else rest.find(" ", room)
         if at < 0:
             break
-        made.append(lead + rest[:at])
+        wrapped.append(lead + rest[:at])
         lead, rest = " " * max(indent, 2), rest[at + 1 :]
-    return [*made, lead + rest]
+    return [*wrapped, lead + rest]
 
 
 def _columns(stream: TextIO) -> int:
@@ -360,7 +359,7 @@ def _columns(stream: TextIO) -> int:
 
 
 def _stream(stream: TextIO | None) -> TextIO:
-    """The stream as UTF-8, unable to fail on any character; a closed one (``>&-``) becomes nothing.
+    """Make the stream UTF-8, so that it can't fail on any character; a closed one (``>&-``) becomes the null device.
 
     A terminal with an encoding of its own keeps it, unless that is ASCII only because no locale is set (cron).
     """
@@ -375,7 +374,7 @@ def _stream(stream: TextIO | None) -> TextIO:
 
 
 def _plain(value: object) -> object:
-    """A value that JSON has no word for."""
+    """Return a JSON value for one that JSON has no type for: bytes, a set, a date."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, set | frozenset):
@@ -387,22 +386,22 @@ def _plain(value: object) -> object:
 
 
 FIRST = 0.3
-"""Seconds before the line is drawn: shorter work shows none."""
+"""Seconds of work before the line is drawn: shorter work shows none."""
 AGAIN = 0.2
 """Seconds between two drawings."""
 BELIEVED = 1.0
-"""Seconds of a phase before its speed says how much time is left."""
+"""Seconds that a phase must have run before its speed is used to estimate the time left."""
 
 
 class Progress:
-    """One line on a terminal's stderr that says what is under way, redrawn in its place until something else is said.
+    """A line of progress on a terminal's stderr, redrawn in place until something else is printed.
 
-    A clock of its own redraws it, so that it goes on while the work is in one long call. It is
-    called with a phase, how much of it is done, and how much there is (0: not known).
+    A thread redraws it, so that it goes on during one long call. The work calls it with a phase, how much of the phase
+    is done, and how much there is (0: not known).
 
     Args:
         stream: a terminal.
-        clock: seconds that only grow.
+        clock: a monotonic clock, in seconds.
     """
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
@@ -412,18 +411,19 @@ class Progress:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._phase = ""
-        self._done = self._total = self._before = 0
-        self._begun = self._quiet = 0.0
-        self._shown = 0
+        self._done = self._total = self._done_before = 0
+        self._begun = self._idle_until = 0.0
+        self._width = 0
+        """Characters of the line that is on the screen."""
 
     def __call__(self, phase: str, done: int, total: int) -> None:
-        """Take in how far the work is; the line goes when all of a phase is done."""
+        """Update the progress of a phase; the line is erased when all of a phase is done."""
         with self._lock:
             now = self._clock()
             if phase != self._phase:
-                self._begun, self._before = now, done
+                self._begun, self._done_before = now, done
                 if not self._phase:
-                    self._quiet = now
+                    self._idle_until = now
             self._phase, self._done, self._total = phase, done, total
             if total and done >= total:
                 self._end()
@@ -432,52 +432,52 @@ class Progress:
             self._thread.start()
 
     def clear(self) -> None:
-        """Take the line away: something else is going to be written, or read."""
+        """Erase the line before something else is written or read."""
         with self._lock:
             self._end()
 
     def close(self) -> None:
-        """Take the line away for good."""
+        """Erase the line and end the thread."""
         self.clear()
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
 
     def line(self) -> str:
-        """What is under way, in words; empty for nothing."""
+        """Return the text of the line; empty if nothing is under way."""
         if not self._phase:
             return ""
         took = self._clock() - self._begun
         if not self._total:
             return f"{self._phase}, {took:.0f} s" if took >= BELIEVED else self._phase
         text = f"{self._phase}: {self._done:,} of {self._total:,}"
-        done = self._done - self._before
+        done = self._done - self._done_before
         if done > 0 and took >= BELIEVED:
             text += f", {duration(took / done * (self._total - self._done))} left"
         return text
 
     def draw(self) -> None:
-        """Draw the line as it is now, if it is time."""
+        """Draw the line as it is now, if the work has taken long enough."""
         with self._lock:
-            if self._phase and self._clock() - self._quiet >= FIRST:
+            if self._phase and self._clock() - self._idle_until >= FIRST:
                 self._write(self.line())
 
     def _end(self) -> None:
         self._phase = ""
-        if self._shown:
+        if self._width:
             self._write("")
 
     def _write(self, text: str) -> None:
-        """Put a text in the place of the one before it: blanks over its rest, the cursor back at the start."""
+        """Overwrite the line: blanks over the rest of the old text; if the new one is empty, the cursor goes back."""
         columns = _columns(self._stream)
         text = text[: columns - 1]
-        blanks = " " * max(0, min(self._shown, columns - 1) - len(text))
+        blanks = " " * max(0, min(self._width, columns - 1) - len(text))
         try:
             self._stream.write(f"\r{text}{blanks}" + ("" if text else "\r"))
             self._stream.flush()
         except (OSError, ValueError):
             pass  # nobody looks
-        self._shown = len(text)
+        self._width = len(text)
 
     def _run(self) -> None:
         while not self._wake.wait(AGAIN):
@@ -494,14 +494,15 @@ def show_rows(
 ) -> None:
     """Print rows of cells.
 
-    On a terminal they are columns that line up and wrap at words within its width; elsewhere a row is one line, its
-    cells parted by tabs.
+    On a terminal they are aligned columns, wrapped at words within its width; elsewhere a row is one line, its cells
+    separated by tabs.
 
     Args:
-        out: where to.
-        rows: as many cells each; cleaned, of one line. Elsewhere each is made when the one before it is printed.
-        head: names of the columns, shown on a terminal alone.
-        styles: rich's, of the columns, for a terminal with colour.
+        out: the output to print on.
+        rows: rows of equal length; their cells are cleaned and of one line. They are consumed one by one as they are
+            printed, but on a terminal all at once.
+        head: names of the columns, shown only on a terminal.
+        styles: rich styles of the columns, for a terminal with colour.
         of_notes: as :meth:`Output.data` takes it.
     """
     if out.screen:
@@ -520,7 +521,7 @@ def show_tree(out: Output, values: Mapping[str, Any]) -> None:
 
 
 def tree(values: Mapping[str, Any], indent: str = "") -> list[str]:
-    """Names and values as lines: ``name  value``, names of one level padded to one width."""
+    """Return names and values as lines ``name  value``, the names of one level padded to the same width."""
     width = max((len(str(name)) for name in values), default=0)
     lines = []
     for name, value in values.items():
@@ -534,76 +535,78 @@ def tree(values: Mapping[str, Any], indent: str = "") -> list[str]:
 
 
 def _words(value: Any) -> str:
+    """Return a value as a person reads it: ``none``, ``yes``, ``no``, or a list with commas."""
     if value is None or value in ({}, [], ()):
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(_words(each) for each in value)
+        return ", ".join(_words(item) for item in value)
     return line(str(value))
 
 
 # --- what was shown last
 
 NAMES = {True: "last-search-terminal", False: "last-search"}
-"""Path, line and link of each hit, parted by NUL, which no path holds."""
+"""Names of the files that hold path, line and link of each hit, separated by NUL, which no path holds; by whether the
+search was made on a terminal."""
 
-TOLD = "told"
-"""A file: the day, and the notices that were shown on it."""
+SHOWN = "told"
+"""Name of the file that holds a day and the notices that were shown on it."""
 
 
 def keep(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
     """Remember where the hits are. A state folder that can't be written is no reason to fail a search."""
-    told = "\0".join(f"{hit.path}\0{hit.best_line[0]}\0{hit.obsidian_url or ''}" for hit in hits)
-    _write(state / NAMES[terminal], told)
+    hits_text = "\0".join(f"{hit.path}\0{hit.best_line[0]}\0{hit.obsidian_url or ''}" for hit in hits)
+    _write(state / NAMES[terminal], hits_text)
 
 
-def told_today(state: Path, notice: str, day: date) -> bool:
-    """Whether a notice, whatever its numbers, was shown on this day already; it is noted as shown.
+def shown_today(state: Path, notice: str, day: date) -> bool:
+    """Return whether a notice, whatever its numbers, was shown on this day already; record it as shown.
 
-    Where that can't be noted it is shown again.
+    Where that can't be recorded, the notice will be shown again.
     """
     key = " ".join(re.sub(r"[0-9]+", "#", notice).split())
     first = day.isoformat()
     try:
-        known = (disk.read(state / TOLD, most=disk.LARGEST_OWN) or b"").decode("utf-8", "replace").split("\n")
+        known = (disk.read(state / SHOWN, most=disk.LARGEST_OWN) or b"").decode("utf-8", "replace").split("\n")
     except SettingsError:
         known = []
     if known[:1] == [first] and key in known:
         return True
-    _write(state / TOLD, "\n".join([*(known if known[:1] == [first] else [first]), key]))
+    _write(state / SHOWN, "\n".join([*(known if known[:1] == [first] else [first]), key]))
     return False
 
 
-def _write(path: Path, told: str) -> None:
-    """Put a text in the place of the one before it, if that can be."""
+def _write(path: Path, text: str) -> None:
+    """Replace the text of a state file, if it can be written."""
     with contextlib.suppress(OSError):
         os.makedirs(path.parent, mode=0o700, exist_ok=True)
-        disk.replace(path, told.encode("utf-8", "surrogateescape"))
+        disk.replace(path, text.encode("utf-8", "surrogateescape"))
 
 
 def hit_of(workspace: Workspace, number: int, *, terminal: bool) -> tuple[str, int, str | None]:
-    """The path, line and Obsidian link of one hit of the caller's last search.
+    """Return the path, line and Obsidian link of a hit of the caller's last search.
 
     Raises:
-        NotFoundError: there was no search here yet, or one in another project.
-        UsageError: it had fewer hits.
+        NotFoundError: there was no search here yet, or it was made in another project.
+        UsageError: the search had fewer hits.
     """
     for own in (terminal, not terminal):
         try:
             data = disk.read(workspace.state / NAMES[own], most=disk.LARGEST_OWN) or b""
         except SettingsError:
             continue
-        told = data.decode("utf-8", "surrogateescape").split("\0")
-        if len(told) % 3 or not all(line.isdigit() and len(line) < 10 for line in told[1::3]):
+        values = data.decode("utf-8", "surrogateescape").split("\0")
+        if len(values) % 3 or not all(line.isdigit() and len(line) < 10 for line in values[1::3]):
             continue
-        hits = len(told) // 3
+        hits = len(values) // 3
         if not 1 <= number <= hits:
             raise UsageError(
                 f"the last search has {counted(hits, 'hit')}: there is no hit {number}",
                 "search again, or open another one",
             )
-        path, at, url = told[3 * number - 3 : 3 * number]
+        path, at, url = values[3 * number - 3 : 3 * number]
         if not workspace.sees(path):
             hint = "search again here, or name it: --project"
             raise NotFoundError("the last search was made in another project", hint)

@@ -74,7 +74,7 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
     written = cli.approve.in_editor(call, BLANK, told, instead="give the steps with --stdin or --file")
     steps = "" if written == BLANK.strip() else written
     if call.typed is not None:
-        call.typed.arguments["text"], call.typed.came = steps, "from the editor"
+        call.typed.arguments["text"], call.typed.source = steps, "from the editor"
     return steps
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tars_memory import vault
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import (
-    MOST,
+    MOST_LINES,
     STOPPED,
     Call,
     Ref,
@@ -415,5 +415,5 @@ def _difference(path: str, now: bytes | None, then: bytes) -> list[str]:
             rows.pop()  # of a last line that ends
     found = ["..." if row.startswith("@@") else line(row) for row in unified_diff(was, will, lineterm="", n=1)][3:]
     what = "  (comes back)" if now is None else "" if then else "  (goes)"
-    more = [f"and {counted(len(found) - MOST, 'more line')}"] if len(found) > MOST else []
-    return [path + what, *(f"  {row}" for row in [*found[:MOST], *more])]
+    more = [f"and {counted(len(found) - MOST_LINES, 'more line')}"] if len(found) > MOST_LINES else []
+    return [path + what, *(f"  {row}" for row in [*found[:MOST_LINES], *more])]

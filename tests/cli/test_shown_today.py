@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli.fake_memory import hit, result
 
-from tars_memory.doors.cli.output import TOLD, told_today
+from tars_memory.doors.cli.output import SHOWN, shown_today
 from tars_memory.errors import Passing
 
 DAY = date(2026, 11, 21)
@@ -47,12 +47,12 @@ def test_json_and_scripts_are_told_each_time(tm: Any, at_a_terminal: Any, monkey
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\n\0", b"2026-11-21", b"x" * 100_000])
 def test_what_is_kept_may_be_damaged(tmp_path: Path, damage: bytes) -> None:
-    (tmp_path / TOLD).write_bytes(damage)
-    assert not told_today(tmp_path, "a notice", DAY)
-    assert told_today(tmp_path, "a notice", DAY)
+    (tmp_path / SHOWN).write_bytes(damage)
+    assert not shown_today(tmp_path, "a notice", DAY)
+    assert shown_today(tmp_path, "a notice", DAY)
 
 
 def test_where_nothing_can_be_kept_it_is_told_again(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file stands where the folder should", "utf-8")
     for _ in range(2):
-        assert not told_today(tmp_path / "state", "a notice", DAY)
+        assert not shown_today(tmp_path / "state", "a notice", DAY)
