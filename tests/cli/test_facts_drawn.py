@@ -14,7 +14,7 @@ from random_documents import scale, seeded
 from rich.cells import cell_len
 
 from tars_memory.doors.cli.output import line
-from tars_memory.doors.cli.screen import ASCII, LINES, SAID, drawn, gantt
+from tars_memory.doors.cli.screen import ASCII, LINES, LONGEST_LABEL, drawn, gantt
 from tars_memory.vault.markdown.facts import Fact
 
 TODAY = date(2026, 11, 21)
@@ -125,7 +125,7 @@ def test_mermaid_s_own_parser_reads_every_chart_as_it_is_meant() -> None:
         for task, each in zip(told["tasks"], facts, strict=True):
             for said, meant in ((task[0], each.subject), (task[1], f"{each.predicate}: {each.object}")):
                 meant = line(meant)
-                meant = meant if len(meant) <= SAID else meant[: SAID - 1].rstrip() + "…"
+                meant = meant if len(meant) <= LONGEST_LABEL else meant[: LONGEST_LABEL - 1].rstrip() + "…"
                 assert shown(said) == meant.strip(), name
 
 

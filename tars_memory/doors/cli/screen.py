@@ -1,7 +1,7 @@
-"""What a person's screen shows, by rich: lists and tables, hits, facts over time, and the pager for what is longer.
+"""Output on a person's terminal, by rich: tables, entries, hits, facts over time, and the pager for long output.
 
-Imported only when stdout is a terminal, or for a chart of facts. Texts of notes enter as :class:`rich.text.Text`, never
-as markup: ``[/bold]`` in a note is five letters and three signs.
+Imported only when stdout is a terminal, or for a chart of facts. Text of notes becomes :class:`rich.text.Text`, never
+markup: ``[/bold]`` in a note is shown as these seven characters.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 NOTE = "magenta"
-"""The colour of a note's name. Only colours that can be read on dark and on light are used: not yellow, not cyan."""
+"""Colour of a note's name. Only colours that are readable on dark and on light are used: not yellow, not cyan."""
 
 
 def console(out: Output) -> Console:
-    """A console that interprets nothing in what it prints; plain where colour is not wanted."""
+    """Return a console that interprets nothing in the text it prints, and is plain where colour is not wanted."""
     out.clear()
     stream = out.stdout
     system: Any = "auto" if stream.isatty() and out.env.get("TERM") != "dumb" and not out.env.get("NO_COLOR") else None
@@ -46,9 +46,9 @@ def console(out: Output) -> Console:
 
 
 NARROW = 16
-"""Cells up to which a column is never wrapped."""
+"""Widest column, in terminal cells, that is never wrapped."""
 READABLE = 24
-"""Cells that a wrapped column needs; with fewer the cells of a row are put below each other."""
+"""Least width of a wrapped column; if one would be narrower, the cells of a row are printed below each other."""
 GAP = 2
 """Blanks between two columns."""
 
@@ -56,48 +56,51 @@ GAP = 2
 def show_table(
     out: Output, rows: Sequence[Sequence[str]], head: Sequence[str] = (), styles: Sequence[str] = ()
 ) -> None:
-    """Columns that line up, whatever the width of their signs, and wrap at words within the terminal's width.
+    """Print aligned columns, whatever the width of their characters, wrapped at words within the terminal's width.
 
-    Where a column would be too thin to be read, each row is a paragraph: its short cells, then the long ones below.
+    Where a column would be too narrow to read, each row is a paragraph: its short cells, then the long ones below.
     """
     if out.quiet or not rows:
         return
     screen = console(out)
-    told = [[Text(encoded(out, cell)) for cell in row] for row in rows]
+    table = [[Text(encoded(out, cell)) for cell in row] for row in rows]
     names = [Text(name, style="dim") for name in head]
-    for row in told:
+    for row in table:
         for cell, style in zip(row, styles, strict=False):
             cell.stylize(style)
-    natural = [max(cell.cell_len for cell in column) for column in zip(*told, strict=True)]
-    kept = [at for at, width in enumerate(natural) if width]  # an empty column has no name either
+    natural = [max(cell.cell_len for cell in column) for column in zip(*table, strict=True)]
+    kept = [at for at, width in enumerate(natural) if width]  # an empty column is left out with its name
     widths = _widths([max(natural[at], names[at].cell_len if names else 0) for at in kept], screen.width)
     if widths is None:
-        for row in told:
+        for row in table:
             _print_paragraph(screen, [row[at] for at in kept], [natural[at] > NARROW for at in kept])
         return
-    for row in [names, *told] if names else told:
+    for row in [names, *table] if names else table:
         _print_row(screen, [row[at] for at in kept], widths)
 
 
 def _widths(natural: Sequence[int], room: int) -> list[int] | None:
-    """The widths of columns that fit: the widest give way together; None if one would be too thin to be read."""
+    """Narrow the widest columns, evenly, until all fit the room; return the widths.
+
+    None if a column would be too narrow to read.
+    """
     widths = [*natural]
-    over = sum(widths) + GAP * (len(widths) - 1) - room
-    while over > 0:
+    excess = sum(widths) + GAP * (len(widths) - 1) - room
+    while excess > 0:
         widest = max(widths)
         if widest <= READABLE:
             return None
-        those = [at for at, width in enumerate(widths) if width == widest]
-        lower = max([READABLE, *(width for width in widths if width < widest)])
-        less = min(widest - lower, -(-over // len(those)))
-        for at in those:
-            widths[at] -= less
-        over -= less * len(those)
+        columns = [at for at, width in enumerate(widths) if width == widest]
+        next_width = max([READABLE, *(width for width in widths if width < widest)])
+        cut = min(widest - next_width, -(-excess // len(columns)))
+        for at in columns:
+            widths[at] -= cut
+        excess -= cut * len(columns)
     return widths
 
 
 def _print_row(screen: Console, cells: Sequence[Text], widths: Sequence[int]) -> None:
-    """One row, as many lines as its longest cell takes."""
+    """Print one row, on as many lines as its longest cell takes."""
     parts = [[*cell.wrap(screen, width, overflow="fold")] for cell, width in zip(cells, widths, strict=True)]
     for number in range(max(map(len, parts))):
         shown = Text()
@@ -111,7 +114,7 @@ def _print_row(screen: Console, cells: Sequence[Text], widths: Sequence[int]) ->
 
 
 def _print_paragraph(screen: Console, cells: Sequence[Text], long: Sequence[bool]) -> None:
-    """The short cells of a row on one line, the long ones below, indented."""
+    """Print the short cells of a row on one line, the long ones below it, indented."""
     short = [cell for cell, is_long in zip(cells, long, strict=True) if not is_long and cell.plain]
     if short:
         for part in Text("  ").join(short).wrap(screen, screen.width, overflow="fold"):
@@ -122,7 +125,7 @@ def _print_paragraph(screen: Console, cells: Sequence[Text], long: Sequence[bool
 
 
 def wrapped(screen: Console, text: Text, indent: int) -> list[Text]:
-    """The lines of a text, wrapped at words, behind an indentation."""
+    """Wrap a text at words within the screen's width; return its lines, indented."""
     lines = []
     for part in text.wrap(screen, max(screen.width - indent, 8), overflow="fold"):
         part.rstrip()
@@ -131,17 +134,17 @@ def wrapped(screen: Console, text: Text, indent: int) -> list[Text]:
 
 
 def _print_all(screen: Console, lines: Sequence[Text]) -> None:
-    for each in lines:
-        print_line(screen, each)
+    for text in lines:
+        print_line(screen, text)
 
 
 def print_line(screen: Console, text: Text) -> None:
-    """A line that fits already."""
+    """Print a line that fits the screen, as it is."""
     screen.print(text, no_wrap=True, overflow="ignore", crop=False)
 
 
 def show_history(out: Output, rows: Iterable[Sequence[str]]) -> None:
-    """Each write, of cells ``txn time command actor op note change``: what and when on a line, the change below it."""
+    """Print writes, rows of ``txn time command actor op note change``: the change is printed below the others."""
     if out.quiet:
         return
     screen = console(out)
@@ -156,7 +159,7 @@ def show_history(out: Output, rows: Iterable[Sequence[str]]) -> None:
 
 
 def show_entries(out: Output, entries: Sequence[Any]) -> None:
-    """Entries below their note and heading, each with its REF."""
+    """Print entries below their note and heading, each with its REF."""
     if out.quiet:
         return
     screen = console(out)
@@ -171,25 +174,25 @@ def show_entries(out: Output, entries: Sequence[Any]) -> None:
 
 
 MATCH = "bold red"
-"""As grep and ripgrep light a match: readable on dark and on light."""
+"""Style of a match, as in grep and ripgrep: readable on dark and on light."""
 LEAST = 3
-"""Hits that are shown, however low the screen is."""
+"""Minimum number of hits to show, however low the screen is."""
 UNDATED = frozenset({"semantic", "procedural"})
-"""Tiers of whose notes the day of the file says nothing about a line."""
+"""Tiers in whose notes the file's day doesn't date a line."""
 BEFORE = 4
-"""A line that is cut shows this part of its room, one in four, before its first match."""
+"""A cut line begins so far before its first match: its room divided by this."""
 BREAK = 20
-"""Cells within which a cut moves back to the end of a word; a longer word is cut."""
+"""Cells that a cut moves back at most to end at a word; a longer word is cut."""
 
 
 def show_hits(out: Output, result: SearchResult, *, full: bool, wanted: bool) -> None:
-    """Numbered hits; the rank is the number, the best one comes last, beside the prompt.
+    """Print hits numbered by rank, the best one last, next to the prompt.
 
     Args:
-        out: where to.
+        out: the output to print on.
         result: with at least one hit.
         full: show whole passages.
-        wanted: the person said how many hits to show, so that what is longer than the screen is wanted, too.
+        wanted: the person chose the number of hits, so all are shown even if they are longer than the screen.
     """
     if out.quiet:
         return
@@ -208,22 +211,23 @@ def show_hits(out: Output, result: SearchResult, *, full: bool, wanted: bool) ->
     else:
         shown = [tail, *reversed(blocks[:fitting])]
     for block in shown:
-        for each in block:
-            print_line(screen, each)
+        _print_all(screen, block)
 
 
 def hit_lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, *, full: bool) -> list[Text]:
-    """One hit: where it is, then the line that answers, or all of its passage; of a conversation the answer, too."""
+    """Return the lines of a hit: its place, then its best line or with ``full`` its passage, then the assistant's
+    answer if it is from a conversation.
+    """
     indent = width + 2
     room = max(screen.width - indent, 16)
     lines = [_head(out, hit, width, room)]
     if full:
-        texts = [each for each in clean(hit.text).expandtabs(4).split("\n") if each.strip()]
-        passage = _lit(query, encoded(out, "\n".join(texts)))
+        texts = [text for text in clean(hit.text).expandtabs(4).split("\n") if text.strip()]
+        passage = _highlighted(query, encoded(out, "\n".join(texts)))
         lines += wrapped(screen, passage, indent)
     else:
         lines.append(Text(" " * indent).append(_excerpt(out, hit, query, room)))
-    if hit.answer:  # one line: it was not searched, and is there to remember by
+    if hit.answer:  # one line: it was not searched, and is only there as a reminder
         answer = Text(f"assistant: {encoded(out, line(hit.answer))}", style="dim")
         answer.truncate(room, overflow="ellipsis" if sign(out, "…", "...") == "…" else "crop")
         lines.append(Text(" " * indent).append(answer))
@@ -233,44 +237,47 @@ def hit_lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, 
 
 
 def _head(out: Output, hit: Hit, width: int, room: int) -> Text:
-    """Number, place, day, who said it, how many more its note has, and the headings as far as there is room."""
+    """Return the head of a hit: rank, place, vault, day, speaker, count of more hits in the note, and the headings if
+    there is room.
+    """
     number = hit.best_line[0]
     day = hit.day if hit.tier in UNDATED else hit.date or ""
-    said = "".join(f"  {encoded(out, part)}" for part in (line(hit.vault), line(day), line(hit.speaker)) if part)
+    details = "".join(f"  {encoded(out, part)}" for part in (line(hit.vault), line(day), line(hit.speaker)) if part)
     whole = encoded(out, out.place(hit.path, number))
-    name = cell_len(whole.rpartition("/")[2]) + cell_len("…/")
-    more = next(
-        (told for told in (f"  +{hit.more} in this note", f"  +{hit.more}") if name + cell_len(said + told) <= room),
-        f"  +{hit.more}",
-    )
-    more = more if hit.more else ""
-    if name + cell_len(said + more) > room:
-        said = ""  # what the note is called says more than when
-    behind = cell_len(said + more)
-    place = _shortened(whole, room - behind, sign(out, "…", "..."))
+    name_width = cell_len(whole.rpartition("/")[2]) + cell_len("…/")
+    more = ""
+    if hit.more:
+        more = f"  +{hit.more} in this note"
+        if name_width + cell_len(details + more) > room:
+            more = f"  +{hit.more}"
+    if name_width + cell_len(details + more) > room:
+        details = ""  # the note's name is worth more than the day
+    tail_width = cell_len(details + more)
+    place = _shortened(whole, room - tail_width, sign(out, "…", "..."))
     head = Text()
     head.append(f"{hit.rank:>{width}}  ", "bold")
     link = Style(link=hit.obsidian_url) if hit.obsidian_url and hit.obsidian_url.isprintable() else Style()
     head.append(place, Style.parse(NOTE) + link)
-    head.append(said)
+    head.append(details)
     head.append(more, "dim")
     if headings := _headings(out, hit):
-        left = room - cell_len(place) - behind - 2
+        left = room - cell_len(place) - tail_width - 2
         if cell_len(headings) <= left:
             head.append(f"  {headings}", "dim")
     return head
 
 
 def _headings(out: Output, hit: Hit) -> str:
-    """The headings that say more than the note's name does."""
+    """Return the headings above the hit, without a first one that repeats the note's name or title."""
     name = hit.path.rpartition("/")[2].removesuffix(".md").casefold()
-    told = [line(heading) for heading in hit.headings]
-    told = told[1:] if told and told[0].casefold() in (name, hit.title.casefold()) else told
-    return encoded(out, sign(out, " › ", " > ").join(told))
+    headings = [line(heading) for heading in hit.headings]
+    if headings and headings[0].casefold() in (name, hit.title.casefold()):
+        del headings[0]
+    return encoded(out, sign(out, " › ", " > ").join(headings))
 
 
 def _shortened(place: str, room: int, cut: str) -> str:
-    """A place without as many first folders as it takes to fit; its end, the name and the line, stays."""
+    """Drop first folders of a place until it fits; its end, the name and the line, stays."""
     if cell_len(place) <= room:
         return place
     rest = place
@@ -284,35 +291,35 @@ def _shortened(place: str, room: int, cut: str) -> str:
 
 
 def _excerpt(out: Output, hit: Hit, query: Query, room: int) -> Text:
-    """The line that answers, cut at words around what matches."""
-    said = encoded(out, plain(line(hit.best_line[1])).strip())
-    if cell_len(said) <= room:
-        return _lit(query, said)
+    """Return the hit's best line, cut at words around its matches."""
+    text = encoded(out, plain(line(hit.best_line[1])).strip())
+    if cell_len(text) <= room:
+        return _highlighted(query, text)
     cut = sign(out, "…", "...")
-    found = Terms(query).spans(said)
-    start = _best_start(said, found, room)
+    matches = Terms(query).spans(text)
+    start = _best_start(text, matches, room)
     before = cut if start else ""
-    end = _end(said, start, room - len(before))
-    after = cut if end < len(said) else ""
+    end = _end(text, start, room - len(before))
+    after = cut if end < len(text) else ""
     if after:
-        end = _end(said, start, room - len(before) - len(after))
-    return _lit(query, f"{before}{said[start:end].rstrip()}{after}")
+        end = _end(text, start, room - len(before) - len(after))
+    return _highlighted(query, f"{before}{text[start:end].rstrip()}{after}")
 
 
-def _best_start(text: str, found: Sequence[tuple[int, int]], room: int) -> int:
-    """Where to begin so that the most of what matches is seen; the beginning if that shows as much."""
+def _best_start(text: str, matches: Sequence[tuple[int, int]], room: int) -> int:
+    """Return the start of the cut that shows the most matches; 0 if that shows as many."""
     best, most = 0, -1
-    for first in (0, *(begin for begin, _ in found)):
+    for first in (0, *(begin for begin, _ in matches)):
         start = _back(text, first, room // BEFORE) if first else 0
         end = _end(text, start, room - 2)
-        seen = sum(start <= begin and stop <= end for begin, stop in found)
+        seen = sum(start <= begin and stop <= end for begin, stop in matches)
         if seen > most:
             best, most = start, seen
     return best
 
 
 def _back(text: str, at: int, cells: int) -> int:
-    """A place that many cells before another one, at the beginning of a word."""
+    """Return the position so many cells before another one, moved on to the beginning of a word."""
     start = at
     while start > 0 and cell_len(text[start - 1 : at]) <= cells:
         start -= 1
@@ -321,7 +328,9 @@ def _back(text: str, at: int, cells: int) -> int:
 
 
 def _end(text: str, start: int, cells: int) -> int:
-    """How far a text goes within that many cells, to the end of a word if one ends near; wide signs part anywhere."""
+    """Return where to cut a text so that it fills so many cells: at the end of a word, if one is near, or between two
+    wide characters.
+    """
     plain_end = min(len(text), start + max(cells, 0))
     end, used = (plain_end, cells) if text[start:plain_end].isascii() else (start, 0)
     while end < len(text) and used + cell_len(text[end]) <= cells:
@@ -336,28 +345,28 @@ def _end(text: str, start: int, cells: int) -> int:
     return end
 
 
-def _lit(query: Query, text: str) -> Text:
-    """The text with what matches standing out."""
+def _highlighted(query: Query, text: str) -> Text:
+    """Return the text with its matches highlighted."""
     shown = Text(text)
     for start, end in Terms(query).spans(text):
         shown.stylize(MATCH, start, end)
     return shown
 
 
-# --- facts over time: those without a day have no span; the drawing lists them last, the chart leaves them out
+# --- facts over time: one without a day has no period; the drawing lists it last, the chart leaves it out
 
 
 NARROWEST, LABEL, DAY = 12, 0.42, 13
-"""Cells that a bar and a label get at least, the share of a line that labels get at most, and the cells of a day with
-the room beside it."""
+"""Minimum width of a bar and of a label, in cells; maximum share of a line for labels; width of a day with the gaps
+beside it."""
 STEPS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000)
 """Months between two marks of the scale."""
 MARK = 7
-"""Cells that a mark and the room behind it take at least."""
+"""Minimum width of a mark with the gap behind it, in cells."""
 
 
 class Signs(NamedTuple):
-    """What a bar is drawn with; for terminals that can't show lines in ASCII."""
+    """The characters of a drawing; ASCII for terminals that can't show lines."""
 
     bar: str = "━"
     ends: str = "╸"
@@ -371,12 +380,12 @@ LINES, ASCII = Signs(), Signs("=", "|", ">", "-", ":", ".")
 
 
 class Period(NamedTuple):
-    """A fact in time.
+    """The time in which a fact is true.
 
     Attributes:
-        label: what it says, below its subject.
-        since: its first day; None: not known.
-        until: the first day that it no longer holds; None: it holds on.
+        label: predicate and object.
+        since: its first day; None if unknown.
+        until: the first day on which it is no longer true; None if it has no end.
     """
 
     label: str
@@ -385,72 +394,79 @@ class Period(NamedTuple):
 
 
 def by_subject(facts: Sequence[Fact]) -> dict[str, list[Period]]:
-    """Facts by subject, in the order in which the subjects come first; those without a day last."""
-    found: dict[str, list[Period]] = {}
+    """Group facts by subject, in the order in which the subjects first appear."""
+    groups: dict[str, list[Period]] = {}
     for fact in facts:
-        said = f"{line(fact.predicate)}: {line(fact.object)}"
-        found.setdefault(line(fact.subject), []).append(Period(said, fact.since, fact.until))
-    return found
+        label = f"{line(fact.predicate)}: {line(fact.object)}"
+        groups.setdefault(line(fact.subject), []).append(Period(label, fact.since, fact.until))
+    return groups
 
 
 def drawn(facts: Sequence[Fact], today: date, width: int, signs: Signs) -> Iterator[tuple[str, str]]:
-    """Each line of the drawing, with what it is: ``scale``, ``subject``, ``past`` or ``holds``.
+    """Draw facts as bars over time.
 
     Args:
         facts: in order of time.
         today: marked in each line.
         width: cells of the terminal.
-        signs: what it is drawn with.
+        signs: the characters to draw with.
+
+    Yields:
+        The kind of a line (``scale``, ``subject``, ``past`` or ``holds``) and its text.
     """
     groups = by_subject(facts)
-    spans = [span for group in groups.values() for span in group]
-    widest = max((cell_len(span.label) for span in spans), default=0) + 2
+    periods = [period for group in groups.values() for period in group]
+    widest = max((cell_len(period.label) for period in periods), default=0) + 2
     room = max(NARROWEST, min(widest, int(width * LABEL), width - DAY - NARROWEST))
     cells = max(NARROWEST, width - room - DAY)
-    first, last = _range(spans, today)
+    first, last = _range(periods, today)
     days = max(1, (last - first).days)
 
     def cell(day: date) -> int:
         return min(cells - 1, max(0, (day - first).days * cells // days))
 
     now = cell(today)
-    if first < last and any(span.since or span.until for span in spans):
+    if first < last and any(period.since or period.until for period in periods):
         yield "scale", f"{'':{room + DAY}}{_scale(first, last, cells)}".rstrip()
     for subject, group in groups.items():
         yield "subject", _cut(subject, width, signs)
-        for span in group:
-            holds = (span.since or today) <= today < (span.until or date.max)
-            label = _cut(f"  {span.label}", room, signs)
-            when = f"{span.since or ''!s:10}"
-            bar = _bar(span, cell, cells, now, signs) if span.since or span.until else ""
-            text = f"{label}{'':{room - cell_len(label)}}  {when} {bar}"
-            yield "holds" if holds else "past", text.rstrip()
+        for period in group:
+            label = _cut(f"  {period.label}", room, signs)
+            day = f"{period.since or ''!s:10}"
+            bar = _bar(period, cell, cells, now, signs) if period.since or period.until else ""
+            text = f"{label}{'':{room - cell_len(label)}}  {day} {bar}"
+            yield "holds" if _holds(period, today) else "past", text.rstrip()
 
 
-def _bar(span: Period, cell: Callable[[date], int], cells: int, now: int, signs: Signs) -> str:
-    start = cell(span.since) if span.since else 0
-    end = cells - 1 if span.until is None else max(start, cell(span.until - timedelta(days=1)))
+def _holds(period: Period, today: date) -> bool:
+    return (period.since or today) <= today < (period.until or date.max)
+
+
+def _bar(period: Period, cell: Callable[[date], int], cells: int, now: int, signs: Signs) -> str:
+    """Draw the bar of one period; ``cell`` gives the place of a day, ``now`` is the place of today."""
+    start = cell(period.since) if period.since else 0
+    end = cells - 1 if period.until is None else max(start, cell(period.until - timedelta(days=1)))
     row = [" "] * cells
     row[now] = signs.now
     row[start : end + 1] = signs.bar * (end + 1 - start)
-    if not span.since:
+    if not period.since:
         row[start : min(start + 3, end)] = signs.before * (min(start + 3, end) - start)
-    row[end] = signs.goes_on if span.until is None else signs.ends
+    row[end] = signs.goes_on if period.until is None else signs.ends
     return "".join(row)
 
 
-def _range(spans: Sequence[Period], today: date) -> tuple[date, date]:
-    """From the first day to the last one that is known, today among them, and a little more for what goes on."""
-    days = [day for span in spans for day in (span.since, span.until) if day is not None]
+def _range(periods: Sequence[Period], today: date) -> tuple[date, date]:
+    """Return the first and the last known day, today among them; the last plus a margin for facts without an end."""
+    days = [day for period in periods for day in (period.since, period.until) if day is not None]
     first, last = min([today, *days]), max([today, *days])
-    more = max(1, (last - first).days // 20)
-    return first, last + timedelta(days=min(more, (date.max - last).days))
+    margin = max(1, (last - first).days // 20)
+    return first, last + timedelta(days=min(margin, (date.max - last).days))
 
 
 def _scale(first: date, last: date, cells: int) -> str:
-    """Marks at even distances: years, or months where all is within a few years."""
+    """Return a scale with marks at even distances: years, or months if the range is a few years."""
     months = max(1, (last.year - first.year) * 12 + last.month - first.month)
-    step = next((each for each in STEPS if months / each * MARK <= cells), STEPS[-1])
+    step = next((step for step in STEPS if months / step * MARK <= cells), STEPS[-1])
     days, row = max(1, (last - first).days), [" "] * cells
     number = -(-(first.year * 12 + first.month - 1) // step) * step
     while (year := number // 12) <= date.max.year:
@@ -472,52 +488,51 @@ def _cut(text: str, room: int, signs: Signs) -> str:
 # --- and as a chart in Mermaid, which Obsidian renders
 
 
-SAID = 60
-"""Signs of a label in a chart."""
+LONGEST_LABEL = 60
+"""Maximum length of a label in a chart."""
 _UNSAFE = re.compile(r"[^\w .,()'-]|_|^ ")
 
 
 def gantt(facts: Sequence[Fact], today: date) -> str:
-    """The facts that have a day as a Gantt chart in a fence; empty if none has.
+    """Return the facts that have a day as a Gantt chart in a fence; empty if none has one.
 
-    Whatever could end a name, begin a comment or a directive, or close the fence is written as a character reference
-    (``#58;``), which Mermaid shows as the character.
+    Every character that could end a name, begin a comment or a directive, or close the fence is written as a character
+    reference (``#58;``), which Mermaid shows as the character.
     """
-    groups = {
-        subject: [span for span in group if span.since or span.until] for subject, group in by_subject(facts).items()
-    }
-    groups = {subject: group for subject, group in groups.items() if group}
+    groups = {}
+    for subject, periods in by_subject(facts).items():
+        if dated := [period for period in periods if period.since or period.until]:
+            groups[subject] = dated
     if not groups:
         return ""
-    first, last = _range([span for group in groups.values() for span in group], today)
+    first, last = _range([period for group in groups.values() for period in group], today)
     rows = ["gantt", "    dateFormat YYYY-MM-DD", f"    axisFormat {'%Y' if last.year - first.year > 2 else '%Y-%m'}"]
     for subject, group in groups.items():
         rows.append(f"    section {_escaped(subject)}")
-        for span in group:
-            since, until = span.since or first, span.until or last
+        for period in group:
+            since, until = period.since or first, period.until or last
             until = max(until, since + timedelta(days=1)) if since < date.max else since
-            holds = (span.since or today) <= today < (span.until or date.max)
-            state = "active, " if holds else "done, " if since <= today else ""
-            rows.append(f"    {_name(span.label)} :{state}{since}, {until}")
+            state = "active, " if _holds(period, today) else "done, " if since <= today else ""
+            rows.append(f"    {_name(period.label)} :{state}{since}, {until}")
     return "\n".join(["```mermaid", *rows, "```"])
 
 
 def _name(text: str) -> str:
-    """The name of a task. Its first sign is a reference, so that no lexer takes it for one of its own words."""
-    return f"#{ord(text[0])};{_escaped(text[1:], SAID - 1)}"
+    """Return the name of a task. Its first character is a reference, so that the lexer can't read it as a keyword."""
+    return f"#{ord(text[0])};{_escaped(text[1:], LONGEST_LABEL - 1)}"
 
 
-def _escaped(text: str, most: int = SAID) -> str:
+def _escaped(text: str, most: int = LONGEST_LABEL) -> str:
     cut = text if len(text) <= most else text[: most - 1].rstrip() + "…"
-    return _UNSAFE.sub(lambda found: f"#{ord(found[0])};", cut) or "#32;"
+    return _UNSAFE.sub(lambda match: f"#{ord(match[0])};", cut) or "#32;"
 
 
 def show_timeline(out: Output, facts: Sequence[Fact], today: date) -> None:
-    """Facts over time on a terminal: a bar each, today marked, what is over dimmed."""
+    """Print facts over time: a bar each, today marked, past facts dimmed."""
     if out.quiet:
         return
     screen = console(out)
-    signs = LINES if all(sign(out, each, "") for each in LINES) else ASCII
+    signs = LINES if all(sign(out, character, "") for character in LINES) else ASCII
     styles = {"scale": "dim", "subject": "bold", "past": "dim"}
     for kind, text in drawn([*facts], today, screen.width, signs):
         print_line(screen, Text(encoded(out, text), style=styles.get(kind, "")))
@@ -527,15 +542,15 @@ def show_timeline(out: Output, facts: Sequence[Fact], today: date) -> None:
 
 
 LESS = "FRX"
-"""As git sets it: end if all of it fits, let colours through, leave the text on the screen."""
+"""Options of less, as git sets them: end if all of it fits, let colours through, leave the text on the screen."""
 NONE = frozenset({"", "cat", *OFF})
-"""Pagers that are none."""
+"""Values of the setting that mean no pager."""
 NOT_STARTED = (126, 127)
 """The shell's exit codes for a command that may not be run, and for one that it can't find."""
 
 
 class Held(io.StringIO):
-    """Stands for a terminal until all that it is to show is known."""
+    """A buffer in the place of a terminal, until all output is known."""
 
     def __init__(self, encoding: str) -> None:
         super().__init__(newline="")
@@ -543,17 +558,17 @@ class Held(io.StringIO):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """Of the terminal."""
+        """The terminal's encoding."""
         return self._encoding
 
     def isatty(self) -> bool:
-        """As the terminal says."""
+        """Return True, as the terminal does."""
         return True
 
 
 @contextlib.contextmanager
 def paged(out: Output) -> Iterator[None]:
-    """Collect what is printed meanwhile; then print it, by a pager if it is longer than the screen."""
+    """Collect the output of the block; then print it, through a pager if it is longer than the screen."""
     command = _pager(out.env)
     if not command:
         yield
@@ -572,33 +587,35 @@ def paged(out: Output) -> Iterator[None]:
 
 
 def _pager(env: Mapping[str, str]) -> str:
-    """The pager, as a command for the shell: as it is set, else ``PAGER``, else less; '' for none."""
+    """Return the pager as a shell command: from the settings, else ``PAGER``, else less; '' for none."""
     settings = Settings(env)
-    named = settings.terminal.pager or env.get("PAGER")
-    if named is None:
-        named = "less" if shutil.which("less") else ""
+    command = settings.terminal.pager or env.get("PAGER")
+    if command is None:
+        command = "less" if shutil.which("less") else ""
     try:
-        shlex.split(named)
+        shlex.split(command)
     except ValueError:  # a quote that is never closed: the shell would take the text and show nothing
         return ""
-    return "" if named.strip().casefold() in NONE else named
+    return "" if command.strip().casefold() in NONE else command
 
 
 def _is_higher(text: str, columns: int, lines: int) -> bool:
-    """Whether a text, with the prompt below it, is higher than the screen."""
-    bare = re.sub(SEQUENCES, "", text).split("\n")
-    return sum(max(1, -(-cell_len(each) // max(columns, 1))) for each in bare) > lines
+    """Return whether a text, with the prompt below it, is higher than the screen."""
+    rows = re.sub(SEQUENCES, "", text).split("\n")
+    return sum(max(1, -(-cell_len(row) // max(columns, 1))) for row in rows) > lines
 
 
 def _page(command: str, text: str, env: Mapping[str, str], encoding: str) -> bool:
-    """Show a text in a pager, until the person has seen enough; False if there is no such program."""
-    more = {name: value for name, value in (("LESS", LESS), ("LV", "-c")) if name not in env}
+    """Show a text in a pager until the person leaves it; return False if there is no such program."""
+    options = {name: value for name, value in (("LESS", LESS), ("LV", "-c")) if name not in env}
     try:
-        process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env={**env, **more})  # noqa: S602 - as git
+        process = subprocess.Popen(  # noqa: S602 - as git
+            command, shell=True, stdin=subprocess.PIPE, env={**env, **options}
+        )
     except OSError:
         return False
     assert process.stdin is not None
-    with contextlib.suppress(OSError, KeyboardInterrupt):  # it was left before the end
+    with contextlib.suppress(OSError, KeyboardInterrupt):  # the person left before the end
         process.stdin.write(text.encode(encoding, "backslashreplace"))
     with contextlib.suppress(OSError):
         process.stdin.close()
