@@ -120,6 +120,6 @@ def test_a_transaction_that_fails_leaves_nothing(make_index) -> None:
 def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     path = tmp_path / "vectors-1.db"
     path.mkdir()
-    with pytest.raises(database.driver().module.OperationalError, match="vectors-1[.]db: unable to open") as raised:
+    with pytest.raises(database.driver().module.OperationalError, match=r"vectors-1[.]db: unable to open") as raised:
         database.connect(path)
     assert database.refused(raised.value)
