@@ -11,10 +11,12 @@ quotes the ancestor (``also changed:: old words``). A bullet that one side remov
 
 from __future__ import annotations
 
+import heapq
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.vault.markdown import entries
@@ -823,17 +825,14 @@ def _merged_runs(ours: list[MergePiece], theirs: list[MergePiece]) -> list[Merge
     """Merge what the sides added in the same place: by time if every line has one, else one side after the other."""
     if not ours or not theirs:
         return [*ours, *theirs]
-    timed = [[(piece.any.parts.time or "").rjust(16) for piece in run] for run in (ours, theirs)]
     if all(piece.any.kind == BULLET and piece.any.parts.time for piece in (*ours, *theirs)):
-        keyed = [
-            [(time, piece.any.norm, piece) for time, piece in zip(_rising(times), run, strict=True)]
-            for times, run in zip(timed, (ours, theirs), strict=True)
-        ]
-        found: list[MergePiece] = []
-        left, right = keyed
-        while left and right:
-            found.append((left if left[0][:2] <= right[0][:2] else right).pop(0)[2])
-        return [*found, *(piece for *_, piece in (*left, *right))]
+        ours_timed, theirs_timed = (
+            # no line is earlier than the one above it, so that each side's lines keep their order
+            zip(accumulate(((piece.any.parts.time or "").rjust(16) for piece in run), max), run, strict=True)
+            for run in (ours, theirs)
+        )
+        by_time = heapq.merge(ours_timed, theirs_timed, key=lambda timed: (timed[0], timed[1].any.norm))
+        return [piece for _, piece in by_time]
     # A heading stays with the lines below it: the sections of one side come after those of the other, and lines under
     # no heading come before all of them.
     starts = [
@@ -846,14 +845,6 @@ def _merged_runs(ours: list[MergePiece], theirs: list[MergePiece]) -> list[Merge
 def _norms(run: Sequence[MergePiece]) -> list[bytes]:
     """Return the text of pieces, as a key to sort by."""
     return [piece.any.norm for piece in run]
-
-
-def _rising(times: Sequence[str]) -> Iterator[str]:
-    """Times that never fall, so that each side's lines keep their order."""
-    latest = ""
-    for time in times:
-        latest = max(latest, time)
-        yield latest
 
 
 def _ancestors(piece: MergePiece) -> Iterator[MergePiece]:
