@@ -642,7 +642,7 @@ class _Plan:
             and not (self._splices or self._now or self.note.timed or self.note.numbered)
             and [grammar.parse(each).text for each in said] == [words for each in chains for words in each.words]
             and all(chain.at == len(self.note.data) for chain in chains)
-            and edits.stand_at_end(self.note.document, splices[0].data)
+            and edits.parses_at_end(self.note.document, splices[0].data)
         )
 
     def _planned(self) -> list[Splice]:
@@ -807,9 +807,9 @@ class _Plan:
             return self._nothing(change, str(why))
         if why is not None or (name and f"^{name}" in self._changed):
             return False
-        splices = edits.stated(note, bullet, entry, change.state, block_id=name)
+        splices = edits.state_splices(note, bullet, entry, change.state, block_id=name)
         if change.children:
-            under = edits.nested(note.document, bullet, change.children)
+            under = edits.child_splice(note.document, bullet, change.children)
             if self._meets(under.start, under.end, (*self._chains.values(), *self._fresh.values())):
                 return False
             said = [grammar.parse(words).text for words in change.children]

@@ -154,7 +154,7 @@ def check_ends(count: int, seed: int) -> int:
         data = note_at_random(chance)
         more = "".join(f"{line}\n" for line in chance.choices(ADDED[: chance.choice([8, 11])], k=chance.randint(1, 4)))
         note = Note(PATH, data)
-        if not edits.stand_at_end(note.document, more.encode()):
+        if not edits.parses_at_end(note.document, more.encode()):
             continue
         taken += 1
         after, section = note.saying(data + more.encode()), note.document.sections[-1].title

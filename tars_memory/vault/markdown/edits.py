@@ -1,12 +1,12 @@
-"""What to splice into a note to add, replace, remove or mark one bullet; and what a write changed, in whole lines: what
-history shows, what undo takes back, what the loss check looks for.
+"""Splices that add, replace, remove or mark one bullet of a note; and the whole lines that a write changed, for
+history, undo and the loss check.
 
-Pure: bytes in, splices out. Each plan is checked before it is returned: the note as it would become is parsed again,
-and the bullet must stand in its section as one bullet, with every other section, block and bullet as it was. A plan
-that would change more gives way to the next best place.
+Pure: bytes in, splices out. Every plan is checked before it is returned: the resulting note is parsed again, and the
+bullet must be one bullet in its section, with every other section, block and bullet as before. A plan that would change
+more gives way to the next best place.
 
-A :class:`Span` is exact to the byte, so that undo gives back the very bytes; it reaches to whole lines, so that undo
-can find the lines again when the note has moved on.
+A :class:`Span` is exact to the byte, so that undo restores the very bytes; it covers whole lines, so that undo can find
+the lines again after later changes.
 """
 
 from __future__ import annotations
@@ -43,42 +43,43 @@ if TYPE_CHECKING:
 
 
 INDENTS = (b"", b"   ", b" ", b"  ")
-"""Before a new bullet. If all else fails, a few blanks keep what follows and is indented from becoming its child."""
+"""Indents to try for a new bullet. A few spaces keep indented lines below from becoming its children, if nothing else
+does."""
 
-WHOLE = 100
-"""Lines of a note that is parsed as a whole, at 60 µs each."""
+MAX_WHOLE_LINES = 100
+"""Maximum number of lines of a note that is parsed as a whole, at 60 µs per line."""
 
-NEAR = 3
-"""So many blocks before and after a new bullet are parsed again: two could be told apart by it, one is to spare."""
+CONTEXT_BLOCKS = 3
+"""Number of blocks before and after a new bullet that are parsed again: the bullet could split two, one is to spare."""
 
 _LETTERED = re.compile(r"(?:- [^\W\d_][^\x00-\x1f\x7f]*\n|## [^\W\d_][^\W_]*(?: [^\W_]+)*\n|\n)*")
 """Bullets, headings of plain words, and blank lines; each begins with a letter."""
 
 
 def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
-    r"""Put a bullet at the end of a section, which is made at the end of the note if it is absent or has no place.
+    r"""Insert a bullet at the end of a section, made at the end of the note if it is absent or has no place.
 
     Args:
         data: the note.
         bullet: with its list mark (``- words``), without a final line ending; further lines after ``\n`` must be
             indented so that they are its children.
-        section: plain title of the heading, a new one is of level 2; empty for the place before all headings but the
+        section: plain title of the heading; a new heading gets level 2. Empty for the place before all headings but the
             note's title.
 
     Returns:
-        One splice. It is at the very end of the note whenever the section is the last one and nothing is left open.
+        One splice. It is at the very end of the note if the section is the last one and no fence or comment is open.
 
     Raises:
-        ConflictError: wherever the bullet were put, it would change the lines around it.
+        ConflictError: every possible place would change the lines around the bullet.
     """
-    return _inserted(data, [bullet], section)
+    return _insert(data, [bullet], section)
 
 
 def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list[Splice]:
-    """:func:`insert_bullet` for many, which stand one after another.
+    """Insert several bullets, one after another (:func:`insert_bullet`).
 
-    All of them are placed at once, for each place is checked by a parse; where that changes what stands around them,
-    the halves are.
+    Every place costs a parse, so all bullets are tried in one place first; if that changes the lines around them, each
+    half is tried by itself.
 
     Returns:
         Splices, in order; one if all fit in one place, none for no bullets.
@@ -86,33 +87,35 @@ def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list
     changes = Changes(data)
     waiting = [[*bullets]] if bullets else []
     while waiting:
-        some = waiting.pop()
+        batch = waiting.pop()
         try:
-            changes.make(_inserted(changes.data, some, section))
+            changes.make(_insert(changes.data, batch, section))
         except ConflictError:
-            if len(some) < 2:
+            if len(batch) < 2:
                 raise
-            half = len(some) // 2
-            waiting += [some[half:], some[:half]]
+            half = len(batch) // 2
+            waiting += [batch[half:], batch[:half]]
     return changes.splices()
 
 
-def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]:
-    """The bullets in the best place that takes all of them."""
+def _insert(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]:
+    """Insert bullets in the best place that takes all of them."""
     document = Document(data)
     target = document.place(section)
     text = "\n".join(bullets)
     counts = [bullet.count("\n") + 1 for bullet in bullets]
     if target is not None:
-        for number, splice in enumerate(_places(document, target, text)):
-            before, after, first = _around(document, splice, whole=not number)
-            line = after.line_at(splice.start - first + _blank(splice))
-            if _added(before, after, line, counts):
+        for number, splice in enumerate(_candidate_places(document, target, text)):
+            before, after, first = _parse_around(document, splice, whole=not number)
+            line = after.line_at(splice.start - first + _leading_endings(splice))
+            if _only_adds(before, after, line, counts):
                 return [splice]
-    for number, splice in enumerate(_new_section(document, text, section) if section else ()):
-        before, after, first = _around(document, splice, whole=not number)
-        made = after.section_at(after.line_at(splice.start - first + _blank(splice)))
-        if made.title == plain_heading(section) and _added(before, after, made.start_line + 1, counts, heading=True):
+    for number, splice in enumerate(_new_section_places(document, text, section) if section else ()):
+        before, after, first = _parse_around(document, splice, whole=not number)
+        made = after.section_at(after.line_at(splice.start - first + _leading_endings(splice)))
+        if made.title == plain_heading(section) and _only_adds(
+            before, after, made.start_line + 1, counts, heading=True
+        ):
             return [splice]
     raise ConflictError(
         f"no place under the heading {section!r} takes a bullet without changing the lines around it",
@@ -120,22 +123,22 @@ def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]
     )
 
 
-def stand_at_end(document: Document, data: bytes) -> bool:
-    """Whether lines at the very end of a note need no parse: they can only be the bullets and headings that they look.
+def parses_at_end(document: Document, data: bytes) -> bool:
+    """Whether lines appended to a note need no parse, because they can only be the bullets and headings they look like.
 
-    By CommonMark a line that begins with ``- `` and a letter is a bullet of its own, and one with ``## `` a heading,
-    unless something above it is still open. Where a bullet or a heading comes last, such a line ends whatever is.
+    In CommonMark a line that begins with ``- `` and a letter is a bullet, and one that begins with ``## `` a heading,
+    unless a block above it is still open. After a final bullet or heading, such a line closes every open block.
 
     Args:
         document: the note.
         data: whole lines.
     """
     text = data.decode("utf-8", "surrogateescape")
-    held = document.blocks[-1] if document.blocks else None
+    last = document.blocks[-1] if document.blocks else None
     return (
-        held is not None
-        and held.kind in ("item", "heading")
-        and all(document.is_blank(line) for line in range(held.end_line + 1, len(document.lines) + 1))
+        last is not None
+        and last.kind in ("item", "heading")
+        and all(document.is_blank(line) for line in range(last.end_line + 1, len(document.lines) + 1))
         and document.open_line is None
         and not document.by_lines
         and document.data.endswith(b"\n")
@@ -145,19 +148,20 @@ def stand_at_end(document: Document, data: bytes) -> bool:
 
 
 def best_place(document: Document, bullet: str, section: str) -> Splice:
-    """Where :func:`insert_bullet` tries to put a bullet first; whoever takes it looks at the outcome himself."""
+    """Return the place that :func:`insert_bullet` tries first, unchecked: the caller must check the result."""
     target = document.place(section)
-    found = _new_section(document, bullet, section) if target is None else _places(document, target, bullet)
-    return next(found)
+    if target is None:
+        return next(_new_section_places(document, bullet, section))
+    return next(_candidate_places(document, target, bullet))
 
 
 def set_property(data: bytes, name: str, value: str) -> list[Splice]:
-    """Give the front matter of a note a property of one line, or take it away; front matter is made if there is none.
+    """Set or remove a one-line property in the front matter of a note; add front matter if the note has none.
 
     Args:
         data: the note.
-        name: of the property, in plain words.
-        value: plain words or a date; empty to take it away.
+        name: name of the property, in plain words.
+        value: plain words or a date; empty to remove the property.
 
     Raises:
         ConflictError: the property holds more than one line, or the front matter can't be read.
@@ -186,17 +190,17 @@ def set_property(data: bytes, name: str, value: str) -> list[Splice]:
 
 
 def insert_heading(data: bytes, title: str) -> list[Splice]:
-    """Put a heading of level 2 at the end of a note.
+    """Insert a heading of level 2 at the end of a note.
 
     Args:
         data: the note.
         title: neutralised words (:func:`tars_memory.capture.remember.heading`).
 
     Raises:
-        ConflictError: a fence or comment that is never closed takes in the end of the note.
+        ConflictError: a fence or comment that is never closed covers the end of the note.
     """
     document = Document(data)
-    for splice in _new_section(document, "", title):
+    for splice in _new_section_places(document, "", title):
         bare = Splice(splice.start, splice.end, splice.data.rstrip(b"\r\n") + document.ending(len(document.lines)))
         after = Document(apply(data, [bare]))
         same = [(section.path, section.level) for section in document.sections if section.level]
@@ -213,14 +217,14 @@ def insert_heading(data: bytes, title: str) -> list[Splice]:
 def replace_bullet(
     note: Note, entry: Entry, text: str, *, provenance: tuple[str, str] | None = None, author: str | None = None
 ) -> list[Splice]:
-    """Give an entry of a note other words; its list mark, time, state, author, provenance, block id and children stay.
+    """Replace the words of an entry; its list mark, time, state, author, provenance, block id and children stay.
 
     Args:
-        note: as the entry was read from it.
-        entry: what to replace.
-        text: neutralised words.
-        provenance: target and label of another provenance link than it has.
-        author: of the words, if it is another one than it has; empty for nobody in particular.
+        note: the note that the entry was read from.
+        entry: the entry to change.
+        text: new words, neutralised.
+        provenance: target and label of a new provenance link; None to keep the present one.
+        author: new author of the words; empty for no author, None to keep the present one.
     """
     bullet = note.bullets[entry.line]
     document, timed = note.document, note.timed
@@ -238,27 +242,27 @@ def replace_bullet(
 
 
 def remove_bullet(note: Note, entry: Entry) -> list[Splice]:
-    """Take an entry of a note out, with its children."""
+    """Remove an entry of a note, with its children."""
     document, data = note.document, note.data
     first, last = document.lines[entry.line - 1], document.lines[entry.end_line - 1]
     whole = Splice(first.start, last.next, b"")
     if entry.line > 1 and (last.next == last.end or would_join(data, first, last)):
         whole = Splice(document.lines[entry.line - 2].end, last.end, b"")
     blank = Splice(first.start, last.end, b"")
-    gone = range(entry.line, entry.end_line + 1)
-    for splice, left in ((whole, 0), (blank, 1)):
+    removed = range(entry.line, entry.end_line + 1)
+    for splice, lines_left in ((whole, 0), (blank, 1)):
         after = Document(apply(data, [splice]))
-        if _starts(after, range(entry.line, entry.line + left)) == _starts(document, gone):
+        if _shape_without(after, range(entry.line, entry.line + lines_left)) == _shape_without(document, removed):
             return [splice]
     return [whole]
 
 
-def _new_section(document: Document, bullet: str, title: str) -> Iterator[Splice]:
-    """At the end of the note, or before what is left open there."""
+def _new_section_places(document: Document, bullet: str, title: str) -> Iterator[Splice]:
+    """Yield places for a bullet under a new heading: the end of the note, or before a fence or comment left open."""
     data = document.data
     line = len(document.lines) if document.open_line is None else document.open_line - 1
     nl = document.ending(max(1, line))
-    lines = [b"## " + title.encode("utf-8", "surrogateescape"), *_encoded(bullet)]
+    lines = [b"## " + title.encode("utf-8", "surrogateescape"), *_bullet_lines(bullet)]
     block = nl.join(lines) + nl
     if document.open_line is not None:
         at = document.lines[document.open_line - 1].start
@@ -275,34 +279,35 @@ def _new_section(document: Document, bullet: str, title: str) -> Iterator[Splice
     yield Splice(len(data), len(data), gap + nl + block)
 
 
-def _places(document: Document, target: Section, bullet: str) -> Iterator[Splice]:
-    """Where the bullet could go in a section that exists, best first."""
+def _candidate_places(document: Document, target: Section, bullet: str) -> Iterator[Splice]:
+    """Yield places for a bullet in an existing section, best first."""
     limit = target.end_line
     is_last = target is document.sections[-1]
     if document.open_line is not None and target.start_line <= document.open_line <= limit:
         limit = document.open_line - 1
     elif is_last:
-        yield from _at_end(document, bullet)
+        yield from _places_at_end(document, bullet)
     lists = [b.end_line for b in document.bullets if not b.depth and target.body_line <= b.line <= limit]
     content = next(
         (n for n in range(limit, target.body_line - 1, -1) if not document.is_blank(n)), target.body_line - 1
     )
     after_lines = dict.fromkeys((*lists[-1:], content, limit, target.body_line - 1))
     for indent, line, before, after in product(INDENTS, after_lines, (b"", b"\n"), (b"", b"\n")):
-        yield _after(document, line, _encoded(bullet, indent), before, after)
+        yield _insert_after(document, line, _bullet_lines(bullet, indent), before, after)
 
 
-def _at_end(document: Document, bullet: str) -> Iterator[Splice]:
+def _places_at_end(document: Document, bullet: str) -> Iterator[Splice]:
+    """Yield places for a bullet at the end of the note: right after the last line, then after a blank line."""
     last = document.lines[-1]
     nl = document.ending(len(document.lines))
     start = nl if last.end > last.start else b""
-    block = nl.join(_encoded(bullet)) + nl
+    block = nl.join(_bullet_lines(bullet)) + nl
     yield Splice(last.end, last.end, start + block)
     yield Splice(last.end, last.end, start + nl + block)
 
 
-def _after(document: Document, line: int, bullet: list[bytes], before: bytes, after: bytes) -> Splice:
-    """Right after a line, with a blank line before or after if asked for (by any line ending)."""
+def _insert_after(document: Document, line: int, bullet: list[bytes], before: bytes, after: bytes) -> Splice:
+    """Insert a bullet right after a line; a blank line before or after it if ``before`` or ``after`` is not empty."""
     first = document.lines[0].start
     _, end, at = document.lines[line - 1] if line else Extent(first, first - 1, first)
     nl = document.ending(max(1, line))
@@ -310,24 +315,26 @@ def _after(document: Document, line: int, bullet: list[bytes], before: bytes, af
     return Splice(at, at, unfinished + (nl if before else b"") + nl.join(bullet) + nl + (nl if after else b""))
 
 
-def _around(document: Document, splice: Splice, *, whole: bool) -> tuple[Document, Document, int]:
-    """The blocks around a splice, without it and with it; and the offset where they begin.
+def _parse_around(document: Document, splice: Splice, *, whole: bool) -> tuple[Document, Document, int]:
+    """Parse the blocks around a splice without and with it; return both documents and the offset of the first block.
 
-    Top-level blocks parse by themselves as they do within the note; where they don't, this is the whole note.
+    Top-level blocks usually parse alone as they do in the note; if they don't, the whole note is parsed.
 
     Args:
         document: the note.
-        splice: to try.
-        whole: take the whole note unless it is long: the best place nearly always serves, and then the note as it
-            becomes is what is asked for next.
+        splice: the splice to try.
+        whole: parse the whole note unless it is long: the best place nearly always serves, and the caller needs the
+            whole result next.
     """
-    if whole and len(document.lines) <= WHOLE:
+    if whole and len(document.lines) <= MAX_WHOLE_LINES:
         return document, Document(apply(document.data, [splice])), 0
     line = document.line_at(splice.start)
     blocks = document.blocks
     index = bisect_right(blocks, line, key=lambda block: block.start_line)
-    first = min(line, blocks[max(0, index - NEAR)].start_line if blocks else document.body_line)
-    last = blocks[index + NEAR].start_line - 1 if index + NEAR < len(blocks) else len(document.lines)
+    first = min(line, blocks[max(0, index - CONTEXT_BLOCKS)].start_line if blocks else document.body_line)
+    last = (
+        blocks[index + CONTEXT_BLOCKS].start_line - 1 if index + CONTEXT_BLOCKS < len(blocks) else len(document.lines)
+    )
     if first <= last:
         start, end = document.lines[first - 1].start, document.lines[last - 1].next
         data = document.data[start:end]
@@ -338,31 +345,44 @@ def _around(document: Document, splice: Splice, *, whole: bool) -> tuple[Documen
     return document, Document(apply(document.data, [splice])), 0
 
 
-def _added(before: Document, after: Document, line: int, counts: Sequence[int], *, heading: bool = False) -> bool:
-    """Whether ``after`` is ``before`` plus bullets of so many lines from ``line`` on (under a new heading, if so).
+def _only_adds(before: Document, after: Document, line: int, counts: Sequence[int], *, heading: bool = False) -> bool:
+    """Whether ``after`` is ``before`` plus new bullets; blank lines around them may be new too.
 
-    Blank lines around them may have come too.
+    Args:
+        before: the note without the bullets.
+        after: the note with them.
+        line: first line of the first bullet.
+        counts: number of lines of each bullet.
+        heading: whether the line above the first bullet is a new heading.
     """
-    there = {bullet.line: bullet for bullet in after.bullets}
-    own = range(line - heading, line + sum(counts))
+    by_line = {bullet.line: bullet for bullet in after.bullets}
+    added = range(line - heading, line + sum(counts))
     for count in counts:
-        new = there.get(line)
+        new = by_line.get(line)
         if not new or new.depth or not new.worded or new.end_line != line + count - 1:
             return False
         line += count
     line -= sum(counts)
-    grown = len(after.lines) - len(before.lines)
+    inserted = len(after.lines) - len(before.lines)
 
-    def back(number: int) -> int:
-        return number if number < line else number - grown
+    def old_line(number: int) -> int:
+        return number if number < line else number - inserted
 
     return _shape(before) == [
-        (what, back(start), back(own_end), back(end)) for what, start, own_end, end in _shape(after) if start not in own
+        (label, old_line(start), old_line(own_end), old_line(end))
+        for label, start, own_end, end in _shape(after)
+        if start not in added
     ]
 
 
 def _shape(document: Document, first: int = 1, last: int | None = None) -> list[tuple[object, int, int, int]]:
-    """What stands in a note from line to line: what it is, and its first, own last and last line, counted again."""
+    """List the bullets, blocks and headings of a note, each as its label, first line, own last line and last line.
+
+    Args:
+        document: the note.
+        first: count lines from this one, and leave out what begins before it.
+        last: leave out what begins after this line; the last line of the note by default.
+    """
     within = range(first, (last or len(document.lines)) + 1)
     bullets = [((b.depth, b.worded), b.line, b.own_end_line, b.end_line) for b in document.bullets if b.line in within]
     blocks = [(b.kind, b.start_line, b.start_line, b.end_line) for b in document.blocks if b.start_line in within]
@@ -371,23 +391,24 @@ def _shape(document: Document, first: int = 1, last: int | None = None) -> list[
         for s in document.sections
         if s.level and s.start_line in within
     ]
-    back = first - 1
-    found = (*bullets, *blocks, *headings)
-    return [(what, start - back, own_end - back, end - back) for what, start, own_end, end in found]
+    skipped = first - 1
+    shape = (*bullets, *blocks, *headings)
+    return [(label, start - skipped, own_end - skipped, end - skipped) for label, start, own_end, end in shape]
 
 
-def _starts(document: Document, gone: range) -> list[tuple[object, int]]:
-    """What stands in a note and where it starts, without the lines in ``gone``, which are not counted."""
-    shape = ((what, start) for what, start, _, _ in _shape(document) if start not in gone)
-    return [(what, start if start < gone.start else start - len(gone)) for what, start in shape]
+def _shape_without(document: Document, gone: range) -> list[tuple[object, int]]:
+    """List the label and first line of bullets, blocks and headings, as if the lines in ``gone`` were removed."""
+    shape = ((label, start) for label, start, _, _ in _shape(document) if start not in gone)
+    return [(label, start if start < gone.start else start - len(gone)) for label, start in shape]
 
 
-def _blank(splice: Splice) -> int:
-    """How many bytes of line endings a splice begins with."""
+def _leading_endings(splice: Splice) -> int:
+    """Return the number of bytes of line endings that a splice begins with."""
     return len(splice.data) - len(splice.data.lstrip(b"\r\n"))
 
 
-def _encoded(bullet: str, indent: bytes = b"") -> list[bytes]:
+def _bullet_lines(bullet: str, indent: bytes = b"") -> list[bytes]:
+    """Return the lines of a bullet, encoded and indented."""
     return [indent + line.encode("utf-8", "surrogateescape") for line in bullet.split("\n")]
 
 
@@ -396,56 +417,56 @@ def would_join(data: bytes, first: Extent, last: Extent) -> bool:
     return data[first.start - 1 : first.start] == b"\r" and data[last.next : last.next + 1] == b"\n"
 
 
-# -- what became of a candidate: its state tag, a block id, a bullet nested under it
+# -- mark a candidate: its state tag, a block id, bullets nested under it
 
 
 def mark_bullet(
     note: Note, entry: Entry, state: str, *, block_id: str = "", children: Sequence[str] = ()
 ) -> list[Splice]:
-    """Say of a candidate what became of it: its state tag, in place; every other byte of the line stays.
+    """Set the state tag of a candidate in place; every other byte of the line stays.
 
     Args:
-        note: as the entry was read from it.
+        note: the note that the entry was read from.
         entry: the candidate.
         state: one of :data:`entries.STATES`.
-        block_id: given to a line that has none, so that a link leads to it; without the caret, empty for none.
-        children: words of bullets to nest under it; left out where they would change what stands around it.
+        block_id: block id for a line that has none, without the caret, so that links can lead to it; empty for none.
+        children: words of bullets to nest under the candidate; left out if they would change the lines around them.
     """
     data, bullet = note.data, note.bullets[entry.line]
-    splices = stated(note, bullet, entry, state, block_id=block_id)
+    splices = state_splices(note, bullet, entry, state, block_id=block_id)
     if children:
-        under = nested(note.document, bullet, children)
-        come = {bullet.end_line + number: bullet.depth + 1 for number in range(1, len(children) + 1)}
-        if keeps_the_rest(apply(data, splices), apply(data, [*splices, under]), come):
-            splices.append(under)
+        new = child_splice(note.document, bullet, children)
+        depths = {bullet.end_line + number: bullet.depth + 1 for number in range(1, len(children) + 1)}
+        if _only_adds_children(apply(data, splices), apply(data, [*splices, new]), depths):
+            splices.append(new)
     return splices
 
 
-def stated(note: Note, bullet: Bullet, entry: Entry, state: str, *, block_id: str = "") -> list[Splice]:
-    """The state tag, and the block id of a line that has none, for a bullet of the note."""
-    splices = [*_state(note, bullet, entry, state)]
+def state_splices(note: Note, bullet: Bullet, entry: Entry, state: str, *, block_id: str = "") -> list[Splice]:
+    """Set the state tag of a bullet, and the block id if it has none."""
+    splices = [*_state_tag(note, bullet, entry, state)]
     if block_id and not entry.block_id:
         splices.append(Splice(bullet.end, bullet.end, f" ^{block_id}".encode("ascii")))
     return splices
 
 
-def keeps_the_rest(before: bytes, after: bytes, come: Mapping[int, int]) -> bool:
-    """Whether a note has become another one by new bullets alone.
+def _only_adds_children(before: bytes, after: bytes, depths: Mapping[int, int]) -> bool:
+    """Whether the bullets of a note differ only by new ones.
 
     Args:
         before: the note.
-        after: with the new bullets, one line each.
-        come: by their lines how deep they should stand.
+        after: the note with the new bullets, one line each.
+        depths: wanted depth of each new bullet, by its line in ``after``.
     """
     found = [(bullet.line, bullet.depth) for bullet in Document(after).bullets]
-    had = [(bullet.line, bullet.depth) for bullet in Document(before).bullets]
-    wanted = sorted(come)
-    moved = [(line + bisect_right(_earlier(wanted), line), depth) for line, depth in had]
-    return found == sorted([*moved, *come.items()])
+    old = [(bullet.line, bullet.depth) for bullet in Document(before).bullets]
+    positions = [line - number for number, line in enumerate(sorted(depths))]
+    moved = [(line + bisect_right(positions, line), depth) for line, depth in old]
+    return found == sorted([*moved, *depths.items()])
 
 
-def nested(document: Document, bullet: Bullet, children: Sequence[str]) -> Splice:
-    """Bullets as the last children of another one."""
+def child_splice(document: Document, bullet: Bullet, children: Sequence[str]) -> Splice:
+    """Insert bullets as the last children of another bullet."""
     first = document.lines[bullet.line - 1]
     head = document.data[first.start : bullet.start]
     indent = re.sub(rb"[^\t]", b" ", head)
@@ -459,13 +480,8 @@ def nested(document: Document, bullet: Bullet, children: Sequence[str]) -> Splic
     return Splice(end.next, end.next, lines + nl if end.next > end.end else nl + lines)
 
 
-def _earlier(come: Sequence[int]) -> list[int]:
-    """The lines before which new ones were put, as they were counted before."""
-    return [line - number for number, line in enumerate(come)]
-
-
-def _state(note: Note, bullet: Bullet, entry: Entry, state: str) -> Iterator[Splice]:
-    """The tag before the words, after the time: another one, or a new one."""
+def _state_tag(note: Note, bullet: Bullet, entry: Entry, state: str) -> Iterator[Splice]:
+    """Replace or insert the state tag before the words, after the time."""
     if entry.state == state:
         return
     words = note.data[bullet.start : bullet.end]
@@ -480,17 +496,17 @@ def _state(note: Note, bullet: Bullet, entry: Entry, state: str) -> Iterator[Spl
         yield Splice(bullet.start + at, bullet.start + at, f"[{state}] ".encode("ascii"))
 
 
-# -- facts over time: the new line, and the ends of those that it replaces
+# -- facts over time: the new fact, and the end dates of the facts that it supersedes
 
 
-class Adding(NamedTuple):
-    """What adding a fact comes to.
+class FactEdit(NamedTuple):
+    """The edit of ``Facts.md`` that adds a fact.
 
     Attributes:
-        plan: see :class:`Plan`; if it has a ``same``, nothing is to be done.
-        words: of the new line.
-        ended: the entries that it ends, each with its new words, in the order of ``plan.endings``.
-        splices: all of it, in order; empty if nothing is to be done.
+        plan: how the fact fits the others (:class:`Plan`); if ``plan.same`` is set, there is nothing to do.
+        words: the words of the new line.
+        ended: the superseded entries, each with its new words, in the order of ``plan.endings``.
+        splices: every change, in order; empty if there is nothing to do.
     """
 
     plan: Plan
@@ -507,41 +523,41 @@ def add_fact(
     predicates: Predicates,
     link: tuple[str, str] | None = None,
     author: str = "",
-) -> Adding:
-    """What to splice into ``Facts.md`` to add a fact: its own line, and the ends of those that it replaces.
+) -> FactEdit:
+    """Add a fact to ``Facts.md``: insert its line, and end the facts that it supersedes.
 
     Args:
-        note: without a text if there is none.
-        new: the fact: its subject as a heading takes it, its predicate as it can stand before ``::``, its object
-            neutralised.
-        today: the day on which it was said.
-        predicates: how predicates stand in time.
-        link: target and label of its provenance.
-        author: who says so; empty for nobody in particular.
+        note: the note of facts; empty if the file does not exist.
+        new: the fact: a subject that is valid as a heading, a predicate that is valid before ``::``, and a neutralised
+            object.
+        today: the day on which the fact was stated.
+        predicates: how predicates behave over time.
+        link: target and label of the provenance.
+        author: who stated the fact; empty for no author.
 
     Raises:
         ConflictError: no place takes the line without changing the lines around it.
     """
-    found = note.facts
-    known = {fact.ref: entry for entry, fact in found}
-    planned = markdown.facts.plan((fact for _, fact in found), new, today=today, predicates=predicates)
-    said = markdown.facts.words(new.predicate, new.object, planned.since, planned.until)
-    if planned.same is not None:
-        return Adding(planned, said, (), ())
-    old = ((ending.fact, ending.on) for ending in planned.endings)
-    ended = tuple((known[f.ref], markdown.facts.words(f.predicate, f.object, f.since, on)) for f, on in old)
+    by_ref = {fact.ref: entry for entry, fact in note.facts}
+    plan = markdown.facts.plan((fact for _, fact in note.facts), new, today=today, predicates=predicates)
+    words = markdown.facts.words(new.predicate, new.object, plan.since, plan.until)
+    if plan.same is not None:
+        return FactEdit(plan, words, (), ())
+    old = ((ending.fact, ending.on) for ending in plan.endings)
+    ended = tuple((by_ref[f.ref], markdown.facts.words(f.predicate, f.object, f.since, on)) for f, on in old)
     target, label = link or (None, None)
-    bullet = entries.render(entries.Parts(said, provenance=target, label=label, author=author or None))
+    bullet = entries.render(entries.Parts(words, provenance=target, label=label, author=author or None))
     splices = [splice for entry, text in ended for splice in replace_bullet(note, entry, text)]
     section = note.document.find_section(new.subject)
-    of_note = section is not None and markdown.facts.is_title(note.path, section.title, section.level)
-    return Adding(planned, said, ended, tuple(sorted([*splices, *_placed(note, bullet, new.subject, of_note=of_note)])))
+    title_only = section is not None and markdown.facts.is_title(note.path, section.title, section.level)
+    splices += _place_fact(note, bullet, new.subject, title_only=title_only)
+    return FactEdit(plan, words, ended, tuple(sorted(splices)))
 
 
-def _placed(note: Note, bullet: str, subject: str, *, of_note: bool) -> list[Splice]:
-    """The bullet under its subject; one that is called as the note itself gets a heading of its own."""
+def _place_fact(note: Note, bullet: str, subject: str, *, title_only: bool) -> list[Splice]:
+    """Insert the bullet under its subject; add a heading if only the note's title has that name."""
     data = note.data
-    if not of_note:
+    if not title_only:
         return insert_bullet(data, bullet, section=subject)
     (heading,) = insert_heading(data, subject)
     after = apply(data, [heading])
@@ -549,24 +565,29 @@ def _placed(note: Note, bullet: str, subject: str, *, of_note: bool) -> list[Spl
     return [Splice(heading.start, len(data), after[heading.start :])]
 
 
-# -- what a write changed, in whole lines
+# -- the whole lines that a write changed
 
 
-NEIGHBOUR_BYTES = 300
-"""A neighbouring line longer than this is not kept as a landmark."""
+MAX_LANDMARK_BYTES = 300
+"""Maximum length in bytes of a neighbouring line that is kept as a landmark."""
 
-DIFFED = 4000
-"""Lines that are compared one by one; a greater difference is one splice."""
+MAX_DIFFED_LINES = 4000
+"""Maximum number of differing lines that are compared one by one; a greater difference becomes one splice."""
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ENDING = re.compile(rb"\r\n|\r|\n")
 
 
 class Span(NamedTuple):
-    """Whole lines of the old note, from byte ``start``: ``before`` became ``after``.
+    """A change of whole lines.
 
-    ``previous`` and ``following`` are the lines around it, without their endings: landmarks for undo. None at the
-    note's ends or if too long.
+    Attributes:
+        start: byte offset in the old note.
+        before: the lines before the change.
+        after: the lines after it.
+        previous: the line above, without its ending, a landmark for undo; None at the start of the note or if longer
+            than ``MAX_LANDMARK_BYTES``.
+        following: the line below, likewise.
     """
 
     start: int
@@ -577,20 +598,20 @@ class Span(NamedTuple):
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines with their endings; a line ends at CRLF, CR or LF only."""
+    """Split data into lines with their endings; a line ends at CRLF, CR or LF only."""
     return _LINE.findall(data)
 
 
 def bare(line: bytes) -> bytes:
-    """A line without its ending."""
+    """Return a line without its ending."""
     return line.rstrip(b"\r\n")
 
 
 def appended(data: bytes, splices: Sequence[Splice]) -> bytes | None:
-    """The bytes to append if the splices only add whole lines at the end of the note, else None.
+    """Return the bytes to append if the splices only add whole lines at the end of the note, else None.
 
-    They begin with the note's own newline if its last line has none. A splice at the end that does not end in a
-    newline continues the last line: no append.
+    The bytes begin with the note's own newline if its last line has none. A splice at the end that does not end in a
+    newline continues the last line: that is no append.
     """
     if len(splices) != 1 or not splices[0].start == splices[0].end == len(data):
         return None
@@ -598,31 +619,31 @@ def appended(data: bytes, splices: Sequence[Splice]) -> bytes | None:
     if not new.endswith((b"\n", b"\r")):
         return None
     if not data or data == BOM or data.endswith((b"\n", b"\r")) or new.startswith((b"\n", b"\r")):
-        # A CR at the end and an LF at the start would melt into one line ending.
+        # A CR at the end and an LF at the start would become one line ending.
         return None if data.endswith(b"\r") and new.startswith(b"\n") else new
     return newline_of(data) + new
 
 
 def splices_between(before: bytes, after: bytes) -> list[Splice]:
-    """What to splice into a note so that it becomes the other one: whole lines, and as few as there are different."""
+    """Return the splices that turn one text into another: whole lines, and only those that differ."""
     old, new = lines_of(before), lines_of(after)
     head, tail = _shared_ends(old, new)
-    middle, made = old[head : len(old) - tail], new[head : len(new) - tail]
+    removed, added = old[head : len(old) - tail], new[head : len(new) - tail]
     start = sum(map(len, old[:head]))
-    if not middle and not made:
+    if not removed and not added:
         return []
-    if len(middle) + len(made) > DIFFED:
-        return [Splice(start, start + sum(map(len, middle)), b"".join(made))]
-    offsets = [*accumulate(map(len, middle), initial=start)]
+    if len(removed) + len(added) > MAX_DIFFED_LINES:
+        return [Splice(start, start + sum(map(len, removed)), b"".join(added))]
+    offsets = [*accumulate(map(len, removed), initial=start)]
     return [
-        Splice(offsets[first], offsets[last], b"".join(made[low:high]))
-        for tag, first, last, low, high in SequenceMatcher(None, middle, made, autojunk=False).get_opcodes()
+        Splice(offsets[first], offsets[last], b"".join(added[low:high]))
+        for tag, first, last, low, high in SequenceMatcher(None, removed, added, autojunk=False).get_opcodes()
         if tag != "equal"
     ]
 
 
 def _shared_ends(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[int, int]:
-    """How many lines two texts share at their beginning, and how many of the others at their end."""
+    """Return how many lines two texts share at their beginning, and how many of the rest at their end."""
     most = min(len(old), len(new))
     head = next((at for at in range(most) if old[at] != new[at]), most)
     tail = next((at for at in range(most - head) if old[-1 - at] != new[-1 - at]), most - head)
@@ -630,7 +651,7 @@ def _shared_ends(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[int, int]:
 
 
 def spans_of(data: bytes, splices: Sequence[Splice]) -> list[Span]:
-    """The splices widened to whole lines; those that share or touch lines become one."""
+    """Widen splices to whole lines; splices that share or touch lines become one span."""
     groups: list[tuple[int, int, list[Splice]]] = []
     for splice in splices:
         start, end = _line_start(data, splice.start), splice.end
@@ -651,12 +672,12 @@ def spans_of(data: bytes, splices: Sequence[Splice]) -> list[Span]:
 
 
 def splices_of(spans: Sequence[Span]) -> list[Splice]:
-    """The splices that turn the text before into the one that the spans make."""
+    """Return the splices that apply spans to the text before."""
     return [Splice(span.start, span.start + len(span.before), span.after) for span in spans]
 
 
 def reversed_exactly(spans: Sequence[Span]) -> list[Splice]:
-    """The splices that turn the very text the spans made into the text before."""
+    """Return the splices that turn the very text after the spans into the text before."""
     shift, splices = 0, []
     for span in spans:
         start = span.start + shift
@@ -666,7 +687,10 @@ def reversed_exactly(spans: Sequence[Span]) -> list[Splice]:
 
 
 def changed(span: Span) -> tuple[list[bytes], list[bytes], bytes | None, bytes | None]:
-    """The lines that really differ: those removed, those added (with endings), and the landmarks around them."""
+    """Return the lines that differ by more than their ending: removed and added lines, and the landmarks around them.
+
+    Removed and added lines have their endings, landmarks don't.
+    """
     old, new = lines_of(span.before), lines_of(span.after)
     head, tail = _shared_ends([*map(bare, old)], [*map(bare, new)])
     previous = bare(new[head - 1]) if head else span.previous
@@ -675,7 +699,12 @@ def changed(span: Span) -> tuple[list[bytes], list[bytes], bytes | None, bytes |
 
 
 def first_changed_line(data: bytes, spans: Sequence[Span]) -> int:
-    """The 1-based line, in the new text, of the first line that is not blank and was changed."""
+    """Return the number, from 1, in the new text, of the first changed line that is not blank.
+
+    Args:
+        data: the old text.
+        spans: what changed.
+    """
     if not spans:
         return 1
     span = spans[0]
@@ -689,13 +718,13 @@ def first_changed_line(data: bytes, spans: Sequence[Span]) -> int:
 
 
 def reversed_by_text(data: bytes, spans: Sequence[Span]) -> list[Splice]:
-    """The splices that take the spans back in a note that has moved on since.
+    """Return the splices that undo spans in a note that has changed since.
 
-    Every changed piece must be found exactly once by its text, or, where it stands several times or nothing of it
-    stands, by the lines around it.
+    The text of every span must occur exactly once; if it occurs several times or the span added none, the lines around
+    it must single out one place.
 
     Raises:
-        ConflictError: a piece is not found exactly once.
+        ConflictError: the place of a span is not found, or is not unique.
     """
     lines = lines_of(data)
     texts = [bare(line) for line in lines]
@@ -705,27 +734,27 @@ def reversed_by_text(data: bytes, spans: Sequence[Span]) -> list[Splice]:
         removed, added, previous, following = changed(span)
         if not removed and not added:
             continue
-        index = _find(texts, [bare(line) for line in added], previous, following)
-        splices.append(_replace(data, lines, offsets, index, len(added), removed))
+        index = _find_lines(texts, [bare(line) for line in added], previous, following)
+        splices.append(_put_back(data, lines, offsets, index, len(added), removed))
     splices.sort()
-    for one, other in pairwise(splices):
-        if one.end > other.start or one.start == other.start:
+    for earlier, later in pairwise(splices):
+        if earlier.end > later.start or earlier.start == later.start:
             raise ConflictError("the lines to take back now overlap")
     return splices
 
 
 def still_there(data: bytes, spans: Sequence[Span]) -> list[int]:
-    """How often a note holds what each span removed: the first of its lines that is not blank; -1 if it added some."""
-    sought = []
+    """Count how often a note holds the first non-blank line that each span removed; -1 for a span that added lines."""
+    wanted = []
     for span in spans:
         removed, added, _, _ = changed(span)
-        sought.append(None if added else next((bare(line) for line in removed if line.strip()), None))
-    texts = Counter(bare(line) for line in lines_of(data)) if any(sought) else Counter()
-    return [-1 if line is None else texts[line] for line in sought]
+        wanted.append(None if added else next((bare(line) for line in removed if line.strip()), None))
+    texts = Counter(bare(line) for line in lines_of(data)) if any(wanted) else Counter()
+    return [-1 if line is None else texts[line] for line in wanted]
 
 
 def present(data: bytes, spans: Sequence[Span]) -> bool:
-    """Whether the note holds what the spans wrote (and, for a removal, no longer what they removed)."""
+    """Whether the note holds the lines that the spans added, and for removals no longer the removed lines."""
     texts = [bare(line) for line in lines_of(data)]
     for span in spans:
         removed, added, _, _ = changed(span)
@@ -738,9 +767,14 @@ def present(data: bytes, spans: Sequence[Span]) -> bool:
 
 
 def arrived(data: bytes, before: bytes, spans: Sequence[Span]) -> bool:
-    """Whether what the spans wrote stands in a later text: more often than in the text that they were to change.
+    """Whether a later text holds the result of the spans: their lines more often than the text that they change.
 
-    So it does if another program read what a write had made before that was taken back, and saved it.
+    That happens if another program read the result of a write before the write was rolled back, and saved it.
+
+    Args:
+        data: the later text.
+        before: the text that the spans change.
+        spans: the changes.
     """
     now, then = ([bare(line) for line in lines_of(text)] for text in (data, before))
     for span in spans:
@@ -755,14 +789,14 @@ def arrived(data: bytes, before: bytes, spans: Sequence[Span]) -> bool:
 
 
 def _line_start(data: bytes, at: int) -> int:
-    """The start of the line that holds the byte at ``at``."""
+    """Return the start of the line that holds the byte at ``at``."""
     if at and data[at - 1 : at] == b"\r" and data[at : at + 1] == b"\n":
         at -= 1
     return max(data.rfind(b"\n", 0, at), data.rfind(b"\r", 0, at)) + 1
 
 
 def _line_end(data: bytes, at: int) -> int:
-    """The end, with its ending, of the line that holds the byte at ``at``."""
+    """Return the end, after the line ending, of the line that holds the byte at ``at``."""
     if at and data[at - 1 : at] == b"\r" and data[at : at + 1] == b"\n":
         return at + 1
     match = _ENDING.search(data, at)
@@ -770,7 +804,7 @@ def _line_end(data: bytes, at: int) -> int:
 
 
 def _neighbour(data: bytes, at: int, direction: int) -> bytes | None:
-    """The line before or after a line boundary."""
+    """Return the line before (-1) or after (1) a line boundary, without its ending; None if absent or too long."""
     if direction < 0:
         if at == 0:
             return None
@@ -779,17 +813,17 @@ def _neighbour(data: bytes, at: int, direction: int) -> bytes | None:
         if at == len(data):
             return None
         line = data[at : _line_end(data, at)]
-    return bare(line) if len(line) <= NEIGHBOUR_BYTES else None
+    return bare(line) if len(line) <= MAX_LANDMARK_BYTES else None
 
 
 def _positions(texts: Sequence[bytes], wanted: Sequence[bytes]) -> list[int]:
-    """Where a run of lines stands."""
+    """Return the indexes at which a run of lines begins."""
     first, size = wanted[0], len(wanted)
     return [at for at, text in enumerate(texts) if text == first and list(texts[at : at + size]) == list(wanted)]
 
 
-def _find(texts: Sequence[bytes], added: Sequence[bytes], previous: bytes | None, following: bytes | None) -> int:
-    """The index of the lines to take back, or of the gap to put lines into."""
+def _find_lines(texts: Sequence[bytes], added: Sequence[bytes], previous: bytes | None, following: bytes | None) -> int:
+    """Return the index of the lines to undo, or of the gap between the landmarks if none were added."""
 
     def fits_before(at: int) -> bool:
         return at == 0 if previous is None else at > 0 and texts[at - 1] == previous
@@ -817,10 +851,10 @@ def _find(texts: Sequence[bytes], added: Sequence[bytes], previous: bytes | None
     raise ConflictError(f"the text to take back {reason}")
 
 
-def _replace(
+def _put_back(
     data: bytes, lines: Sequence[bytes], offsets: Sequence[int], index: int, count: int, removed: Sequence[bytes]
 ) -> Splice:
-    """The splice that puts ``removed`` in the place of ``count`` lines, whole lines staying whole."""
+    """Return the splice that replaces ``count`` lines by the removed ones, and keeps lines separate."""
     start, end = offsets[index], offsets[index + count]
     new = b"".join(removed)
     if new and end < len(data) and not new.endswith((b"\n", b"\r")):
@@ -831,7 +865,7 @@ def _replace(
 
 
 class Changes:
-    """Several changes of a note, one after the other, as splices against what it was at first.
+    """Successive changes of a note, combined into splices against the original.
 
     Attributes:
         data: the note with all changes so far.
@@ -843,13 +877,14 @@ class Changes:
         self._before = len(data)
 
     def make(self, splices: Iterable[Splice]) -> None:
-        """Make changes of :attr:`data` as it is now."""
-        made = list(splices)
-        for splice in reversed(made):
+        """Apply splices to :attr:`data` as it is now."""
+        applied = list(splices)
+        for splice in reversed(applied):
             self._make(splice)
-        self.data = apply(self.data, made)
+        self.data = apply(self.data, applied)
 
     def _make(self, splice: Splice) -> None:
+        """Apply one splice to the list of pieces: ranges of the original, and new bytes."""
         kept: list[tuple[int, int] | bytes] = []
         at = 0
         placed = False
@@ -858,17 +893,17 @@ class Changes:
             head = min(max(splice.start - at, 0), size)
             tail = min(max(splice.end - at, 0), size)
             if head or not size:
-                kept.append(_part(piece, 0, head))
+                kept.append(_slice(piece, 0, head))
             if not placed and splice.start <= at + size:
                 kept.append(splice.data)
                 placed = True
             if tail < size:
-                kept.append(_part(piece, tail, size))
+                kept.append(_slice(piece, tail, size))
             at += size
         self._pieces = [piece for piece in kept if not isinstance(piece, bytes) or piece]
 
     def splices(self) -> list[Splice]:
-        """What changed, in order."""
+        """Return the changes so far as splices of the original, in order."""
         found: list[Splice] = []
         at = 0
         new = b""
@@ -882,5 +917,6 @@ class Changes:
         return found
 
 
-def _part(piece: tuple[int, int] | bytes, start: int, end: int) -> tuple[int, int] | bytes:
+def _slice(piece: tuple[int, int] | bytes, start: int, end: int) -> tuple[int, int] | bytes:
+    """Return part of a piece: of a range of the original, or of new bytes."""
     return piece[start:end] if isinstance(piece, bytes) else (piece[0] + start, piece[0] + end)
