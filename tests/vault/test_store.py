@@ -328,7 +328,7 @@ def test_notes_that_never_rest_share_one_time_to_try(place: Place, monkeypatch: 
     seconds = [0.0]
     clock = SimpleNamespace(monotonic=lambda: seconds[0], sleep=lambda _: None)
     monkeypatch.setattr("tars_memory.vault.writing.transaction.time", clock)
-    monkeypatch.setattr("tars_memory.vault.writing.transaction.PATIENCE", 0.3)
+    monkeypatch.setattr("tars_memory.vault.writing.transaction.TIME_BUDGET", 0.3)
     saves = dict.fromkeys(("a.md", "b.md", "c.md"), 0)
     for name in saves:
         place.put(name, b"0\n")

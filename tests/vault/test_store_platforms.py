@@ -218,7 +218,7 @@ class TestAppendingOnly:
             real = exchanges.Exchange.place
             assert real
             patch.setattr("tars_memory.vault.writing.protocol.write_all", die)
-            patch.setattr("tars_memory.vault.writing.protocol._prepare", lambda *_: None)
+            patch.setattr("tars_memory.vault.writing.protocol._write_temp", lambda *_: None)
             with pytest.raises(KeyboardInterrupt):
                 place.write("a.md", add(b"- one\n"), create=b"# T\n")
         assert place.get("a.md") == b"# T\n"

@@ -1,4 +1,4 @@
-"""What the journal tells, newest first: history, who typed a line, lines of ours that are lost, what undoes a write."""
+"""Questions that the journal answers: which writes there were, who typed a line, which lines are lost, how to undo."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')
-"""The note that a proposal is for, as its file says it."""
+"""The target note in the file of a proposal."""
 _PROJECT = re.compile(r'^\{[^\n]*"date": "[^"\n]*", "project": "([^"\n]+)"', re.MULTILINE)
-"""The project of a decision, as the line about it says; without one it was made outside projects."""
+"""The project in the line of a decision; a decision without one was made outside projects."""
 
 
 class JournalEntry:
     """One write of one note, as history shows it.
 
     Attributes:
-        txn: the transaction it belongs to.
-        time: ISO 8601, as the clock said.
-        command: what was called.
+        txn: name of the transaction that the write belongs to.
+        time: ISO 8601, by the clock at the write.
+        command: the command that was called.
         actor: who wrote.
-        file: the note, relative to the vault.
+        file: path of the note relative to the vault.
         op: ``append``, ``edit``, ``create`` or ``remove``.
-        before: the changed lines as they were (``remove``: the whole note).
-        after: the changed lines as they were written (``create``: the whole note).
-        line: of the first changed line, when it was written.
-        undone: whether it has been taken back and not redone since.
-        undoes: the transaction that it took back, or None.
-        purged: whether its text was forgotten for good; it can't be undone any more.
-        record: the journal's own record.
+        before: the changed lines before the write (``remove``: the whole note).
+        after: the changed lines after it (``create``: the whole note).
+        line: number of the first changed line, when it was written.
+        undone: whether the write was undone and not redone since.
+        undoes: name of the transaction that the write undid, or None.
+        purged: whether its text was forgotten for good; such a write can't be undone.
+        record: the ``begin`` record.
     """
 
     def __init__(self, record: Record, line: int, undone: bool) -> None:
@@ -70,11 +70,14 @@ class JournalEntry:
         elif self.op == "create":
             self.after = text_of(result_of(record))
 
-    def back(self, data: bytes | None) -> Sequence[Splice]:
-        """What takes the write back in its note as that is now; nothing for a note that stands as it did before.
+    def undo_splices(self, data: bytes | None) -> Sequence[Splice]:
+        """Return the splices that undo the write in the note's present text; none if it is as it was before the write.
+
+        Args:
+            data: the note; None if it is gone.
 
         Raises:
-            ConflictError: the note has moved on too far.
+            ConflictError: the note has changed too much since.
         """
         if self.op == "remove":
             if data is not None and data != base_of(self.record):
@@ -87,7 +90,7 @@ class JournalEntry:
             if self.op == "create":
                 return ()
             raise ConflictError(
-                f"{self.file} is gone, so {self.txn} can't be taken back\n{_difference(self.file, spans)}",
+                f"{self.file} is gone, so {self.txn} can't be taken back\n{_undo_diff(self.file, spans)}",
                 "bring the note back first",
             )
         found = digest(data)
@@ -95,23 +98,23 @@ class JournalEntry:
             return edits.reversed_exactly(spans)
         if found == self.record["old"]:
             return ()
-        _refuse_twins(data, self, spans)
+        _refuse_rewritten(data, self, spans)
         try:
-            return _in_front(data, self.record, spans) or edits.reversed_by_text(data, spans)
+            return _splices_before_additions(data, self.record, spans) or edits.reversed_by_text(data, spans)
         except ConflictError as error:
             raise ConflictError(
-                f"{self.file} has moved on since {self.txn}: {error.message}\n{_difference(self.file, spans)}",
+                f"{self.file} has moved on since {self.txn}: {error.message}\n{_undo_diff(self.file, spans)}",
                 "make the change by hand; the difference shows it",
             ) from error
 
 
 def entries(journal: Journal, limit: int | None = None, path: str | None = None) -> Iterator[JournalEntry]:
-    """The writes that were made, newest first, read from the tail as far as they are asked for.
+    """Yield the writes that succeeded, newest first, read lazily from the journal's end.
 
     Args:
         journal: of the vault.
-        limit: so many at most.
-        path: only those of one note.
+        limit: maximum number of writes; None for all.
+        path: only writes of this note; None for all notes.
     """
     undone: set[str] = set()
     ended: dict[tuple[str, int], Record] = {}
@@ -135,7 +138,7 @@ def entries(journal: Journal, limit: int | None = None, path: str | None = None)
 
 
 def of_scope(found: Iterator[JournalEntry], layout: Layout) -> Iterator[JournalEntry]:
-    """Those of the writes that are about our notes; what stands in our own folder is about the notes that it names."""
+    """Yield the writes that are about notes of the layout's scope; a write in our own folder counts for its targets."""
     for entry in found:
         if not entry.file.startswith(OURS):
             if layout.is_ours(entry.file):
@@ -148,7 +151,7 @@ def of_scope(found: Iterator[JournalEntry], layout: Layout) -> Iterator[JournalE
 
 
 def transactions(journal: Journal) -> Iterator[tuple[str, list[JournalEntry]]]:
-    """The entries by transaction, newest transaction first, the entries of each in the order of writing."""
+    """Yield each transaction with its entries: newest transaction first, its entries in the order of writing."""
     group: list[JournalEntry] = []
     for entry in entries(journal):
         if group and group[0].txn != entry.txn:
@@ -162,10 +165,15 @@ def transactions(journal: Journal) -> Iterator[tuple[str, list[JournalEntry]]]:
 def find_transactions(
     journal: Journal, named: str | Sequence[str] | None, last: int
 ) -> list[tuple[str, list[JournalEntry]]]:
-    """What ``undo`` is to take back: the named transactions, or the last ones in force that are not undos themselves.
+    """Return the transactions that ``undo`` is to take back, newest first, each with its entries.
+
+    Args:
+        journal: of the vault.
+        named: their names; empty or None for the last ones in force that are not undos themselves.
+        last: number of transactions, if none is named.
 
     Raises:
-        NotFoundError: there is no such transaction, it is taken back already, or there are too few.
+        NotFoundError: there is no such transaction, it is undone already, or there are too few.
     """
     wanted = [named] if isinstance(named, str) else list(named or ())
     found: list[tuple[str, list[JournalEntry]]] = []
@@ -181,20 +189,23 @@ def find_transactions(
     if wanted:
         missing = next(name for name in wanted if name not in dict(found))
         raise NotFoundError(f"no write is called {missing}", "tars-memory history lists them")
-    lost = "; ".join(journal.gaps())
+    gaps = "; ".join(journal.gaps())
     if not found:
-        raise NotFoundError("nothing to undo", lost or "tars-memory history shows what was written")
-    raise NotFoundError(f"only {counted(len(found), 'write')} can be undone", lost or "tars-memory history lists them")
+        raise NotFoundError("nothing to undo", gaps or "tars-memory history shows what was written")
+    raise NotFoundError(f"only {counted(len(found), 'write')} can be undone", gaps or "tars-memory history lists them")
 
 
 def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:
-    """Which of these spool items were written; one that is still in the spool then was left by a process that ended."""
+    """Return those of the spool items that the journal says were written.
+
+    If such an item is still in the spool, a killed process wrote it and could not remove it any more.
+    """
     marks = {f'"settles":"{item}"'.encode(): item for item in wanted}
     items: set[str] = set()
     end = b""
     for line in journal.backwards():
         if line.startswith(b'{"t":"end"'):
-            end = line  # its beginning comes next
+            end = line  # its "begin" record comes next
             continue
         for mark, item in marks.items():
             if mark in line:
@@ -206,13 +217,13 @@ def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:
 
 
 RESTORE = "restore"
-"""The command that writes lost lines again."""
+"""Name of the command that writes lost lines again."""
 
 
 def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
-    """By note, the lines that we wrote and did not take back since, with the records that wrote them (newest last).
+    """Return, by note, the lines that we wrote and did not remove since, with the records that wrote them, newest last.
 
-    Of months whose other records are gone nothing is told: a line of then may have been changed since.
+    Records that outlast their month (``kept``) are left out: a line of that time may have been changed since.
     """
     records = [(entry.record, entry.op) for entry in entries(journal) if "kept" not in entry.record]
     notes: dict[str, dict[bytes, list[Record]]] = {}
@@ -225,22 +236,22 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
             removed, added, _, _ = edits.changed(span)
             for line in map(edits.bare, removed):
                 if line in lines:
-                    lines[line].pop(_of_place(lines[line], line, _place(line, removed, span), -1))
+                    lines[line].pop(_index_of_writer(lines[line], line, _line_above(line, removed, span), -1))
                     if not lines[line]:
                         del lines[line]
             for line in map(edits.bare, added):
                 if line.strip():
                     held = lines.setdefault(line, [])
-                    if held and record["command"] == RESTORE:  # it stands for the one that was lost
-                        held.pop(_of_place(held, line, _place(line, added, span), 0))
+                    if held and record["command"] == RESTORE:  # it takes the place of the lost one
+                        held.pop(_index_of_writer(held, line, _line_above(line, added, span), 0))
                     held.append(record)
     return notes
 
 
 def written_days(journal: Journal) -> Callable[[Entry], str]:
-    """From an entry to the day (``YYYY-MM-DD``) on which we wrote its line; empty if the journal does not know.
+    """Return a function from an entry to the day (``YYYY-MM-DD``) on which we wrote its line; '' if that isn't known.
 
-    The journal is read when the first day is asked for.
+    It reads the journal when it is first called.
     """
     known = cache(lambda: written_lines(journal))
 
@@ -251,71 +262,84 @@ def written_days(journal: Journal) -> Callable[[Entry], str]:
     return day
 
 
-def _place(line: bytes, lines: Sequence[bytes], span: Span) -> bytes | None:
-    """Below what a line stands, of those that a span holds: its heading, else what came before."""
+def _line_above(line: bytes, lines: Sequence[bytes], span: Span) -> bytes | None:
+    """Return the nearest heading above a line within a span, or the line before the span if there is none.
+
+    Args:
+        line: without its ending.
+        lines: the removed or the added lines of the span; ``line`` is one of them.
+        span: the span.
+    """
     plain = list(map(edits.bare, lines))
     before = plain[: plain.index(line)]
-    above = span.previous and edits.bare(span.previous)
-    return next((each for each in reversed(before) if each.startswith(b"#")), above)
+    previous = span.previous and edits.bare(span.previous)
+    return next((above for above in reversed(before) if above.startswith(b"#")), previous)
 
 
-def _of_place(records: Sequence[Record], line: bytes, place: bytes | None, otherwise: int) -> int:
-    """Which of the records of a line wrote it at a place; several names may have the same words below them."""
-    if len(records) == 1 or place is None:
+def _index_of_writer(records: Sequence[Record], line: bytes, above: bytes | None, otherwise: int) -> int:
+    """Return the index of the record that wrote a line below ``above``: several headings may have the same line.
+
+    Args:
+        records: those that wrote the line.
+        line: without its ending.
+        above: the heading or line above it, as :func:`_line_above` returns it.
+        otherwise: the result if no record, or only one, comes into question.
+    """
+    if len(records) == 1 or above is None:
         return otherwise
     for number, record in enumerate(records):
         for span in unpack(record):
             added = edits.changed(span)[1]
-            if line in map(edits.bare, added) and _place(line, added, span) == place:
+            if line in map(edits.bare, added) and _line_above(line, added, span) == above:
                 return number
     return otherwise
 
 
-# -- which lines of a note a person put there: the journal's word for a rule that may be trusted
+# -- which lines of a note a person wrote or approved: rules are trusted by this
 
 
 def typed_lines(journal: Journal, path: str) -> frozenset[bytes]:
-    """The lines of a note, without their endings, that a person typed or approved and that were not taken back since.
+    """Return the lines of a note, without their endings, that a person typed or approved and that are still in force.
 
-    A line that someone else wrote, by this program or past it, is none of them, whatever it says; nor is one that a
-    person once typed, if it was removed through this program and put back by somebody else.
+    A line that someone else wrote, through this program or past it, does not count, whatever it says; nor does a line
+    that a person once typed, if it was removed through this program and put back by somebody else.
 
     Args:
         journal: of the vault.
-        path: of the note.
+        path: the note, relative to the vault.
 
     Raises:
         UnwritableError: the journal can't be read.
     """
-    held: dict[bytes, list[bool]] = {}
+    by_person: dict[bytes, list[bool]] = {}  # for each copy of a line, whether a person wrote or approved it
     for entry in reversed(list(entries(journal, path=path))):
         if entry.op == "remove":
-            held.clear()
+            by_person.clear()
             continue
         for span in unpack(entry.record):
             if span.before == span.after and entry.actor == "person" and not entry.undone:
                 for line in map(edits.bare, edits.lines_of(span.after)):
-                    held.setdefault(line, []).append(True)
+                    by_person.setdefault(line, []).append(True)
                 continue
             removed, added, _, _ = edits.changed(span)
             for line in map(edits.bare, removed):
-                if held.get(line):
-                    held[line].pop()
+                if by_person.get(line):
+                    by_person[line].pop()
             for line in map(edits.bare, added):
-                held.setdefault(line, []).append(entry.actor == "person")
-    return frozenset(line for line, by in held.items() if any(by) and line.strip())
+                by_person.setdefault(line, []).append(entry.actor == "person")
+    return frozenset(line for line, copies in by_person.items() if any(copies) and line.strip())
 
 
 def stands_approved(journal: Journal, path: str, data: bytes) -> bool:
-    """Whether a person typed or approved all of a note, its properties aside: these lines in this order, none less.
+    """Whether a person typed or approved all of a note but its properties: exactly these lines in this order.
 
-    What persons changed since it was made or approved is taken back in thought; then it must say what it said then. So
-    a step that another program took out, or put elsewhere, is noticed as well as one that it added.
+    The changes that persons made since the note was created or approved are reversed in memory; the result must equal
+    the text of that time. So a step that another program removed or moved is noticed as well as one that it added.
 
     Args:
         journal: of the vault.
-        path: of the note.
-        data: what it holds now.
+        path: the note, relative to the vault.
+        data: its present bytes.
 
     Raises:
         UnwritableError: the journal can't be read.
@@ -327,33 +351,33 @@ def stands_approved(journal: Journal, path: str, data: bytes) -> bool:
             return False
         spans = unpack(entry.record)
         if entry.op == "create":
-            return _body(result_of(entry.record)) == _body(data)
+            return _body_lines(result_of(entry.record)) == _body_lines(data)
         if all(span.before == span.after for span in spans):
-            return _worded(b"".join(span.after for span in spans)) == _body(data)
+            return _nonblank_lines(b"".join(span.after for span in spans)) == _body_lines(data)
         try:
             data = apply(data, edits.reversed_by_text(data, spans))
         except ConflictError:
-            if entry.command != PROPERTIES:
+            if entry.command != PROPERTIES_COMMAND:
                 return False
     return False
 
 
-PROPERTIES = "playbooks"
-"""The command that changes nothing but properties of a note."""
+PROPERTIES_COMMAND = "playbooks"
+"""Name of the command that changes nothing but properties of a note."""
 
 
-def _worded(data: bytes) -> list[bytes]:
-    """The lines that are not blank, without their endings."""
+def _nonblank_lines(data: bytes) -> list[bytes]:
+    """Return the lines that are not blank, without their endings."""
     return [edits.bare(line) for line in edits.lines_of(data.removeprefix(BOM)) if line.strip()]
 
 
-def _body(data: bytes) -> list[bytes]:
-    """Those of a note below its properties."""
+def _body_lines(data: bytes) -> list[bytes]:
+    """Return the nonblank lines of a note below its properties."""
     document = Document(data)
-    return _worded(b"".join(data[line.start : line.next] for line in document.lines[document.body_line - 1 :]))
+    return _nonblank_lines(b"".join(data[line.start : line.next] for line in document.lines[document.body_line - 1 :]))
 
 
-# -- the loss check: lines that we wrote, did not take back, and that something else overwrote or removed
+# -- the loss check: lines that we wrote, did not remove, and that something else overwrote or removed
 
 
 _BULLET = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
@@ -361,22 +385,22 @@ _HEADING = re.compile(rb"#{1,6}[ \t]")
 _BLOCK_ID = re.compile(rb"[ \t]\^([A-Za-z0-9-]+)[ \t]*\Z")
 
 LANDMARKS = 40
-"""So many lines above a lost one are kept, to find the heading that it stood under."""
+"""Maximum number of lines above a lost line that are returned, to find the heading that it was under."""
 
 
 class LostLine:
-    """A line that we wrote, did not take back, and that is no longer there.
+    """A line that we wrote, did not remove, and that is no longer in its note.
 
-    Deleted or reworded by hand looks the same as overwritten by a program that saved an older text.
+    A line deleted or reworded by hand looks the same as one overwritten by a program that saved an older text.
 
     Attributes:
-        txn: of the write.
-        time: of the write, ISO 8601.
-        file: the note, relative to the vault.
+        txn: transaction of the write.
+        time: time of the write, ISO 8601.
+        file: path of the note relative to the vault.
         text: the line, without its ending.
-        wanted: how often it stands there if nothing of ours is lost.
-        above: the lines that stood above it when it was written, nearest first.
-        created: the whole note as that write made it, if it made it and it is gone; else None.
+        wanted: number of copies of the line in the note if nothing of ours is lost.
+        above: the lines above it when it was written, nearest first.
+        created: the text of a note that is gone, if that write created it; else None.
     """
 
     def __init__(
@@ -392,11 +416,11 @@ class LostLine:
 
 
 def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
-    """Lines we wrote, and did not take back, that something else overwrote; in the order of writing.
+    """Return the lines that we wrote, did not remove, and that something else overwrote; in the order of writing.
 
-    A line with a block id that stands elsewhere in its note was reworded, on another device for instance. A note that
-    is gone may have been moved: what stands in one of the same name is there. While a note is there, only its bullets
-    count: headings and front matter come with it.
+    A line whose block id is still in its note was reworded, on another device for instance. A note that is gone may
+    have been moved: the lines of any note with the same file name count as present. In a note that still exists only
+    bullets count as lost, not headings and front matter.
     """
     lost: list[LostLine] = []
     moved: dict[str, list[str]] | None = None
@@ -404,44 +428,50 @@ def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
     try:
         for path, lines in written_lines(journal).items():
             if path.startswith(OURS) or all(line.encode("ascii") in lines for line in MADE):
-                continue  # proposals and decisions: whoever dealt with them may have taken them out
+                continue  # proposals and decisions: dealing with them removes them
             try:
-                data = _peek(vault, path)
+                data = _read_in_vault(vault, path)
             except OSError:
-                continue  # what can't be read has lost nothing that anybody knows of
+                continue  # nobody knows whether a note that can't be read has lost lines
             if wide_encoding(data or b""):
-                continue  # the same in another encoding, perhaps
+                continue  # perhaps it holds the same lines in another encoding
             if data is None and lines:
-                moved = _by_name(root) if moved is None else moved
+                moved = _paths_by_name(root) if moved is None else moved
                 copies = []
                 for other in moved.get(path.rpartition("/")[2], []):
                     with contextlib.suppress(OSError):
-                        copies.append(_peek(vault, other) or b"")
-                standing = b"\n".join(copies)
+                        copies.append(_read_in_vault(vault, other) or b"")
+                present = b"\n".join(copies)
             else:
-                standing = data or b""
-            lost += _missing(lines, standing, gone=data is None)
+                present = data or b""
+            lost += _missing_lines(lines, present, gone=data is None)
     finally:
         vault.close()
     return sorted(lost, key=lambda line: line.txn)
 
 
-def _missing(lines: Mapping[bytes, list[Record]], standing: bytes, *, gone: bool) -> Iterator[LostLine]:
-    """The lines of one note that do not stand where they should."""
-    there = _headings(standing)
-    ids = {found[1] for found in map(_BLOCK_ID.search, there) if found}
+def _missing_lines(lines: Mapping[bytes, list[Record]], present: bytes, *, gone: bool) -> Iterator[LostLine]:
+    """Yield the lines of one note that are not where they should be.
+
+    Args:
+        lines: what we wrote into it, as :func:`written_lines` returns it.
+        present: the note's bytes; for a note that is gone, those of the notes of the same name.
+        gone: whether the note is gone.
+    """
+    headings = _headings_of_lines(present)
+    ids = {found[1] for found in map(_BLOCK_ID.search, headings) if found}
     for line, records in lines.items():
-        missing = _not_under(records, there.get(line, []), line, lines)
-        named = _BLOCK_ID.search(line)
-        if not missing or (named and named[1] in ids) or not (gone or _BULLET.match(line)):
+        missing = _missing_records(records, headings.get(line, []), line, lines)
+        block_id = _BLOCK_ID.search(line)
+        if not missing or (block_id and block_id[1] in ids) or not (gone or _BULLET.match(line)):
             continue
         for record in missing:
             created = JournalEntry(record, 0, undone=False).after if gone and record["op"] == "create" else None
-            yield LostLine(record, line, len(records), _above(record, line, lines), created)
+            yield LostLine(record, line, len(records), _lines_above(record, line, lines), created)
 
 
-def _headings(text: bytes) -> dict[bytes, list[bytes]]:
-    """The lines of a note, and under which heading each stands, as often as it does."""
+def _headings_of_lines(text: bytes) -> dict[bytes, list[bytes]]:
+    """Return the lines of a text, each with the headings that its copies are under, in order."""
     found: dict[bytes, list[bytes]] = {}
     heading = b""
     for line in map(edits.bare, edits.lines_of(text)):
@@ -450,17 +480,24 @@ def _headings(text: bytes) -> dict[bytes, list[bytes]]:
     return found
 
 
-def _not_under(
+def _missing_records(
     records: Sequence[Record], headings: Sequence[bytes], line: bytes, lines: Mapping[bytes, list[Record]]
 ) -> list[Record]:
-    """The records of a line beyond those that stand: what is true of one name may be true of another, word for word."""
+    """Return the records of a line whose copy is missing: the same line may be under several headings.
+
+    Args:
+        records: those that wrote the line.
+        headings: the headings that the present copies of the line are under.
+        line: without its ending.
+        lines: all that we wrote into the note, as :func:`written_lines` returns it.
+    """
     missing = list(records)
     if not headings or len(headings) >= len(records):
         return missing[len(headings) :]
     elsewhere = 0
     for heading in headings:
         for record in missing:
-            if heading == next(filter(_HEADING.match, _above(record, line, lines)), b""):
+            if heading == next(filter(_HEADING.match, _lines_above(record, line, lines)), b""):
                 missing.remove(record)
                 break
         else:
@@ -468,12 +505,12 @@ def _not_under(
     return missing[elsewhere:]
 
 
-def _above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]]) -> tuple[bytes, ...]:
-    """What stood above a line when it was written, as far as the journal tells: line after line of ours."""
+def _lines_above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]]) -> tuple[bytes, ...]:
+    """Return the lines above a line when it was written, nearest first, as far as the journal knows them."""
     found: list[bytes] = []
     while len(found) < LANDMARKS:
         for span in unpack(record):
-            written = [edits.bare(each) for each in edits.lines_of(span.after)]
+            written = list(map(edits.bare, edits.lines_of(span.after)))
             if line in written:
                 found += reversed(written[: written.index(line)])
                 if span.previous is None:
@@ -485,15 +522,15 @@ def _above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]]) -> 
         if line in found:
             return tuple(found)
         found.append(line)
-        earlier = [each for each in lines.get(line, ()) if each["txn"] < record["txn"]]
+        earlier = [older for older in lines.get(line, ()) if older["txn"] < record["txn"]]
         if not earlier:
             return tuple(found)
         record = earlier[-1]
     return tuple(found)
 
 
-def _by_name(root: Path) -> dict[str, list[str]]:
-    """Where in the vault there are notes of each name."""
+def _paths_by_name(root: Path) -> dict[str, list[str]]:
+    """Return the paths of the vault's notes by file name."""
     found: dict[str, list[str]] = {}
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -504,8 +541,8 @@ def _by_name(root: Path) -> dict[str, list[str]]:
     return found
 
 
-def _peek(vault: Folder, path: str) -> bytes | None:
-    """A note as it stands; None if it is gone.
+def _read_in_vault(vault: Folder, path: str) -> bytes | None:
+    """Return a note's bytes; None if it is gone.
 
     Raises:
         OSError: it can't be read.
@@ -520,27 +557,31 @@ def _peek(vault: Folder, path: str) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError, UnwritableError):
         return None
     finally:
-        for each in opened:
-            each.close()
+        for inner in opened:
+            inner.close()
     return None if note is None else note.data
 
 
-# -- what takes a write back
+# -- undoing a write
 
 
-def _in_front(data: bytes, record: Record, spans: Sequence[Span]) -> list[Splice]:
-    """The exact splices if the note was only added to, at its end, since it was written; else none."""
+def _splices_before_additions(data: bytes, record: Record, spans: Sequence[Span]) -> list[Splice]:
+    """Return the exact splices that undo a write if the note only grew at its end since; else an empty list."""
     size = record["size"][1]
     if size >= len(data) or digest(data[:size]) != record["new"] or data[size - 1 : size + 1] == b"\r\n":
         return []
     splices = edits.reversed_exactly(spans)
     before = apply(data[:size], splices)
-    whole = all(not text or text.endswith((b"\n", b"\r")) for text in (data[:size], before))
-    return splices if whole else []  # else what was added would continue our line
+    whole_lines = all(not text or text.endswith((b"\n", b"\r")) for text in (data[:size], before))
+    return splices if whole_lines else []  # otherwise the addition would continue our line
 
 
-def _refuse_twins(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -> None:
-    """Put no line back that somebody has written again since: whether he wants two of it, nobody knows."""
+def _refuse_rewritten(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -> None:
+    """Refuse to restore a line that somebody has written again since: nobody knows whether they want it twice.
+
+    Raises:
+        ConflictError: there is such a line.
+    """
     for span, then, now in zip(spans, entry.record.get("twins", ()), edits.still_there(data, spans), strict=False):
         if now > then >= 0:
             line = next(text_of(line).strip() for line in edits.changed(span)[0] if line.strip())
@@ -550,8 +591,8 @@ def _refuse_twins(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -> No
             )
 
 
-def _difference(path: str, spans: Sequence[Span]) -> str:
-    """What undo would change, as a unified diff."""
+def _undo_diff(path: str, spans: Sequence[Span]) -> str:
+    """Return a unified diff of what an undo would change."""
     lines: list[str] = []
     for span in spans:
         after = [text_of(line).rstrip("\r\n") for line in edits.lines_of(span.after)]

@@ -1,14 +1,14 @@
 """The journal: what was written, when, by whom, and the bytes before and after; append-only JSON lines.
 
-It lives in the state folder, a file a month (``0007-2026-11.jsonl``: the number keeps the order when a clock goes
-back), so that its retention is mostly the removal of whole files. Each write of a note is a ``begin`` record, durable
-before the vault is touched, and an ``end`` record. Only the holder of the vault's lock writes, so an unfinished
-``begin`` can only be the last record of all: recovery looks at the tail alone. A torn last line is one that never was.
+It lives in the state folder, one file per month (``0007-2026-11.jsonl``: the number keeps the order when a clock goes
+back), so that retention mostly removes whole files. Each write of a note is a ``begin`` record, durable before the
+vault is touched, and an ``end`` record. Only the holder of the vault's lock writes, so only the very last record can be
+an unfinished ``begin``: recovery reads the tail alone. A torn last line counts as never written.
 
-Text is kept as UTF-8 with surrogate escapes: any bytes come back as they were.
+Text is stored as UTF-8 with surrogate escapes: any bytes come back as they were.
 
-A month goes as a whole, once it ended longer ago than the limit, but for the records that tell who gave or approved a
-rule, and what was promoted by review: ``context`` and ``why`` ask for them years later.
+A month is removed as a whole once it ended longer ago than the limit. Only the records that say who gave or approved a
+rule, and what review promoted, are kept: ``context`` and ``why`` ask for them years later.
 """
 
 from __future__ import annotations
@@ -36,38 +36,44 @@ Record = dict[str, Any]
 """One line of the journal.
 
 ``begin``: t, txn, n (position in the transaction), time, command, actor, file, op (append, edit, create, remove),
-spans, base (what ``create`` began with, what ``remove`` removed), old and new (SHA-256 of the whole note, None if there
-was or is none), size (old and new length), temp (name of our file beside the note), undoes (transaction), settles
-(spool item), night (whose work it is part of), tick (it carries out ticks of a note), twins (how often the note still
-holds what each span removed), whole (the transaction that stands whole or not at all; its own name, or while it is
-taken back after a kill the other one's).
-``end``: t, txn, n, ok, line, whole. ``mark``: t, txn, and undoes: an undo that found nothing left to do, or ``done``:
-the end of a transaction that stands whole. ``kept``: of a month that is gone but for what is kept for ever. ``purged``:
-its text was forgotten.
+spans, base (the text that ``create`` began with or that ``remove`` removed), old and new (SHA-256 of the whole note,
+None if there was or is none), size (old and new length in bytes), temp (name of our file beside the note), dress (mode
+and time of modification of a removed note), folders (number of folders made for the note), direct (``create`` wrote
+under the note's own name), undoes (transaction), settles (spool item), night (the night's work that it is part of),
+tick (it carries out ticks of a note), twins (how often the note still holds what each span removed), whole (name of the
+atomic transaction; its own name, or that of the one being taken back after a kill).
+``end``: t, txn, n, ok, line, whole, recovered (the next writer settled it), left (it could not be settled).
+``mark``: t, txn, whole, and undoes (an undo that found nothing left to do) or done (the end of an atomic transaction).
+``kept``: the record outlasts the rest of its month. ``purged``: its text was forgotten.
 """
 
-DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
+TXN_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: sorts like the numbers, and no two digits look alike."""
 
-LENGTH = 9
-"""Milliseconds since 1970 in so many digits last until the year 3084."""
+TXN_LENGTH = 9
+"""Number of digits of a transaction's name: enough for milliseconds since 1970 until the year 3084."""
 
 TAIL_BYTES = 16384
-"""How much of the newest file is read at first to find its last record."""
+"""Number of bytes first read from the end of the newest file to find its last record."""
 
 NO_FILE = "{} bears the name of a file of the journal, and is not a regular file"
 
 _NAME = re.compile(r"\d{4,}-\d{4}-(?:0[1-9]|1[0-2])\.jsonl")
 
 BLOCK_BYTES = 1 << 18
-"""How much is read at once when going back."""
+"""Number of bytes read at once when reading a file backwards."""
 
 
 class Journal:
-    """The journal of one vault, in ``folder`` (which need not exist yet).
+    """The journal of one vault.
 
-    ``left`` is the unfinished write: another process's after :meth:`open`, or one of this process that failed. ``cut``
-    is how many bytes of a torn last line :meth:`open` has cut off.
+    Args:
+        folder: holds the journal's files; made at the first write.
+
+    Attributes:
+        unsettled: the ``begin`` record of the unfinished write: another process's after :meth:`open`, or one of this
+            process that failed; else None.
+        cut_bytes: length of the torn last line that :meth:`open` cut off.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -76,67 +82,67 @@ class Journal:
         self._size = 0
         self._name = ""
         self._torn = False
-        self.left: Record | None = None
-        self.cut = 0
+        self.unsettled: Record | None = None
+        self.cut_bytes = 0
 
     def files(self) -> list[Path]:
         """The journal's files, oldest first.
 
         Raises:
-            UnwritableError: the folder can't be read, or what stands in a file's place is none.
+            UnwritableError: the folder can't be read, or something with a journal file's name is not a regular file.
         """
-        found = self._named()
+        found = self._journal_files()
         for path, is_file in found.items():
             if not is_file:
                 hint = "put the file back, or tars-memory doctor --fix moves what is there away"
                 raise UnwritableError(NO_FILE.format(path), hint)
         return sorted(found)
 
-    def _named(self) -> dict[Path, bool]:
-        """What bears the name of a file of the journal, and whether it is one."""
+    def _journal_files(self) -> dict[Path, bool]:
+        """Return the paths with the name of a journal file, each with whether it is a regular file."""
         try:
             with os.scandir(self.folder) as found:
                 return {
-                    self.folder / each.name: each.is_file(follow_symlinks=False)
-                    for each in found
-                    if _NAME.fullmatch(each.name)
+                    self.folder / entry.name: entry.is_file(follow_symlinks=False)
+                    for entry in found
+                    if _NAME.fullmatch(entry.name)
                 }
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise _unread(self.folder, error) from error
+            raise _unreadable(self.folder, error) from error
 
     def strangers(self) -> list[Path]:
-        """What stands in the place of a file and is none, for doctor: a folder, a pipe, a link."""
-        return [path for path, is_file in sorted(self._named().items()) if not is_file]
+        """Folders, pipes and links that have a journal file's name, for doctor."""
+        return [path for path, is_file in sorted(self._journal_files().items()) if not is_file]
 
     def emptied(self) -> list[Path]:
-        """Files without one whole line. No writer leaves such a file: each begins with its first record.
+        """Files without a single whole line. No writer leaves such a file: each begins with its first record.
 
         Raises:
-            UnwritableError: as :meth:`files`, or one of them can't be read.
+            UnwritableError: as for :meth:`files`, or a file can't be read.
         """
         return [path for path in self.files() if _is_emptied(path)]
 
     def gaps(self) -> list[str]:
-        """What is to be said of :meth:`emptied` files, where they are missed."""
+        """Messages about :meth:`emptied` files, for output that lacks their writes."""
         return [f"{path} was emptied: the writes that it recorded are missing here" for path in self.emptied()]
 
     def damaged(self) -> dict[Path, int]:
-        """How many lines of each file are not a record, for doctor; a torn last line was never written."""
-        return {path: count for path in self.files() if (count := sum(1 for _ in self._rubbish(path)))}
+        """The files with damaged lines and their number, for doctor; a torn last line does not count."""
+        return {path: count for path in self.files() if (count := sum(1 for _ in self._damaged_lines(path)))}
 
     def set_aside(self, path: Path) -> Path:
         """Move the lines of a file that are not a record to a file beside it, which nobody reads. Only under the lock.
 
         Returns:
-            Where they are.
+            The path of that file.
 
         Raises:
-            OSError: nothing was moved.
+            OSError: the file could not be rewritten; no line is lost.
         """
         self.close()
-        lines = list(self._rubbish(path))
+        lines = list(self._damaged_lines(path))
         aside = path.with_suffix(".damaged")
         before = aside.read_bytes() if aside.is_file() else b""
         replace_file(aside, before + b"".join(line + b"\n" for line in lines))
@@ -148,7 +154,8 @@ class Journal:
             path.unlink()
         return aside
 
-    def _rubbish(self, path: Path) -> Iterator[bytes]:
+    @staticmethod
+    def _damaged_lines(path: Path) -> Iterator[bytes]:
         fd = os.open(path, os.O_RDONLY | _BINARY)
         try:
             lines = list(_lines_backwards(fd, os.fstat(fd).st_size))
@@ -158,11 +165,11 @@ class Journal:
             if line and parse(line) is None:
                 yield line
 
-    def check_whole(self, txn: str) -> None:
-        """See that no record of a transaction is damaged: half of it must not be taken for all.
+    def check_undamaged(self, txn: str) -> None:
+        """Check that no record of a transaction is damaged: a part of it must not be undone as if it were all.
 
         Raises:
-            ConflictError: one is.
+            ConflictError: a damaged line names the transaction.
         """
         name = f'"{txn}"'.encode()
         for line in self.backwards():
@@ -178,7 +185,7 @@ class Journal:
     # -- writing: only under the vault's lock
 
     def open(self, now: datetime) -> Record | None:
-        """Open for writing, cut a torn last line off, and return the last record there is.
+        """Open for writing, cut off a torn last line, and return the last record; None if there is none.
 
         Raises:
             OSError: the state folder can't be read or written.
@@ -186,19 +193,19 @@ class Journal:
         files = self.files()
         held = [path for path in files if not _is_emptied(path)]
         month = f"{now:%Y-%m}"
-        self.cut = 0
+        self.cut_bytes = 0
         if held and held[-1] == files[-1] and held[-1].stem[-7:] == month:
             last = self._open_file(held[-1])
         else:
             # A crash in the old month is recovered before the new month's file is begun. An emptied file stays: it is
-            # all that tells of what is missing.
+            # the only trace of the missing records.
             last = self._open_file(held[-1]) if held else None
             number = int(files[-1].name[:4]) + 1 if files and files[-1].name[:4].isdigit() else 1
             if not _unfinished(last):
                 self.close()
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._name = str(self.folder / f"{number:04}-{month}.jsonl")
-        self.left = last if _unfinished(last) else None
+        self.unsettled = last if _unfinished(last) else None
         return last
 
     def _open_file(self, path: Path) -> Record | None:
@@ -207,13 +214,13 @@ class Journal:
         self._size = os.fstat(self._fd).st_size
         whole, record = self._tail()
         if whole < self._size:
-            self.cut = self._size - whole
+            self.cut_bytes = self._size - whole
             os.ftruncate(self._fd, whole)
             self._size = whole
         return record
 
     def _tail(self) -> tuple[int, Record | None]:
-        """The length up to the last whole line, and the last record that can be read."""
+        """Return the file's length up to its last whole line, and the last record that can be read."""
         assert self._fd is not None
         reach = TAIL_BYTES
         while True:
@@ -230,16 +237,16 @@ class Journal:
             reach *= 4
 
     def append(self, records: Sequence[Record], *, durable: bool) -> None:
-        """Write records as one piece: all of them or none.
+        """Write records in one piece: all of them or none.
 
         Args:
             records: in order.
-            durable: return only when they will survive a power cut.
+            durable: return only once they would survive a power cut.
 
         Raises:
             OSError: nothing was written.
         """
-        data = b"".join(map(as_line, records))
+        data = b"".join(map(encode_record, records))
         try:
             self._append(data, durable=durable)
         except OSError as error:
@@ -269,11 +276,11 @@ class Journal:
 
     @property
     def begins_file(self) -> bool:
-        """Whether the next record opens a new month's file."""
+        """Whether the next record begins a new file."""
         return self._fd is None
 
     def close(self) -> None:
-        """Give the handle back; harmless if done before."""
+        """Close the open file; harmless if done before."""
         if self._fd is not None:
             fd, self._fd = self._fd, None
             close(fd)
@@ -281,24 +288,24 @@ class Journal:
     # -- reading: with or without the lock
 
     def backwards(self) -> Iterator[bytes]:
-        """All lines, newest first, read as they are asked for; not parsed, a torn last line left out.
+        """Yield all lines, newest first, read lazily and not parsed; a torn last line is left out.
 
         Raises:
             UnwritableError: the journal can't be read.
         """
         for path in reversed(self.files()):
             try:
-                with contextlib.suppress(FileNotFoundError):  # it may be pruned just now
+                with contextlib.suppress(FileNotFoundError):  # another process may have pruned it meanwhile
                     fd = os.open(path, os.O_RDONLY | _BINARY)
                     try:
                         yield from _lines_backwards(fd, os.fstat(fd).st_size)
                     finally:
                         close(fd)
             except OSError as error:
-                raise _unread(path, error) from error
+                raise _unreadable(path, error) from error
 
     def records(self, wanted: Callable[[bytes], bool] | None = None) -> Iterator[Record]:
-        """The records, newest first; ``wanted`` looks at the raw line, before it is parsed."""
+        """Yield the records, newest first; only those whose raw line passes ``wanted``, which spares parsing."""
         for line in self.backwards():
             if wanted is None or wanted(line):
                 record = parse(line)
@@ -306,20 +313,20 @@ class Journal:
                     yield record
 
     def unfinished(self) -> Record | None:
-        """The write that a killed process left behind, for readers to report; None if there is none."""
+        """Return the write that a killed process left unfinished, for readers to report; None if there is none."""
         for record in self.records():
             return record if _unfinished(record) else None
         return None
 
     @staticmethod
     def cut_off(last: Record | None) -> str | None:
-        """The transaction that was to stand whole and was killed, if the journal's last record is of such a one."""
+        """Return the atomic transaction that a kill cut off, given the journal's last record; None if there is none."""
         return str(last["whole"]) if last is not None and "whole" in last and "done" not in last else None
 
 
-def _unread(path: Path, error: OSError) -> UnwritableError:
-    said = f"the journal can't be read: {path}: {error.strerror or error}"
-    return UnwritableError(said, "check the owner and the rights of the state folder, and its disk")
+def _unreadable(path: Path, error: OSError) -> UnwritableError:
+    message = f"the journal can't be read: {path}: {error.strerror or error}"
+    return UnwritableError(message, "check the owner and the rights of the state folder, and its disk")
 
 
 def _is_emptied(path: Path) -> bool:
@@ -337,7 +344,7 @@ def _is_emptied(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise _unread(path, error) from error
+        raise _unreadable(path, error) from error
 
 
 _BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
@@ -345,7 +352,7 @@ _FLAGS = os.O_RDWR | os.O_APPEND | _BINARY
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file of the state folder whole, atomically and durably, readable by its owner alone."""
+    """Replace a file of the state folder atomically and durably; only its owner can read it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with disk.whole(path, temporary):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
@@ -359,38 +366,53 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def pack(spans: Sequence[edits.Span]) -> list[list[Any]]:
-    """Spans as JSON takes them."""
-    return [[s.start, _text(s.before), _text(s.after), _text(s.previous), _text(s.following)] for s in spans]
+    """Return spans in the form that a record stores."""
+    return [
+        [
+            s.start,
+            _optional_text(s.before),
+            _optional_text(s.after),
+            _optional_text(s.previous),
+            _optional_text(s.following),
+        ]
+        for s in spans
+    ]
 
 
 def unpack(record: Record) -> list[edits.Span]:
-    """The spans of a record."""
+    """Return the spans of a record."""
     return [
-        edits.Span(start, _bytes(before) or b"", _bytes(after) or b"", _bytes(previous), _bytes(following))
+        edits.Span(
+            start,
+            _optional_bytes(before) or b"",
+            _optional_bytes(after) or b"",
+            _optional_bytes(previous),
+            _optional_bytes(following),
+        )
         for start, before, after, previous, following in record["spans"]
     ]
 
 
 def base_of(record: Record) -> bytes:
-    """What a new note began with, or what was removed."""
-    return _bytes(record.get("base")) or b""
+    """Return the text that a new note began with, or that was removed."""
+    return _optional_bytes(record.get("base")) or b""
 
 
 def result_of(record: Record, before: bytes | None = None) -> bytes:
-    """The text that a write was to bring about: of another one, else of what it began with."""
+    """Return the text that a write makes of ``before``; without it, of the text that a new note began with."""
     return apply(base_of(record) if before is None else before, edits.splices_of(unpack(record)))
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as the journal keeps them."""
+    """Return bytes as text, in the form that a record stores."""
     return data.decode("utf-8", "surrogateescape")
 
 
-def _text(data: bytes | None) -> str | None:
+def _optional_text(data: bytes | None) -> str | None:
     return None if data is None else text_of(data)
 
 
-def _bytes(text: str | None) -> bytes | None:
+def _optional_bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
@@ -399,7 +421,7 @@ def _unfinished(record: Record | None) -> bool:
 
 
 def parse(line: bytes) -> Record | None:
-    """The record of a line, each member of the type that :data:`Record` says; None if it is none."""
+    """Return the record of a line, with members of the right types; None if the line is damaged."""
     try:
         record = json.loads(line)
         return record if isinstance(record, dict) and _is_record(record) else None
@@ -408,20 +430,20 @@ def parse(line: bytes) -> Record | None:
 
 
 def _is_record(record: Record) -> bool:
-    """Whether the members that its readers rely on are there, and of their types."""
+    """Whether the record has the members that its readers rely on, with the right types."""
     for name, value in record.items():
-        kind = _KINDS.get(name)
-        if kind is not None and not (type(value) in kind and (type(value) is not str or is_text(value))):
+        types = _TYPES.get(name)
+        if types is not None and not (type(value) in types and (type(value) is not str or is_text(value))):
             return False
     txn = record.get("txn")
-    if txn is None or len(txn) > LENGTH or not txn.isalnum() or record.get("t") not in ("begin", "end", "mark"):
+    if txn is None or len(txn) > TXN_LENGTH or not txn.isalnum() or record.get("t") not in ("begin", "end", "mark"):
         return False
     if record["t"] == "mark":
         return True
-    if "n" not in record or not 0 <= record["n"] < _MANY:
+    if "n" not in record or not 0 <= record["n"] < _NUMBER_LIMIT:
         return False
     if record["t"] == "end":
-        return "ok" in record and 0 <= record.get("line", -1) < _MANY
+        return "ok" in record and 0 <= record.get("line", -1) < _NUMBER_LIMIT
     return _is_begin(record)
 
 
@@ -443,31 +465,33 @@ def _is_begin(record: Record) -> bool:
     if record["op"] == "append" and "purged" not in record and len(record["spans"]) != 1:
         return False
     pairs = (record.get("size", [0, 0]), record.get("dress", [0, 0]))
-    if not all(len(pair) == 2 and all(type(each) is int and 0 <= each < _HUGE for each in pair) for pair in pairs):
+    if not all(
+        len(pair) == 2 and all(type(size) is int and 0 <= size < _SIZE_LIMIT for size in pair) for pair in pairs
+    ):
         return False
-    counted = all(type(each) is int for each in record.get("twins", ()))
-    return counted and all(_is_span(span) for span in record["spans"]) and _is_in_order(record)
+    counts = all(type(count) is int for count in record.get("twins", ()))
+    return counts and all(_is_span(span) for span in record["spans"]) and _is_in_order(record)
 
 
 def _is_span(span: Any) -> bool:
     if not isinstance(span, list) or len(span) != 5 or type(span[0]) is not int or span[0] < 0:
         return False
-    texts = all(isinstance(each, str) and is_text(each) for each in span[1:3])
-    return texts and all(each is None or (isinstance(each, str) and is_text(each)) for each in span[3:])
+    texts = all(isinstance(text, str) and is_text(text) for text in span[1:3])
+    return texts and all(text is None or (isinstance(text, str) and is_text(text)) for text in span[3:])
 
 
 def _is_in_order(record: Record) -> bool:
-    """Whether the spans follow each other, and those of a new note lie in what it began with."""
-    at = 0
+    """Whether the spans do not overlap, and those of a new note lie within the text that it began with."""
+    end = 0
     for start, before, *_ in record["spans"]:
-        if start < at:
+        if start < end:
             return False
-        at = start + len(_bytes(before) or b"")
-    return record["op"] != "create" or at <= len(base_of(record))
+        end = start + len(_optional_bytes(before) or b"")
+    return record["op"] != "create" or end <= len(base_of(record))
 
 
 def is_text(text: str) -> bool:
-    """Whether a text comes from bytes, so that it can be written."""
+    """Whether a text can be encoded as UTF-8 with surrogate escapes, so that it can be written."""
     if text.isascii():
         return True
     try:
@@ -477,17 +501,17 @@ def is_text(text: str) -> bool:
     return True
 
 
-_NONE = type(None)
-_KINDS: dict[str, tuple[type, ...]] = {
+_NONE_TYPE = type(None)
+_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("t", "txn", "time", "command", "actor", "file", "op", "temp", "base"), (str,)),
     **dict.fromkeys(("undoes", "settles", "night", "whole"), (str,)),
-    **dict.fromkeys(("old", "new"), (str, _NONE)),
+    **dict.fromkeys(("old", "new"), (str, _NONE_TYPE)),
     **dict.fromkeys(("spans", "size", "dress", "twins"), (list,)),
     "tick": (dict,),
     **dict.fromkeys(("n", "line", "folders"), (int,)),
     **dict.fromkeys(("ok", "direct", "done", "kept", "purged", "recovered", "left"), (bool,)),
 }
-_MANY, _HUGE = 1 << 31, 1 << 63
+_NUMBER_LIMIT, _SIZE_LIMIT = 1 << 31, 1 << 63
 
 
 def _read_at(fd: int, start: int, length: int) -> bytes:
@@ -503,7 +527,7 @@ def _read_at(fd: int, start: int, length: int) -> bytes:
 
 
 def _lines_backwards(fd: int, size: int) -> Iterator[bytes]:
-    parts: list[bytes] = []  # of the line that begins further up, last part first
+    parts: list[bytes] = []  # of the line that begins in an earlier block, last part first
     torn = True
     while size > 0:
         start = max(0, size - BLOCK_BYTES)
@@ -512,7 +536,7 @@ def _lines_backwards(fd: int, size: int) -> Iterator[bytes]:
         for line in reversed(lines):
             whole = b"".join((line, *reversed(parts)))
             parts.clear()
-            if not torn:  # else it is what follows the last newline
+            if not torn:  # a torn line follows the last newline
                 yield whole
             torn = False
         parts.append(first)
@@ -533,53 +557,55 @@ def _sync_folder(folder: Path) -> None:
 
 
 def next_txn(now: datetime, last: str | None) -> str:
-    """The name of a transaction that begins now: always after the last one, whatever the clock says.
+    """Return the name of a transaction that begins now; it sorts after the last one, whatever the clock says.
 
     Args:
         now: an aware time.
-        last: the name of the newest transaction in the journal.
+        last: the name of the newest transaction in the journal; None if there is none.
     """
     number = int(now.timestamp() * 1000)
     if last:
-        number = max(number, _number(last) + 1)
+        number = max(number, _txn_number(last) + 1)
     digits = ""
-    for _ in range(LENGTH):
+    for _ in range(TXN_LENGTH):
         number, digit = divmod(number, 32)
-        digits = DIGITS[digit] + digits
+        digits = TXN_DIGITS[digit] + digits
     return digits
 
 
 def time_of(txn: str) -> datetime:
-    """When a transaction began, or a little later if the clock had gone back."""
-    return datetime.fromtimestamp(_number(txn) / 1000, UTC)
+    """Return when a transaction began, or a later time if the clock had gone back."""
+    return datetime.fromtimestamp(_txn_number(txn) / 1000, UTC)
 
 
-def _number(txn: str) -> int:
+def _txn_number(txn: str) -> int:
     number = 0
     for digit in txn:
-        number = number * 32 + max(DIGITS.find(digit), 0)
+        number = number * 32 + max(TXN_DIGITS.find(digit), 0)
     return number
 
 
-# -- what goes with time, and what stays for ever
+# -- retention
 
 
-FOREVER = ("review", "learn")
-"""The commands whose writes are kept: they are decisions of the person. So is what is written later in a playbook that
-one of them wrote: it says how the steps came to stand as they do."""
+LASTING_COMMANDS = ("review", "learn")
+"""Commands whose writes are kept for ever: they are decisions of the person.
 
-_RULES = re.compile(r"(?:[^/]+/[^/]+/)?Procedural\.md")
+Later writes to a playbook that one of them wrote are kept too: they say how its steps came to be as they are.
+"""
+
+_RULES_NOTE = re.compile(r"(?:[^/]+/[^/]+/)?Procedural\.md")
 
 
 def prune(journal: Journal, now: datetime, days: int) -> list[str]:
-    """Remove what ended more than ``days`` days ago, never of the newest file, and not what is kept for ever.
+    """Remove the records of months that ended more than ``days`` days ago, except those that are kept for ever.
 
-    Call it under the lock, without an unfinished write.
+    The newest file stays as it is. Call it under the lock, without an unfinished write.
 
     Returns:
-        the names of the files that went or became shorter.
+        The names of the files that were removed or became shorter.
     """
-    less: list[str] = []
+    pruned: list[str] = []
     kept: set[str] = set()
     for path in journal.files()[:-1]:
         year, month = int(path.stem[-7:-3]), int(path.stem[-2:])
@@ -587,26 +613,26 @@ def prune(journal: Journal, now: datetime, days: int) -> list[str]:
         if (now.date() - ended).days <= days:
             break
         lines = path.read_bytes().split(b"\n")[:-1]
-        stays = [as_line(record | {"kept": True}) for record in _forever(lines, kept)]
-        if len(stays) == len(lines):
+        lasting = [encode_record(record | {"kept": True}) for record in _lasting_records(lines, kept)]
+        if len(lasting) == len(lines):
             continue
-        if stays:
-            replace_file(path, b"".join(stays))
+        if lasting:
+            replace_file(path, b"".join(lasting))
         else:
             try:
                 path.unlink()
-            except OSError:  # it is tried again; that old file must not keep anything from being written
+            except OSError:  # tried again next time; an old file that can't be removed must not stop any write
                 continue
-        less.append(path.name)
-    return less
+        pruned.append(path.name)
+    return pruned
 
 
-def _forever(lines: list[bytes], kept: set[str]) -> Iterator[Record]:
-    """The records that stay: of rules, of decisions, and of what took either of them back.
+def _lasting_records(lines: list[bytes], kept: set[str]) -> Iterator[Record]:
+    """Yield the records that are kept for ever: of rules, of decisions, and of undos of either.
 
     Args:
         lines: of one file, in order.
-        kept: the transactions of such writes so far, and the playbooks among their notes; added to.
+        kept: the transactions of such writes so far, and the playbooks among their notes; extended here.
     """
     ends: set[tuple[str, int]] = set()
     for line in lines:
@@ -615,25 +641,25 @@ def _forever(lines: list[bytes], kept: set[str]) -> Iterator[Record]:
             continue
         name = (str(record["txn"]), int(record.get("n", -1)))
         if record["t"] == "begin":
-            rule = _RULES.fullmatch(str(record["file"])) is not None
+            rule = _RULES_NOTE.fullmatch(str(record["file"])) is not None
             file = str(record["file"])
-            if rule or record["command"] in FOREVER or file in kept or record.get("undoes") in kept:
+            if rule or record["command"] in LASTING_COMMANDS or file in kept or record.get("undoes") in kept:
                 kept.add(name[0])
-                kept.update([file] if _is_whole(record) else [])
+                kept.update([file] if _decides_on_whole_note(record) else [])
                 ends.add(name)
                 yield record
         elif name in ends or (record["t"] == "mark" and (record.get("undoes") in kept or name[0] in kept)):
             yield record
 
 
-def _is_whole(record: Record) -> bool:
-    """Whether a decision is about a note as a whole: a playbook that was made, or approved as it stands."""
+def _decides_on_whole_note(record: Record) -> bool:
+    """Whether a decision is about a whole note: a playbook that was made, or approved as it is."""
     spans = unpack(record)
     if record["op"] == "create":
-        return any(span.after.startswith(b"---\ncreated: ") for span in spans)  # as a playbook begins that we make
+        return any(span.after.startswith(b"---\ncreated: ") for span in spans)  # how the playbooks that we make begin
     return bool(spans) and all(span.before == span.after for span in spans)
 
 
-def as_line(record: Record) -> bytes:
-    """A record as it stands in the journal."""
+def encode_record(record: Record) -> bytes:
+    """Return a record as a line of the journal."""
     return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"

@@ -1,17 +1,17 @@
-"""One write of one note, step by step: append, edit, create, remove, and giving back what somebody saved meanwhile.
+"""Write one note step by step: append, edit, create and remove, without losing what another program saves meanwhile.
 
-Every protocol reads the note, makes its intent durable in the journal, does the work beside the note, and looks once
-more before and after the one call that changes the vault. Where that look finds that somebody else was faster, what
-he wrote is put back or left in place, and the caller plans again on the newer text. An append is one ``O_APPEND`` write
-and the note keeps its file; else a file of ours and the note change places, and nothing goes that was not looked at
-again.
+Every protocol reads the note, makes its intent durable in the journal, prepares the new text beside the note, and
+checks the note once more before and after the one call that changes the vault. If a check finds that another program
+saved first, that save is put back or left in place, and the caller plans again on the newer text. An append is one
+``O_APPEND`` write and the note keeps its file. Every other write lets a file of ours and the note change places, and
+removes no file that was not checked again.
 
-A protocol answers True (done) or False (the note has changed, nothing of ours is in it). An ``OSError`` leaves
+A protocol returns True (done) or False (the note has changed, nothing of ours is in it). An ``OSError`` leaves
 nothing of ours in the note, or an unfinished journal record that the next writer settles.
 
-After a kill or a power cut :func:`settle` ends the one write that was left unfinished; readers ask it, too, to say so.
-The journal says what was meant; the note and our file beside it say how far it came. The note ends as it was before or
-as it was meant to be; what another program saved is never destroyed.
+After a kill or a power cut :func:`settle` ends the one write that was left unfinished. The journal says what was
+intended; the note and our file beside it show how far the write came. The note ends as it was before or as it was
+meant to be; what another program saved is never destroyed.
 """
 
 from __future__ import annotations
@@ -48,33 +48,36 @@ if TYPE_CHECKING:
 
 
 LIMBO = (".tars", "limbo")
-"""Where files go that we can neither place nor destroy."""
+"""Folder for files that we can neither put in place nor destroy."""
 
 NAME_BYTES = 200
-"""A temporary name repeats at most so much of the note's name: file systems allow 255 bytes in all."""
+"""Maximum number of bytes of the note's name in a temporary name: file systems allow 255 bytes in all."""
 
 ASIDE_SUFFIX = ".tars-old"
+"""End of the name under which Windows keeps a replaced file."""
 
 LATE_WAIT = 1.0
-"""Seconds to wait for a program that was caught writing into the old file after it had been replaced."""
+"""Seconds to wait for a program that is still writing into the old file after it was replaced."""
 
 LEASE_TRIES = 10
-"""So many milliseconds an append waits for readers to close the note before it goes on without a lease."""
+"""Milliseconds that an append waits for readers to close the note before it goes on without a lease."""
 
 
 class Job:
-    """One write of one note, and how it is told to the journal.
+    """One write of one note: the open folders and the journal that it uses.
 
     Args:
         root: the vault, open.
         folder: the note's folder, open.
-        name: the note's name in it.
-        exchange: what the system offers.
+        name: the note's name in that folder.
+        exchange: the system's calls that replace files.
         journal: open for writing.
         record: the fields of the ``begin`` record that do not depend on the protocol.
-        notices: takes what a person must be told.
+        notices: receives messages for the person.
 
-    ``temp`` is the name of our file beside the note, once begun; ``made`` says that it exists.
+    Attributes:
+        temp: the name of our file beside the note; empty before :meth:`begin` and for an append.
+        made: whether our file was created.
     """
 
     def __init__(
@@ -98,7 +101,7 @@ class Job:
         self.made = False
 
     def begin(self, op: str, spans: Sequence[Span], old: bytes | None, new: bytes | None, **more: Any) -> None:
-        """Make the intent durable, before anything in the vault is touched."""
+        """Write the ``begin`` record durably, before anything in the vault is touched."""
         if op != "append":
             more["temp"] = self.temp = self._free_name()
         if op == "edit" and new is not None:
@@ -113,17 +116,17 @@ class Job:
             **more,
         }
         self.journal.append([record], durable=True)
-        self.journal.left = record
+        self.journal.unsettled = record
 
     def end(self, ok: bool, line: int = 1) -> bool:
-        """Say how it ended, and answer just that; if it can't be said, the next writer finds out by itself."""
+        """Write the ``end`` record and return ``ok``. If that fails, the next writer settles the write."""
         with contextlib.suppress(OSError):
-            self.journal.append([ending(self.record, ok, line)], durable=False)
-            self.journal.left = None
+            self.journal.append([end_record(self.record, ok, line)], durable=False)
+            self.journal.unsettled = None
         return ok
 
     def _free_name(self) -> str:
-        """A name beside the note for our file. Another machine's left-over, synced here, may bear the same number."""
+        """Return an unused name for our file. A left-over synced from another machine may have the same number."""
         txn = str(self.record["txn"])
         for number in range(1, 1000):
             name = temp_name(self.name, txn)
@@ -133,49 +136,49 @@ class Job:
         return name
 
     def discard(self, own: os.stat_result | None) -> bool:
-        """Remove our file beside the note, if it is ours; the record ends only if that worked. Always False."""
+        """Remove the file beside the note if it is ours, and end the record if that worked. Always returns False."""
         with contextlib.suppress(OSError):
             if self.made:
                 found = self.folder.look(self.temp)
                 if found is not None and own is not None and not same_file(found, own):
-                    return False  # an exchange that failed, and yet was made: for recovery to settle
+                    return False  # the exchange reported an error but took place: recovery settles it
                 if found is not None:
                     self.folder.remove(self.temp)
             self.end(False)
         return False
 
     def put_back(self, displaced: str, own: os.stat_result) -> None:
-        """Undo an exchange: what was displaced stands under the note's name again, and ours goes."""
-        ours = self.journal.left["new"] if self.journal.left else None
+        """Undo an exchange: give the displaced file the note's name again and remove ours."""
+        ours = self.journal.unsettled["new"] if self.journal.unsettled else None
         kept = put_back(self.folder, self.name, displaced, self.temp, own, self.exchange, ours)
         if kept is not None:
-            self.keep(kept)
+            self.keep_in_limbo(kept)
 
-    def keep(self, name: str) -> None:
-        """Keep somebody's file that can't be placed, and say so."""
+    def keep_in_limbo(self, name: str) -> None:
+        """Keep another program's file that can't be put in place, and add a notice."""
         where = keep_in_limbo(self.root, self.folder, name)
         self.notices.append(
             f"{self.record['file']}: a save of another program is kept as {where}: compare and remove it"
         )
 
 
-def ending(record: Record, ok: bool, line: int = 1) -> Record:
-    """The ``end`` record that belongs to a ``begin`` record."""
-    whole = {"whole": record["whole"]} if "whole" in record else {}
-    return {"t": "end", "txn": record["txn"], "n": record["n"], "ok": ok, "line": line, **whole}
+def end_record(record: Record, ok: bool, line: int = 1) -> Record:
+    """Return the ``end`` record that belongs to a ``begin`` record."""
+    atomic = {"whole": record["whole"]} if "whole" in record else {}
+    return {"t": "end", "txn": record["txn"], "n": record["n"], "ok": ok, "line": line, **atomic}
 
 
 def temp_name(name: str, txn: str) -> str:
-    """The name of our file beside a note: hidden, and known to nobody else."""
+    """Return a hidden name for our file beside a note, which no other program uses."""
     short = os.fsencode(name)[:NAME_BYTES].decode("utf-8", "ignore")
     return f".{short}.{txn}{TEMP_SUFFIX}"
 
 
 def keep_in_limbo(root: Folder, folder: Folder, name: str) -> str:
-    """Move a file that we must not destroy and can't place to ``.tars/limbo/``, where it is found and reported.
+    """Move a file that we must not destroy and can't put in place to ``.tars/limbo/``, where ``doctor`` reports it.
 
     Returns:
-        its new path relative to the vault, or where it stays if it can't be moved.
+        Its new path relative to the vault, or its present path if it can't be moved.
     """
     new = name.lstrip(".").removesuffix(TEMP_SUFFIX).removesuffix(ASIDE_SUFFIX)
     target = root
@@ -189,38 +192,38 @@ def keep_in_limbo(root: Folder, folder: Folder, name: str) -> str:
     except (OSError, UnwritableError):
         return folder.at(name)
     finally:
-        for each in opened:
-            each.close()
+        for inner in opened:
+            inner.close()
     return "/".join((*LIMBO, new))
 
 
-# -- giving a note back to whoever saved it while we were about to change it
+# -- put back what another program saved while we were about to change the note
 
 
 def aside_of(temp: str) -> str:
-    """Where Windows keeps what was replaced."""
+    """Return the name under which Windows keeps the file that ``temp`` replaced."""
     return temp.removesuffix(TEMP_SUFFIX) + ASIDE_SUFFIX
 
 
 def put_back(
     folder: Folder, name: str, displaced: str, temp: str, own: os.stat_result, exchange: Exchange, ours: str | None
 ) -> str | None:
-    """Exchange again, so that somebody's save stands under the note's name; ours goes.
+    """Exchange again, so that another program's save has the note's name again, and remove our file.
 
-    If he saved once more over ours in between, by a file of his own or into ours, that newer save stands, and the older
-    one that it replaced goes.
+    If that program saved once more over our file in between, by a new file or into ours, the newer save stays and the
+    older one that it replaced is removed.
 
     Args:
-        folder: holds all of them.
-        name: of the note.
-        displaced: somebody's save.
+        folder: holds all of these files.
+        name: the note's name.
+        displaced: the name of the other program's save.
         temp: the name of our file beside the note.
-        own: what our file was when it was put in the note's place.
-        exchange: how files change places here.
+        own: the ``stat`` of our file when it took the note's place.
+        exchange: the system's calls that replace files.
         ours: SHA-256 of our file's text; None if it isn't known.
 
     Returns:
-        None, or the name of a file that could neither be placed nor may be destroyed.
+        None, or the name of a file that can't be put in place and must not be destroyed.
     """
     for _ in range(20):
         held = folder.look(displaced)
@@ -241,7 +244,7 @@ def put_back(
         if same_file(found, own):
             try:
                 gone = _remove_unwritten(folder, after, own, exchange, ours)
-            except UnwritableError:  # he has opened it and doesn't end: what he still writes must not be lost
+            except UnwritableError:  # another program keeps it open: what it still writes must not be lost
                 return after
             if gone:
                 folder.sync()
@@ -251,13 +254,20 @@ def put_back(
 
 
 def _remove_unwritten(folder: Folder, name: str, known: os.stat_result, exchange: Exchange, text: str | None) -> bool:
-    """Remove a file that bore the note's name for a moment, unless somebody opened it then and wrote into it.
+    """Remove a file that had the note's name for a moment, unless another program opened it then and wrote into it.
+
+    Args:
+        folder: holds the file.
+        name: its present name.
+        known: its ``stat`` while it had the note's name.
+        exchange: the system's calls that replace files.
+        text: SHA-256 of its text; None if it isn't known.
 
     Returns:
-        False if there is a text of his under the name now.
+        False if the name now holds a text that another program wrote.
 
     Raises:
-        UnwritableError: he still has it open for writing.
+        UnwritableError: another program still has it open for writing.
     """
     note = read_note(folder, name, leases=exchange.leases, trusted=text)
     if note is None:
@@ -270,20 +280,20 @@ def _remove_unwritten(folder: Folder, name: str, known: os.stat_result, exchange
         removed = True
         try:
             folder.remove(name)
-        except OSError:  # it stays, for doctor to see
+        except OSError:  # it stays; doctor reports it
             removed = False
-        late = written_late(note)
+        late = late_write(note)
         if late is None:
             return True
         if removed:
-            save_late(folder, name, late, known.st_mode)
+            save_late_write(folder, name, late, known.st_mode)
         return False
     finally:
         note.close()
 
 
-def written_late(note: OpenNote) -> bytes | None:
-    """What somebody wrote into a removed file after the last look, by an open file; None if nobody did."""
+def late_write(note: OpenNote) -> bytes | None:
+    """Return the text of a removed file if a program that had it open wrote into it after the last check, else None."""
     if note.fd is None:
         return None
     if not note.undisturbed():
@@ -297,8 +307,8 @@ def written_late(note: OpenNote) -> bytes | None:
     return None if data == note.data else data
 
 
-def save_late(folder: Folder, name: str, late: bytes, mode: int) -> None:
-    """Give a text that was caught in a removed file a file again."""
+def save_late_write(folder: Folder, name: str, late: bytes, mode: int) -> None:
+    """Write a text that :func:`late_write` found in a removed file to a new file."""
     fd = folder.file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode & 0o7777)
     try:
         write_all(fd, late)
@@ -311,7 +321,7 @@ def save_late(folder: Folder, name: str, late: bytes, mode: int) -> None:
 
 
 def append(job: Job, note: OpenNote, payload: bytes, spans: Sequence[Span], line: int) -> bool:
-    """Append ``payload``, which is what ``spans`` say; False if the note changed in the meantime."""
+    """Append ``payload``, which ``spans`` describe; return False if the note changed in the meantime."""
     note.close()
     job.begin("append", spans, note.data, note.data + payload)
     try:
@@ -322,7 +332,7 @@ def append(job: Job, note: OpenNote, payload: bytes, spans: Sequence[Span], line
         job.end(False)
         raise
     try:
-        done = _append(job, fd, note, payload)
+        done = _write_at_end(job, fd, note, payload)
     finally:
         close(fd)
     if done is None:
@@ -331,9 +341,14 @@ def append(job: Job, note: OpenNote, payload: bytes, spans: Sequence[Span], line
     return job.end(done, line)
 
 
-def _append(job: Job, fd: int, note: OpenNote, payload: bytes) -> bool | None:
-    """The write itself; None if the note was saved since, and must be looked at when our own file is closed."""
-    leased = job.exchange.leases and _lease_alone(fd)
+def _write_at_end(job: Job, fd: int, note: OpenNote, payload: bytes) -> bool | None:
+    """Write ``payload`` at the end of the open note.
+
+    Returns:
+        True if it is there, False if nothing of it is. None if another program saved the note meanwhile: read the
+        note again once ``fd`` is closed.
+    """
+    leased = job.exchange.leases and _take_exclusive_lease(fd)
     before = os.fstat(fd)
     if not same_state(before, note.stat):
         return False
@@ -342,27 +357,27 @@ def _append(job: Job, fd: int, note: OpenNote, payload: bytes) -> bool | None:
         while written < len(payload):
             written += os.write(fd, payload[written:])
         landed = os.fstat(fd)
-        whole = landed.st_size == before.st_size + len(payload) and _ends_with(fd, payload, landed.st_size)
+        complete = landed.st_size == before.st_size + len(payload) and _ends_with(fd, payload, landed.st_size)
         if leased:
             drop_lease(fd)
         sync(fd)
         found = job.folder.look(job.name)
     except OSError:
-        if _take_back(fd, before.st_size, payload[:written]):
+        if _cut_own_tail(fd, before.st_size, payload[:written]):
             job.end(False)
             raise
-        if written < len(payload):  # the next writer sees to it
+        if written < len(payload):  # the next writer settles it
             raise
-        return True  # others have written behind it: it stands, and may not be durable
+        return True  # others have written behind it: it stays, and may not be durable
     if found is None or not same_file(found, landed):
-        # Renamed or replaced under our hands: the line must not stay in the file that was renamed.
-        _take_back(fd, before.st_size, payload)
+        # Renamed or replaced while we wrote: the line must not stay in the file that was renamed.
+        _cut_own_tail(fd, before.st_size, payload)
         return False
-    return True if whole and same_state(found, landed) else None
+    return True if complete and same_state(found, landed) else None
 
 
-def _lease_alone(fd: int) -> bool:
-    """A lease that keeps everybody else out for a moment; readers are waited for a little, then put up with."""
+def _take_exclusive_lease(fd: int) -> bool:
+    """Return whether a lease keeps everybody else out of the file; wait briefly for readers to close it."""
     for _ in range(LEASE_TRIES):
         answer = take_lease(fd, write=True)
         if answer != TAKEN:
@@ -376,13 +391,13 @@ def _ends_with(fd: int, payload: bytes, size: int) -> bool:
     return read_all(fd, len(payload)) == payload
 
 
-def _take_back(fd: int, size: int, written: bytes) -> bool:
-    """Cut our own tail off again; False if it is no longer the tail."""
+def _cut_own_tail(fd: int, size: int, written: bytes) -> bool:
+    """Truncate the file to ``size`` if it ends with the bytes that we wrote; else return False."""
     if written:
         if os.fstat(fd).st_size != size + len(written) or not _ends_with(fd, written, size + len(written)):
             return False
         os.ftruncate(fd, size)
-        with contextlib.suppress(OSError):  # what is not durable yet is settled by the journal
+        with contextlib.suppress(OSError):  # if the truncation is not durable, recovery repeats it
             sync(fd)
     return True
 
@@ -391,14 +406,14 @@ def _take_back(fd: int, size: int, written: bytes) -> bool:
 
 
 def edit(job: Job, note: OpenNote, new: bytes, spans: Sequence[Span], line: int) -> bool:
-    """Exchange the note for one with the new text; the old one goes when it is known to be what was read."""
+    """Exchange the note for a file with the new text; remove the old file once it is known to be what was read."""
     job.begin("edit", spans, note.data, new)
     own = None
     try:
-        own = _prepare(job, new, note)
-        if not _unchanged(job, note):
+        own = _write_temp(job, new, note)
+        if not _is_unchanged(job, note):
             return job.discard(own)
-        _let_go(job, note)
+        _close_before_replacing(job, note)
         displaced = job.exchange.swap(job.folder, job.name, job.temp, aside_of(job.temp))
     except FileNotFoundError:  # deleted or renamed just now
         return job.discard(own)
@@ -406,10 +421,10 @@ def edit(job: Job, note: OpenNote, new: bytes, spans: Sequence[Span], line: int)
         job.discard(own)
         raise
     try:
-        as_read = _as_read(job, displaced, note)
+        as_read = _is_as_read(job, displaced, note)
         if as_read:
             job.folder.sync()
-            as_read = _as_read(job, displaced, note)
+            as_read = _is_as_read(job, displaced, note)
     except OSError:
         job.put_back(displaced, own)
         job.end(False)
@@ -417,26 +432,26 @@ def edit(job: Job, note: OpenNote, new: bytes, spans: Sequence[Span], line: int)
     if not as_read:
         job.put_back(displaced, own)
         return job.end(False)
-    return _finish(job, note, displaced, own, spans, line)
+    return _finish_edit(job, note, displaced, own, spans, line)
 
 
 def create(
     job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int, attributes: tuple[int, int] | None = None
 ) -> bool:
-    """Make a note that appears with its whole text, unless somebody made it first.
+    """Create a note that appears with its whole text at once; return False if another program created it first.
 
     Args:
         job: the write.
-        base: the text that it begins with.
-        new: its text.
-        spans: from the one to the other.
-        line: of the first change.
-        attributes: mode and time of modification (ns) of the note that it stands for; None for those of a new one.
+        base: the text that the note begins with.
+        new: the note's text.
+        spans: the changes from ``base`` to ``new``.
+        line: number of the first changed line.
+        attributes: mode and time of modification (ns) of the note that it replaces; None for those of a new note.
     """
     job.begin("create", spans, None, new, base=text_of(base))
     own = None
     try:
-        own = _prepare(job, new, None, attributes)
+        own = _write_temp(job, new, None, attributes)
         clean = job.exchange.place(job.folder, job.temp, job.name)
         job.folder.sync()
     except FileExistsError:
@@ -445,7 +460,7 @@ def create(
         job.discard(own)
         return _create_directly(job, base, new, spans, line)
     except OSError:
-        _unmake(job, own, new)
+        _withdraw(job, own, new)
         raise
     if clean:
         job.end(True, line)
@@ -453,7 +468,10 @@ def create(
 
 
 def _create_directly(job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int) -> bool:
-    """Where a file can't be given its name at the end: begin with the name; what a kill cuts off is settled later."""
+    """Create the note under its own name, where a finished file can't be given a name without replacing another.
+
+    A note that a kill cuts off is completed by the next writer.
+    """
     job.begin("create", spans, None, new, base=text_of(base), direct=True)
     try:
         fd = job.folder.file(job.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -473,13 +491,13 @@ def _create_directly(job: Job, base: bytes, new: bytes, spans: Sequence[Span], l
 
 
 def remove(job: Job, note: OpenNote) -> bool:
-    """Remove the note if it still is exactly what was read."""
+    """Remove the note if it is still exactly what was read; return whether it was removed."""
     attributes = [note.stat.st_mode & 0o7777, note.stat.st_mtime_ns]
     job.begin("remove", (), note.data, None, base=text_of(note.data), dress=attributes)
     try:
-        if not _unchanged(job, note):
+        if not _is_unchanged(job, note):
             return job.end(False)
-        _let_go(job, note)
+        _close_before_replacing(job, note)
         job.folder.rename(job.name, job.temp)
     except FileNotFoundError:
         return job.end(False)
@@ -488,16 +506,16 @@ def remove(job: Job, note: OpenNote) -> bool:
             job.end(False)
         raise
     try:
-        as_read = _as_read(job, job.temp, note)
+        as_read = _is_as_read(job, job.temp, note)
         if as_read:
             job.folder.sync()
-            as_read = _as_read(job, job.temp, note)
+            as_read = _is_as_read(job, job.temp, note)
     except OSError:
-        _put_name_back(job)
+        _restore_name(job)
         job.end(False)
         raise
     if not as_read:
-        _put_name_back(job)
+        _restore_name(job)
         return job.end(False)
     with contextlib.suppress(OSError):  # the next writer removes it
         job.folder.remove(job.temp)
@@ -505,8 +523,14 @@ def remove(job: Job, note: OpenNote) -> bool:
     return True
 
 
-def _prepare(job: Job, new: bytes, note: OpenNote | None, attributes: tuple[int, int] | None = None) -> os.stat_result:
-    """Write the new text beside the note, durable and dressed like it (or as told); answers what it is."""
+def _write_temp(
+    job: Job, new: bytes, note: OpenNote | None, attributes: tuple[int, int] | None = None
+) -> os.stat_result:
+    """Write the new text durably to our file beside the note, with the note's attributes or those given.
+
+    Returns:
+        The ``stat`` of our file.
+    """
     fd = job.folder.file(job.temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if note else 0o666)
     job.made = True
     try:
@@ -522,32 +546,32 @@ def _prepare(job: Job, new: bytes, note: OpenNote | None, attributes: tuple[int,
 
 
 def _set_attributes(fd: int, mode: int, modified: int) -> None:
-    """Give a file a mode and a time of modification (ns), where the system can."""
+    """Set a file's mode and time of modification (ns), where the system can."""
     if os.chmod in os.supports_fd:
         os.fchmod(fd, mode)
     if os.utime in os.supports_fd:
         os.utime(fd, ns=(modified, modified))
 
 
-def _let_go(job: Job, note: OpenNote) -> None:
-    """Close the note where an open file can't be replaced."""
+def _close_before_replacing(job: Job, note: OpenNote) -> None:
+    """Close the note if the system can't replace an open file."""
     if not job.exchange.keeps_open:
         note.close()
 
 
-def _unchanged(job: Job, note: OpenNote) -> bool:
-    """The last look before the change: the note is the file that was read, with the same bytes."""
+def _is_unchanged(job: Job, note: OpenNote) -> bool:
+    """Whether the note, just before the change, is the file that was read, with the same bytes."""
     if not note.undisturbed() or not note.is_at(job.folder, job.name):
         return False
-    return note.leased or _holds(job, job.name, note)
+    return note.leased or _has_same_bytes(job, job.name, note)
 
 
-def _as_read(job: Job, displaced: str, note: OpenNote) -> bool:
-    """The look after the change: what we moved away is the file that was read, and nobody is writing it."""
-    return note.undisturbed() and note.is_at(job.folder, displaced) and _holds(job, displaced, note)
+def _is_as_read(job: Job, displaced: str, note: OpenNote) -> bool:
+    """Whether the file moved away is the one that was read, and nobody is writing it."""
+    return note.undisturbed() and note.is_at(job.folder, displaced) and _has_same_bytes(job, displaced, note)
 
 
-def _holds(job: Job, name: str, note: OpenNote) -> bool:
+def _has_same_bytes(job: Job, name: str, note: OpenNote) -> bool:
     fd = job.folder.file(name, os.O_RDONLY)
     try:
         return read_all(fd, len(note.data)) == note.data
@@ -555,54 +579,61 @@ def _holds(job: Job, name: str, note: OpenNote) -> bool:
         close(fd)
 
 
-def _finish(job: Job, note: OpenNote, displaced: str, own: os.stat_result, spans: Sequence[Span], line: int) -> bool:
-    """Remove the old note, and make sure that the new one is what stands there."""
+def _finish_edit(
+    job: Job, note: OpenNote, displaced: str, own: os.stat_result, spans: Sequence[Span], line: int
+) -> bool:
+    """Remove the old note, and check that the note's name now holds our text; return whether the edit is in it."""
     try:
         job.folder.remove(displaced)
-        late = written_late(note)
+        late = late_write(note)
         found = job.folder.look(job.name)
     except OSError:
-        return True  # the edit is made; the record stays unfinished and the next writer removes what is left
+        return True  # the edit is made; the record stays unfinished and the next writer removes the old file
     if late is not None:
-        save_late(job.folder, job.temp, late, own.st_mode)
+        save_late_write(job.folder, job.temp, late, own.st_mode)
         job.put_back(job.temp, own)
         return job.end(False)
     done = True
     if found is not None and not same_file(found, own):
-        # Somebody saved over the new note. If he had read it, the edit is in his text; else it goes in again.
+        # Another program saved over the new note. If it had read ours, the edit is in its text; else we write it again.
         newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
         done = newer is None or present(newer.data, spans)
     return job.end(done, line)
 
 
-def _put_name_back(job: Job) -> None:
-    """Give a removed note its name back; somebody else's new note under that name stands."""
+def _restore_name(job: Job) -> None:
+    """Give a removed note its name back; a new note that another program made under that name stays."""
     try:
         job.exchange.place(job.folder, job.temp, job.name)
     except FileExistsError:
-        job.keep(job.temp)
+        job.keep_in_limbo(job.temp)
 
 
-def _unmake(job: Job, own: os.stat_result | None, new: bytes) -> None:
-    """Take a note back that was made, but not durably; what somebody wrote into it meanwhile stands."""
+def _withdraw(job: Job, own: os.stat_result | None, new: bytes) -> None:
+    """Remove a note that was made, but not durably, unless another program wrote into it meanwhile."""
     found = job.folder.look(job.name)
     if own is None or found is None or not same_file(found, own):
         job.discard(own)
         return
-    job.folder.remove(job.temp)  # the second name, if that is where it failed
+    job.folder.remove(job.temp)  # the file's second name, if removing that is what failed
     job.folder.rename(job.name, job.temp)
     note = read_note(job.folder, job.temp, leases=False, keep=False, trusted=digest(new))
     if note is not None and note.data == new:
         job.discard(own)
     else:
-        _put_name_back(job)
+        _restore_name(job)
 
 
 # -- after a kill or a power cut
 
 
 class Settled:
-    """How an unfinished write was settled: whether it stands, and what to tell (empty if nothing is worth it)."""
+    """Result of settling an unfinished write.
+
+    Attributes:
+        ok: whether the note holds what the write was to bring about.
+        notices: messages for the person.
+    """
 
     def __init__(self, ok: bool, *notices: str) -> None:
         self.ok = ok
@@ -615,66 +646,70 @@ def settle(root: Folder, folder: Folder, name: str, record: Record, exchange: Ex
     Args:
         root: the vault, open.
         folder: the note's folder, open.
-        name: of the note.
+        name: the note's name.
         record: the ``begin`` record.
-        exchange: what the system offers.
+        exchange: the system's calls that replace files.
 
     Raises:
-        OSError, UnwritableError: it can't be settled now; nothing got worse.
+        OSError, UnwritableError: it can't be settled now; nothing is lost by trying.
     """
     if record["op"] == "append":
         return _settle_append(folder, name, record, exchange)
     temp = str(record["temp"])
-    left = next((each for each in (temp, aside_of(temp)) if folder.look(each) is not None), None)
+    remnant = next((file for file in (temp, aside_of(temp)) if folder.look(file) is not None), None)
     note = read_note(folder, name, leases=exchange.leases, keep=False)
     if record.get("direct") and note is not None:
-        _finish_new(folder, name, record, note)
+        _complete_new_note(folder, name, record, note)
         note = read_note(folder, name, leases=exchange.leases, keep=False)
-    if left is None:
-        return Settled(_stands(note, record))
+    if remnant is None:
+        return Settled(_is_applied(note, record))
     if record["op"] == "create":  # our file never holds anybody else's text
-        return Settled(_stands(note, record), *_removed(folder, left))
-    settled = _settle_left(root, folder, name, record, exchange, note, left)
-    for each in (temp, aside_of(temp)):
-        if each != left:
-            settled.notices += _removed(folder, each)
+        return Settled(_is_applied(note, record), *_remove_temp(folder, remnant))
+    settled = _settle_remnant(root, folder, name, record, exchange, note, remnant)
+    for file in (temp, aside_of(temp)):
+        if file != remnant:
+            settled.notices += _remove_temp(folder, file)
     folder.sync()
     return settled
 
 
-def _settle_left(
-    root: Folder, folder: Folder, name: str, record: Record, exchange: Exchange, note: OpenNote | None, left: str
+def _settle_remnant(
+    root: Folder, folder: Folder, name: str, record: Record, exchange: Exchange, note: OpenNote | None, remnant: str
 ) -> Settled:
-    """Settle an edit or a removal whose file is still there: our new text, the old text, or somebody's save."""
-    kept = read_note(folder, left, leases=exchange.leases, keep=False)
+    """Settle an edit or a removal that left a file beside the note; see :func:`settle` for the first five arguments.
+
+    ``note`` is the note as it is now, None if it is gone. ``remnant`` is the name of that file, which holds our new
+    text, the old text, or another program's save.
+    """
+    kept = read_note(folder, remnant, leases=exchange.leases, keep=False)
     assert kept is not None
-    found = None if note is None else digest(note.data)
-    held = digest(kept.data)
-    if record["op"] == "edit" and held == record["new"]:
-        return Settled(found == record["new"], *_removed(folder, left))
-    if held == record["old"] and (note is not None or record["op"] == "remove"):
-        return Settled(_stands(note, record), *_removed(folder, left))
+    current = None if note is None else digest(note.data)
+    left_behind = digest(kept.data)
+    if record["op"] == "edit" and left_behind == record["new"]:
+        return Settled(current == record["new"], *_remove_temp(folder, remnant))
+    if left_behind == record["old"] and (note is not None or record["op"] == "remove"):
+        return Settled(_is_applied(note, record), *_remove_temp(folder, remnant))
     if note is None:
         with contextlib.suppress(FileExistsError):
-            exchange.place(folder, left, name)
+            exchange.place(folder, remnant, name)
         return Settled(False)
-    if found == record["new"]:
-        # Somebody saved just before the exchange, and we were killed before we saw it: his text stands.
-        last = put_back(folder, name, left, str(record["temp"]), note.stat, exchange, record["new"])
+    if current == record["new"]:
+        # Another program saved just before the exchange, and we were killed before we saw it: its text stays.
+        last = put_back(folder, name, remnant, str(record["temp"]), note.stat, exchange, record["new"])
         if last is None:
             return Settled(False, f"{record['file']}: a save that a killed process had displaced is back")
-        left = last
-    elif found == record["old"] and result_of(record, note.data).startswith(kept.data):
-        return Settled(False, *_removed(folder, left))  # our own text, half written
-    where = keep_in_limbo(root, folder, left)
+        remnant = last
+    elif current == record["old"] and result_of(record, note.data).startswith(kept.data):
+        return Settled(False, *_remove_temp(folder, remnant))  # our own text, half written
+    where = keep_in_limbo(root, folder, remnant)
     return Settled(
-        _stands(note, record),
+        _is_applied(note, record),
         f"{record['file']}: a text that a killed process left behind is kept as {where}: compare and remove it",
     )
 
 
-def _removed(folder: Folder, name: str) -> list[str]:
-    """Remove a file of ours, or say that it stays; how the write ended does not depend on that."""
+def _remove_temp(folder: Folder, name: str) -> list[str]:
+    """Remove a file of ours; return a notice if that fails, which does not change how the write ended."""
     try:
         folder.remove(name)
     except OSError as error:
@@ -683,8 +718,8 @@ def _removed(folder: Folder, name: str) -> list[str]:
     return []
 
 
-def _finish_new(folder: Folder, name: str, record: Record, note: OpenNote) -> None:
-    """A new note that could only be written under its own name, and was cut off: write the rest."""
+def _complete_new_note(folder: Folder, name: str, record: Record, note: OpenNote) -> None:
+    """Write the missing rest of a new note that :func:`_create_directly` began and a kill cut off."""
     new = result_of(record)
     if len(note.data) < len(new) and new.startswith(note.data):
         fd = folder.file(name, os.O_WRONLY | os.O_APPEND)
@@ -696,13 +731,13 @@ def _finish_new(folder: Folder, name: str, record: Record, note: OpenNote) -> No
 
 
 def _settle_append(folder: Folder, name: str, record: Record, exchange: Exchange) -> Settled:
-    """A line at the end of a note: it is there, it is not, or a part of it is and is cut off."""
+    """Settle an append: all of it is in the note, none of it is, or a part of it is and is removed."""
     note = read_note(folder, name, leases=exchange.leases, keep=False)
     size = int(record["size"][0])
-    if note is None or _stands(note, record) or digest(note.data[:size]) != record["old"]:
-        return Settled(_stands(note, record))
+    if note is None or _is_applied(note, record) or digest(note.data[:size]) != record["old"]:
+        return Settled(_is_applied(note, record))
     tail = note.data[size:]
-    if tail and _payload(record, note.data[:size]).startswith(tail):
+    if tail and _appended_bytes(record, note.data[:size]).startswith(tail):
         fd = folder.file(name, os.O_RDWR)
         try:
             now = os.fstat(fd)
@@ -714,14 +749,14 @@ def _settle_append(folder: Folder, name: str, record: Record, exchange: Exchange
     return Settled(False)
 
 
-def _payload(record: Record, before: bytes) -> bytes:
-    """The bytes that an append was to add."""
+def _appended_bytes(record: Record, before: bytes) -> bytes:
+    """Return the bytes that an append was to add."""
     span = unpack(record)[0]
     return span.after[len(before) - span.start :]
 
 
-def _stands(note: OpenNote | None, record: Record) -> bool:
-    """Whether the note holds what the write was to bring about."""
+def _is_applied(note: OpenNote | None, record: Record) -> bool:
+    """Whether the note is as the write was to leave it."""
     if record["op"] == "remove":
         return note is None
     if note is None:

@@ -280,7 +280,7 @@ class Store:
             if not self.dry_run:
                 transaction.begin()
             # What the caller looks at under the lock may fail as well.
-            with writing(os.fspath(self.root)), transaction.whole_or_nothing():
+            with writing(os.fspath(self.root)), transaction.rolled_back_on_failure():
                 yield transaction
 
     def undo(self, txn: str | Sequence[str] | None = None, *, last: int = 1) -> list[Written]:
@@ -298,13 +298,13 @@ class Store:
         with self.transaction("undo") as transaction:
             chosen = find_transactions(self.journal, txn, last)
             if sum(len(group) for _, group in chosen) > 1:
-                transaction.stand_whole()
+                transaction.make_atomic()
             for name, _ in chosen:
-                self.journal.check_whole(name)
+                self.journal.check_undamaged(name)
             for name, group in chosen:
                 before = len(transaction.written)
                 for entry in reversed(group):
-                    transaction.take_back(entry)
+                    transaction.undo_write(entry)
                 if len(transaction.written) == before:
                     transaction.mark(name)
             return list(transaction.written)

@@ -1,7 +1,7 @@
-"""One transaction: the notes it changes, under one lock and one name, each by the protocol that fits.
+"""One transaction: writes of notes under one lock and one name, each by the protocol that fits.
 
-Made by :meth:`tars_memory.vault.writing.store.Store.transaction`. What the system says when it refuses becomes what a
-person can act on (:func:`writing`).
+Made by :meth:`tars_memory.vault.writing.store.Store.transaction`. :func:`writing` turns errors of the operating system
+into errors that a person can act on.
 """
 
 from __future__ import annotations
@@ -35,37 +35,38 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Transaction", "Written", "writing"]
 
 Plan = Callable[[bytes | None], Sequence[Splice]]
-"""From the note's bytes to what shall change. Pure: called again on newer bytes if the note changed in the meantime.
+"""A function from the note's bytes to splices. Pure: called again on newer bytes if the note changed in the meantime.
 
-For a note that isn't there it is given what the new note begins with, or None if that is nothing. It answers () for
-nothing to do, and raises ConflictError or NotFoundError if its target isn't there.
+For a missing note it gets the text that the new note begins with, or None if that is empty. It returns () if there is
+nothing to do, and raises ConflictError or NotFoundError if its target is missing.
 """
 
 ATTEMPTS = 40
-"""How often a write is planned again because somebody else saved the note in between."""
+"""Maximum number of attempts at one write, each planned again because another program saved the note meanwhile."""
 
-PATIENCE = 10.0
-"""Seconds that a transaction spends on planning again, all its notes together, and once more on taking itself back.
+TIME_BUDGET = 10.0
+"""Seconds that a transaction may spend on attempts, over all its notes, and once more on rolling itself back.
 
 Twice this is still less than the 30 s that another writer waits for the lock (``[store] lock_timeout``).
 """
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-"""What the system says of a whole disk, not of one note: it passes, and half a transaction must not stay."""
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""Errors of a whole disk, not of one note: they are temporary, and half a transaction must not stay."""
+
 GONE_WAIT = 0.05
-"""Seconds to look again for a note that isn't there: some editors rename it away before they write it again."""
+"""Seconds before looking again for a missing note: some editors rename a note away before they write it again."""
 
 
 class Written:
-    """What became of one write.
+    """The result of one write.
 
     Attributes:
-        txn: the transaction; empty if nothing was written.
-        path: of the note, relative to the vault.
-        line: 1-based line, in the new text, of the first changed line that isn't blank.
-        before: the changed lines as they were.
-        after: the changed lines as they are.
-        text: the whole note as it is now.
+        txn: name of the transaction; empty if nothing was written.
+        path: the note's path relative to the vault.
+        line: 1-based number, in the new text, of the first changed line that isn't blank.
+        before: the changed lines before the write.
+        after: the changed lines after it.
+        text: the whole note after it.
         changed: whether anything was written (in a dry run: would be).
         created: whether the note is new.
     """
@@ -85,7 +86,10 @@ class Written:
 
 @contextlib.contextmanager
 def writing(path: str) -> Iterator[None]:
-    """Turn what the system says into what a person can act on.
+    """Turn an error of the operating system into one that a person can act on.
+
+    Args:
+        path: the file to name if the error names none itself.
 
     Raises:
         UnwritableError: for any ``OSError`` inside; names the path.
@@ -100,9 +104,9 @@ def writing(path: str) -> Iterator[None]:
             "adding lines works here; edit this note by hand, or keep the vault on another file system",
         ) from error
     except OSError as error:
-        said = error.strerror or str(error)
-        other = error.filename if isinstance(error.filename, str) and os.path.isabs(error.filename) else path
-        raise UnwritableError(f"{other} can't be written: {said}", _hint(error.errno)) from error
+        reason = error.strerror or str(error)
+        named = error.filename if isinstance(error.filename, str) and os.path.isabs(error.filename) else path
+        raise UnwritableError(f"{named} can't be written: {reason}", _hint(error.errno)) from error
 
 
 def _hint(number: int | None) -> str:
@@ -122,10 +126,17 @@ def _hint(number: int | None) -> str:
 class Transaction:
     """Writes under one lock and one name. Made by :meth:`Store.transaction`.
 
+    Args:
+        store: of the vault.
+        root: the vault's folder, open.
+        command: the command that history shows.
+        settles: the spool item that is being placed; None for none.
+        atomic: roll all writes back if the transaction fails.
+
     Attributes:
-        id: its name; sorts by time.
-        command: as given.
-        written: what was done so far.
+        id: the transaction's name; sorts by time.
+        command: the command that history shows.
+        written: the writes so far.
     """
 
     def __init__(self, store: Store, root: Folder, command: str, settles: str | None, *, atomic: bool = False) -> None:
@@ -135,16 +146,16 @@ class Transaction:
         self._store = store
         self._root = root
         self._settles = settles
-        self._whole = atomic
-        self._taking_back: str | None = None
+        self._atomic = atomic
+        self._rolling_back: str | None = None
         self._marked = False
         self._count = 0
         self._folders: dict[tuple[str, ...], Folder] = {(): root}
-        self._made: set[tuple[str, ...]] = set()
+        self._made_folders: set[tuple[str, ...]] = set()
         self._trusted: str | None = None
         self._seen: set[str] = set()
         self._planned: dict[str, bytes | None] = {}
-        self._patience = PATIENCE
+        self._time_left = TIME_BUDGET
 
     def begin(self) -> None:
         """Open the journal and settle an unfinished write. The store calls this."""
@@ -152,18 +163,20 @@ class Transaction:
         with writing(os.fspath(journal.folder)):
             now = store.now()
             last = journal.open(now)
-            if journal.cut:
-                said = f"the journal {journal.folder} ended within a line, as a crash leaves it: the last"
-                said += f" {counted(journal.cut, 'byte')} are taken out, and a write may be missing from history"
-                store.notices.append(said)
+            if journal.cut_bytes:
+                notice = f"the journal {journal.folder} ended within a line, as a crash leaves it: the last"
+                notice += (
+                    f" {counted(journal.cut_bytes, 'byte')} are taken out, and a write may be missing from history"
+                )
+                store.notices.append(notice)
             self._settle()
             cut = journal.cut_off(last)
             if cut:
                 self.id = next_txn(now, str(last["txn"]) if last else None)
-                self._take_back_cut(cut)
+                self._roll_back_interrupted(cut)
                 last = {"txn": self.id}
             if last is not None and journal.begins_file:
-                # A clock that jumps ahead must not cost the history: a month after the last write at most is believed.
+                # A clock that jumps ahead must not cost the history: "now" is at most a month after the last write.
                 prune(
                     journal,
                     min(now, time_of(str(last["txn"])) + timedelta(days=31)),
@@ -172,82 +185,82 @@ class Transaction:
         self.id = next_txn(now, str(last["txn"]) if last else None)
 
     @contextlib.contextmanager
-    def whole_or_nothing(self) -> Iterator[None]:
-        """If this transaction is to stand whole, take its writes back when what is done in it fails."""
+    def rolled_back_on_failure(self) -> Iterator[None]:
+        """Roll back an atomic transaction if the ``with`` block fails; else mark it as done in the journal."""
         try:
             yield
         except BaseException as error:
-            if self._whole and self._count and not self._store.dry_run:
-                self._take_back(self.id)
+            if self._atomic and self._count and not self._store.dry_run:
+                self._roll_back(self.id)
             if isinstance(error, Exception):
-                self._settle_last()
+                self._try_to_settle()
             raise
-        if self._whole and (self._count or self._marked):
-            self._settle()  # a file of ours that could not be removed must not hide its write behind the mark
+        if self._atomic and (self._count or self._marked):
+            self._settle()  # an unfinished write (a file of ours that can't be removed) must not lie behind the mark
             self.mark(done=True)
-        self._settle_last()
+        self._try_to_settle()
 
-    def _settle_last(self) -> None:
-        """Settle the last write, if a file of ours could not be removed: undo must know it now, not after the next."""
-        with contextlib.suppress(OSError, TarsError):  # the next writer does it
+    def _try_to_settle(self) -> None:
+        """Settle the last write if a file of ours could not be removed, so that undo knows it at once."""
+        with contextlib.suppress(OSError, TarsError):  # then the next writer settles it
             self._settle()
 
-    def stand_whole(self) -> None:
-        """From the next write on: all of them or none, see :meth:`Store.transaction`."""
-        self._whole = True
+    def make_atomic(self) -> None:
+        """Make the transaction atomic from the next write on; see :meth:`Store.transaction`."""
+        self._atomic = True
 
-    def _take_back_cut(self, name: str) -> None:
-        """Take back what a killed process wrote of a transaction that was to stand whole; a kill here does no harm."""
-        command, self.command, self._taking_back = self.command, "recover", name
+    def _roll_back_interrupted(self, name: str) -> None:
+        """Roll back an atomic transaction that a kill cut off; being killed in here does no harm."""
+        command, self.command, self._rolling_back = self.command, "recover", name
         try:
-            self._take_back(name)
+            self._roll_back(name)
         finally:
-            self.command, self._taking_back = command, None
+            self.command, self._rolling_back = command, None
             self._count = 0
             self.written.clear()
         self._store.notices.append(f"{name} was cut off and is taken back: do it again")
 
-    def _take_back(self, name: str) -> None:
-        """Take back what was written of a transaction; where there is no room for that, the next writer does it.
+    def _roll_back(self, name: str) -> None:
+        """Undo the writes of a transaction; if the disk has no room for that, the next writer does it.
 
-        Doing it again after a kill changes nothing more. A note that has moved on too far keeps what was written; a
+        Repeating it after a kill changes nothing more. A note that has changed too much keeps what was written, and a
         notice says so.
 
         Raises:
-            UnwritableError: another one is taken back, and there is no room for it now.
+            UnwritableError: the transaction is not this one, and its writes can't be undone now.
         """
         from tars_memory.vault.writing.history import transactions
 
-        self._patience = PATIENCE
+        self._time_left = TIME_BUDGET
         journal, notices, kept = self._store.journal, self._store.notices, []
         found, group = next(((txn, entries) for txn, entries in transactions(journal) if txn <= name), ("", []))
         try:
             for entry in reversed([entry for entry in group if found == name and entry.undoes != name]):
                 try:
-                    self.take_back(entry, name)
+                    self.undo_write(entry, name)
                 except (TarsError, OSError) as error:
-                    is_held = isinstance(error, UnwritableError) and name == self.id
-                    if is_held or getattr(error.__cause__, "errno", None) in NO_ROOM:
+                    is_ours_blocked = isinstance(error, UnwritableError) and name == self.id
+                    if is_ours_blocked or getattr(error.__cause__, "errno", None) in DISK_ERRORS:
                         raise
                     kept.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
             notices += kept
             self._settle()
             self.mark(name, done=True)
         except UnwritableError as error:
-            if self._taking_back:
+            if self._rolling_back:
                 raise
             if self.written:
                 notices.append(f"what {name} wrote is taken back by the next write: {error.message}")
 
-    def take_back(self, entry: JournalEntry, undoes: str | None = None) -> None:
-        """Take one write back.
+    def undo_write(self, entry: JournalEntry, undoes: str | None = None) -> None:
+        """Undo one write.
 
         Args:
             entry: the write.
-            undoes: the transaction that is taken back by it; None for the write's own.
+            undoes: the transaction that is recorded as undone; None for the write's own.
 
         Raises:
-            ConflictError: the note has moved on too far, or the text was forgotten for good.
+            ConflictError: the note has changed too much, or the text was forgotten for good.
             UnwritableError: the note can't be written.
         """
         record, undoes = entry.record, undoes or entry.txn
@@ -256,31 +269,36 @@ class Transaction:
         if entry.op == "remove":
             attributes = (int(record["dress"][0]), int(record["dress"][1])) if "dress" in record else None
             self.write(
-                entry.file, entry.back, create=base_of(record), undoes=undoes, restore=True, attributes=attributes
+                entry.file,
+                entry.undo_splices,
+                create=base_of(record),
+                undoes=undoes,
+                restore=True,
+                attributes=attributes,
             )
         elif entry.op != "create" or not self.remove(entry.file, record["new"], undoes=undoes):
-            self.write(entry.file, entry.back, undoes=undoes)
+            self.write(entry.file, entry.undo_splices, undoes=undoes)
         elif not self._store.dry_run:
-            self._unmake(entry.file, record.get("folders", 0))
+            self._remove_made_folders(entry.file, record.get("folders", 0))
 
-    def _unmake(self, path: str, count: int) -> None:
-        """Remove the innermost folders of a note, as many as were made for it, as far as nothing is in them."""
+    def _remove_made_folders(self, path: str, count: int) -> None:
+        """Remove the innermost ``count`` folders of a note, which were made for it, if they are empty."""
         parents = tuple(path.split("/")[:-1])
         with contextlib.suppress(OSError, TarsError):
             for depth in range(len(parents), len(parents) - count, -1):
-                self._let_go(parents[:depth])
+                self._close_folders(parents[:depth])
                 folder, name = self._folder("/".join(parents[:depth]))
                 if folder is not None:
                     folder.remove_empty(name)
 
     def close(self) -> None:
-        """Give all handles back. The store calls this."""
+        """Close all folders and the journal. The store calls this."""
         for folder in self._folders.values():
             folder.close()
         self._store.journal.close()
 
     def read(self, path: str) -> bytes | None:
-        """The note as it is, under the lock; None if there is none."""
+        """Return the note's bytes, read under the lock; None if there is no such note."""
         with writing(path):
             note = self._read(path, keep=False)
         return None if note is None else note.data
@@ -295,29 +313,29 @@ class Transaction:
         restore: bool = False,
         attributes: tuple[int, int] | None = None,
     ) -> Written:
-        """Change one note, or make it.
+        """Change a note, or create it if it is missing.
 
         Args:
             path: relative to the vault, with ``/``.
-            plan: what to change; also called for a note that isn't there.
+            plan: what to change; also called for a missing note.
             create: the text that a new note begins with; the plan is called on it.
-            undoes: the transaction that this write takes back.
-            restore: make the note even if the plan leaves ``create`` as it is.
-            attributes: mode and time of modification (ns) that a new note takes from the one it stands for.
+            undoes: the transaction that this write undoes.
+            restore: create the note even if the plan leaves ``create`` unchanged.
+            attributes: mode and time of modification (ns) that a new note takes from the note that it replaces.
 
         Raises:
             ConflictError: the plan's target changed, or the note changed again and again.
             UnwritableError: the note can't be written; it is as it was.
         """
         with writing(path):
-            tried: list[tuple[bytes, Sequence[Span]]] = []
+            failed: list[tuple[bytes, Sequence[Span]]] = []
             for _ in self._attempts():
-                written = self._attempt(path, plan, create, undoes, restore, attributes, tried)
+                written = self._attempt(path, plan, create, undoes, restore, attributes, failed)
                 if written is not None:
                     break
             else:
                 last = self.read(path)
-                written = None if last is None else self._known(path, last, tried, undoes)
+                written = None if last is None else self._recorded_late(path, last, failed, undoes)
             if written is not None:
                 if written.changed:
                     self.written.append(written)
@@ -325,20 +343,20 @@ class Transaction:
         raise ConflictError(f"{path} changes faster than it can be written", "try again when the other program rests")
 
     def vouch(self, path: str, lines: Collection[bytes]) -> Written:
-        """Say in the journal who stands by lines as they are; no byte of the note changes.
+        """Record in the journal that the writer vouches for lines as they are; no byte of the note changes.
 
         Args:
             path: relative to the vault.
-            lines: without their endings; each counts wherever it stands below the properties.
+            lines: without their endings; every occurrence below the properties counts.
 
         Raises:
-            ConflictError: one of them does not stand there (any more).
+            ConflictError: a line is not in the note (any more).
             UnwritableError: the note can't be read, or the journal can't be written.
         """
         data = self.read(path) or b""
         document = Document(data)
-        below = ((line.start, line.next) for line in document.lines[document.body_line - 1 :])
-        found = [Splice(start, end, data[start:end]) for start, end in below if edits.bare(data[start:end]) in lines]
+        body = ((line.start, line.next) for line in document.lines[document.body_line - 1 :])
+        found = [Splice(start, end, data[start:end]) for start, end in body if edits.bare(data[start:end]) in lines]
         if not set(lines) <= {edits.bare(splice.data) for splice in found}:
             raise ConflictError(f"{path} changed: a line is not there any more", "look again")
         spans = edits.spans_of(data, found)
@@ -351,7 +369,7 @@ class Transaction:
         return Written("" if self._store.dry_run else self.id, path, data, spans)
 
     def remove(self, path: str, expected: str, *, undoes: str | None = None) -> Written | None:
-        """Remove a note if it still has this SHA-256; None if it hasn't."""
+        """Remove a note if its bytes still have the SHA-256 ``expected``; return None if they don't."""
         with writing(path):
             for _ in self._attempts():
                 note = self._read(path)
@@ -372,9 +390,9 @@ class Transaction:
         raise ConflictError(f"{path} changes faster than it can be removed", "try again when the other program rests")
 
     def remove_empty(self, path: str) -> None:
-        """Remove a folder, and those in it, as far as nothing is in them; the last act of a transaction.
+        """Remove a folder and those in it, as far as they hold no files. Call it last in a transaction.
 
-        No note changes by it, so the journal needn't know; an undo makes the folders again.
+        It changes no note, so the journal does not record it; an undo makes the folders again.
         """
         if self._store.dry_run:
             return
@@ -384,33 +402,33 @@ class Transaction:
             if folder is None or inner is None:
                 return
             try:
-                for each in os.listdir(inner.fd if inner.fd is not None else inner.path):
-                    if (found := inner.look(each)) is not None and stat.S_ISDIR(found.st_mode):
-                        self.remove_empty(f"{path}/{each}")
+                for child in os.listdir(inner.fd if inner.fd is not None else inner.path):
+                    if (found := inner.look(child)) is not None and stat.S_ISDIR(found.st_mode):
+                        self.remove_empty(f"{path}/{child}")
             finally:
                 inner.close()
-            self._let_go(tuple(path.split("/")))
+            self._close_folders(tuple(path.split("/")))
             folder.remove_empty(name)
 
-    def _let_go(self, path: tuple[str, ...]) -> None:
-        """Close a folder and those below it, which may be removed."""
+    def _close_folders(self, path: tuple[str, ...]) -> None:
+        """Close a folder and those below it, so that they can be removed."""
         for key in [key for key in self._folders if key[: len(path)] == path]:
             self._folders.pop(key).close()
 
     def mark(self, undoes: str | None = None, *, done: bool = False) -> None:
-        """Say something in the journal beside the writes.
+        """Append a ``mark`` record to the journal.
 
         Args:
-            undoes: a transaction that is taken back, though perhaps nothing was left to write for it.
-            done: that this transaction, which is to stand whole, is complete.
+            undoes: a transaction that counts as undone, though perhaps nothing was left to write for it.
+            done: this atomic transaction is complete.
         """
         if self._store.dry_run:
             return
         record: Record = {"t": "mark", "txn": self.id}
         if undoes:
             record["undoes"] = undoes
-        if self._whole or self._taking_back:
-            record["whole"] = self._taking_back or self.id
+        if self._atomic or self._rolling_back:
+            record["whole"] = self._rolling_back or self.id
         if done:
             record["done"] = True
         self._marked = True
@@ -421,12 +439,12 @@ class Transaction:
         """Yield once per attempt; failed attempts count against the transaction's time budget."""
         for attempt in range(ATTEMPTS):
             began = time.monotonic()
-            if attempt:  # give whoever saves the note time to end
+            if attempt:  # give the program that saves the note time to finish
                 time.sleep(min(0.002 * attempt, 0.05))
-            self._settle()  # what the attempt before may have left
+            self._settle()  # the previous attempt may have left a write unfinished
             yield
-            self._patience -= time.monotonic() - began
-            if self._patience <= 0:
+            self._time_left -= time.monotonic() - began
+            if self._time_left <= 0:
                 return
 
     def _attempt(
@@ -437,26 +455,33 @@ class Transaction:
         undoes: str | None,
         restore: bool,
         attributes: tuple[int, int] | None,
-        tried: list[tuple[bytes, Sequence[Span]]],
+        failed: list[tuple[bytes, Sequence[Span]]],
     ) -> Written | None:
-        """One attempt; None if somebody else was faster: what it would have written is put into ``tried``."""
+        """Try to write a note once.
+
+        The arguments are those of :meth:`write`; ``failed`` has text and spans of the attempts that another program
+        overtook, and this one is added if that happens again.
+
+        Returns:
+            The write; None if another program saved the note meanwhile.
+        """
         note = self._read(path)
         if note is not None:
             self._seen.add(path)
-        elif path in self._seen and self._appears(path):
+        elif path in self._seen and self._appears_soon(path):
             return None
         try:
             base = note.data if note else create
-            _check_resolved(path, base)
-            known = self._known(path, base, tried, undoes) if tried and note is not None else None
-            splices = () if known else self._planned_splices(path, plan, base if note or create else None, note)
-            if known is not None or splices is None:
-                return known
+            _refuse_unwritable_text(path, base)
+            recorded = None if note is None else self._recorded_late(path, base, failed, undoes)
+            splices = () if recorded else self._planned_splices(path, plan, base if note or create else None, note)
+            if recorded is not None or splices is None:
+                return recorded
             payload = edits.appended(base, splices)
             if payload is not None:
                 splices = [Splice(len(base), len(base), payload)]
             if undoes is None:
-                _check_mixed(path, base, splices)
+                _refuse_mixed_encoding(path, base, splices)
             new = apply(base, splices)
             if new == base and not (restore and note is None):
                 return Written("", path, base)
@@ -473,7 +498,7 @@ class Transaction:
             else:
                 done = protocol.edit(job, note, new, spans, line)
             if not done:
-                tried.append((base, spans))
+                failed.append((base, spans))
                 return None
             self._trusted = digest(new)
             return Written(self.id, path, new, spans, line=line, created=note is None)
@@ -484,26 +509,35 @@ class Transaction:
     def _planned_splices(
         self, path: str, plan: Plan, base: bytes | None, note: OpenNote | None
     ) -> Sequence[Splice] | None:
-        """What the plan says of a note; None if it finds no target because the note is only coming into being."""
+        """Return the plan's splices; None if it finds no target because another program is just creating the note."""
         try:
             return list(plan(base))
         except (NotFoundError, ConflictError):
-            if note is not None or not self._appears(path):
+            if note is not None or not self._appears_soon(path):
                 raise
             return None
 
-    def _known(
-        self, path: str, text: bytes, tried: Sequence[tuple[bytes, Sequence[Span]]], undoes: str | None
+    def _recorded_late(
+        self, path: str, text: bytes, failed: Sequence[tuple[bytes, Sequence[Span]]], undoes: str | None
     ) -> Written | None:
-        """A write of ours that was taken back, but which another program had read and has saved by now; None for none.
+        """Record a failed attempt that is in the note after all: another program had read our text and then saved it.
 
-        It is journalled as what it is, ours: else it could be neither undone nor explained.
+        It is journalled as our write: else it could be neither undone nor explained.
+
+        Args:
+            path: relative to the vault.
+            text: the note as it is now.
+            failed: as for :meth:`_attempt`.
+            undoes: as for :meth:`write`.
+
+        Returns:
+            The write; None if no attempt is in the text.
         """
-        spans = next((spans for before, spans in tried if edits.arrived(text, before, spans)), None)
+        spans = next((spans for before, spans in failed if edits.arrived(text, before, spans)), None)
         if spans is None:
             return None
         old = text
-        with contextlib.suppress(ConflictError):  # it is there several times: as it was meant to be written
+        with contextlib.suppress(ConflictError):  # the lines are there several times: keep the spans as planned
             back = edits.spans_of(text, edits.reversed_by_text(text, spans))
             old = apply(text, edits.splices_of(back))
             spans = edits.spans_of(old, edits.reversed_exactly(back))
@@ -529,12 +563,12 @@ class Transaction:
             "file": path,
         }
         parents = path.split("/")[:-1]
-        if folders := sum(tuple(parents[:depth]) in self._made for depth in range(1, len(parents) + 1)):
+        if folders := sum(tuple(parents[:depth]) in self._made_folders for depth in range(1, len(parents) + 1)):
             record["folders"] = folders
         if undoes:
             record["undoes"] = undoes
-        if self._whole or self._taking_back:
-            record["whole"] = self._taking_back or self.id
+        if self._atomic or self._rolling_back:
+            record["whole"] = self._rolling_back or self.id
         if self._settles:
             record["settles"] = self._settles
         if self._store.night:
@@ -545,7 +579,7 @@ class Transaction:
         return Job(self._root, folder, name, self._store.exchange, self._store.journal, record, self._store.notices)
 
     def _folder(self, path: str, *, make: bool = False) -> tuple[Folder | None, str]:
-        """The folder that a note is in, opened beneath the vault; None if it isn't there."""
+        """Return the note's folder, opened beneath the vault (None if it is missing), and the note's name in it."""
         *parents, name = steps(path)
         folder = self._root
         for count in range(1, len(parents) + 1):
@@ -557,7 +591,7 @@ class Transaction:
                     if not make:
                         return None, name
                     folder.make(key[-1])
-                    self._made.add(key)
+                    self._made_folders.add(key)
                     found = folder.child(key[-1])
                 self._folders[key] = found
             folder = self._folders[key]
@@ -572,19 +606,18 @@ class Transaction:
             return None
         return read_note(folder, name, leases=self._store.exchange.leases, keep=keep, trusted=self._trusted)
 
-    def _appears(self, path: str) -> bool:
-        """Whether a note that wasn't there is there a moment later."""
+    def _appears_soon(self, path: str) -> bool:
+        """Whether a missing note is there after :data:`GONE_WAIT`."""
         time.sleep(GONE_WAIT)
-        note = self._read(path, keep=False)
-        return note is not None
+        return self._read(path, keep=False) is not None
 
     def _settle(self) -> None:
         """Settle the last write of the journal if it is unfinished: another process's, or one of ours that failed."""
         journal = self._store.journal
-        record = journal.left
+        record = journal.unsettled
         if record is None:
             return
-        ok, left, notices = False, False, []
+        ok, unreachable, notices = False, False, []
         try:
             folder, name = self._folder(str(record["file"]))
             if folder is not None:
@@ -592,20 +625,21 @@ class Transaction:
                 ok, notices = settled.ok, settled.notices
         except (NotPlainError, PermissionError) as error:
             # One note that can't be reached must not keep all others from being written.
-            left, notices = True, [f"{record['file']}: {record['command']} was cut off and can't be settled: {error}"]
-        end = {**protocol.ending(record, ok), "recovered": True}
-        if left:
+            unreachable = True
+            notices = [f"{record['file']}: {record['command']} was cut off and can't be settled: {error}"]
+        end = {**protocol.end_record(record, ok), "recovered": True}
+        if unreachable:
             end["left"] = True
         journal.append([end], durable=True)
-        journal.left = None
+        journal.unsettled = None
         self._store.notices += notices
 
 
-def _check_resolved(path: str, data: bytes) -> None:
-    """Nothing is written into a note while two versions of it stand in there, or of UTF-16.
+def _refuse_unwritable_text(path: str, data: bytes) -> None:
+    """Refuse to write into a note that holds conflict markers, or is UTF-16 or UTF-32.
 
     Raises:
-        UnwritableError: they do.
+        UnwritableError: it does, or is.
     """
     if wide := wide_encoding(data):
         raise UnwritableError(WRONG_ENCODING.format(path, wide), CONVERTED)
@@ -614,15 +648,15 @@ def _check_resolved(path: str, data: bytes) -> None:
         raise UnwritableError(f"{path} holds unresolved conflict markers (<<<<<<<)", hint)
 
 
-def _check_mixed(path: str, data: bytes, splices: Sequence[Splice]) -> None:
-    """A note of another encoding takes nothing that would make a mixture of two encodings of it.
+def _refuse_mixed_encoding(path: str, data: bytes, splices: Sequence[Splice]) -> None:
+    """Refuse to write non-ASCII text into a note that is not UTF-8: it would mix two encodings.
 
     Raises:
-        UnwritableError: it would.
+        UnwritableError: the splices hold such text for such a note.
     """
     if all(splice.data.isascii() for splice in splices) or not is_narrow(data):
         return
-    said = (
+    message = (
         f"{path} is not UTF-8, so what is not ASCII can't be written into it: editors could read only half of it then"
     )
-    raise UnwritableError(said, CONVERTED)
+    raise UnwritableError(message, CONVERTED)

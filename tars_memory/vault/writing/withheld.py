@@ -25,7 +25,7 @@ from tars_memory.disk import blake2b
 from tars_memory.errors import SettingsError, StateError
 from tars_memory.vault import layout, secrets
 from tars_memory.vault.markdown.entries import holds, neutralise
-from tars_memory.vault.writing.journal import Journal, Record, as_line, parse, replace_file
+from tars_memory.vault.writing.journal import Journal, Record, encode_record, parse, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -281,7 +281,9 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
             if record is not None and any(_holds(record, text) for text in texts):
                 found += 1
                 kept = {key: record[key] for key in _HEAD if key in record} | {"purged": True, "spans": []}
-                line = as_line(kept | {"file": _unnamed(str(kept.get("file", "")), texts)} if "file" in kept else kept)
+                line = encode_record(
+                    kept | {"file": _unnamed(str(kept.get("file", "")), texts)} if "file" in kept else kept
+                )
             lines.append(line)
         if found:
             replace_file(path, b"".join(lines))
