@@ -421,10 +421,7 @@ def edit(job: Job, note: OpenNote, new: bytes, spans: Sequence[Span], line: int)
         job.discard(own)
         raise
     try:
-        as_read = _is_as_read(job, displaced, note)
-        if as_read:
-            job.folder.sync()
-            as_read = _is_as_read(job, displaced, note)
+        as_read = _is_durably_as_read(job, displaced, note)
     except OSError:
         job.put_back(displaced, own)
         job.end(False)
@@ -506,10 +503,7 @@ def remove(job: Job, note: OpenNote) -> bool:
             job.end(False)
         raise
     try:
-        as_read = _is_as_read(job, job.temp, note)
-        if as_read:
-            job.folder.sync()
-            as_read = _is_as_read(job, job.temp, note)
+        as_read = _is_durably_as_read(job, job.temp, note)
     except OSError:
         _restore_name(job)
         job.end(False)
@@ -564,6 +558,14 @@ def _is_unchanged(job: Job, note: OpenNote) -> bool:
     if not note.undisturbed() or not note.is_at(job.folder, job.name):
         return False
     return note.leased or _has_same_bytes(job, job.name, note)
+
+
+def _is_durably_as_read(job: Job, displaced: str, note: OpenNote) -> bool:
+    """Whether the file moved away is the one that was read, before and after the change is made durable."""
+    if not _is_as_read(job, displaced, note):
+        return False
+    job.folder.sync()
+    return _is_as_read(job, displaced, note)
 
 
 def _is_as_read(job: Job, displaced: str, note: OpenNote) -> bool:
