@@ -1,13 +1,14 @@
-"""The only door for writes into the vault: lock, recovery, plan, protocol, journal, undo; and words that must wait.
+"""The only door for writes into the vault: lock, recovery, plan, protocol, journal, undo; and the spool.
 
-Whoever writes opens a :class:`WriteSession` and gives it changes, or for what only programs write a :data:`Plan`, a
-pure function from the note's bytes to splices. The note is read, planned on, written by the protocol that fits (a line
-at the end is appended, anything else is an edit, a missing note is created), and planned on again if it changed
+A writer opens a :class:`WriteSession` and gives it changes or, for what only programs write, a :data:`Plan`: a pure
+function from the note's bytes to splices. The note is read, planned on, written by the protocol that fits (a line at
+the end is appended, anything else is an edit, a missing note is created), and planned on again if it changed
 meanwhile. Nothing else in this program opens a note for writing.
 
 Typed text that can't be written now (lock held, read-only, disk full) waits in the :class:`Spool`, in the state folder:
-one JSON file an item, readable by its owner alone, durable before anybody is told that it is kept. The next writing
-command places what waits; :meth:`Spool.placing` sees to it that one process does so, and each item once.
+one JSON file per item, readable by its owner alone, durable before the command reports that it is kept. The next
+command that writes places the items; :meth:`Spool.placing` makes sure that only one process does so, and each item
+once.
 """
 
 from __future__ import annotations
@@ -51,20 +52,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Landed", "Plan", "Store", "WriteSession", "Written"]
 
-Held = TypeVar("Held", bound=Transaction)
+AnyTransaction = TypeVar("AnyTransaction", bound=Transaction)
 
 LOOK_AGAIN = "look again: tars-memory list"
 
 
 class Landed(NamedTuple):
-    """Where a change landed.
+    """The result of a change: where it landed.
 
     Attributes:
-        outcome: what became of it.
+        outcome: whether it was applied, and why not.
         written: the write of its note.
-        line: 1-based line of the entry that says now what it said, whether or not this wrote it; after a removal the
-            first line that changed.
-        ref: the entry's name; empty for none.
+        line: 1-based line of the entry that has the change's text now, whether or not this change wrote it; after a
+            removal the first line that changed.
+        ref: the entry's ref; empty if there is no entry.
     """
 
     outcome: Outcome
@@ -74,13 +75,13 @@ class Landed(NamedTuple):
 
 
 class WriteSession(Transaction):
-    """A transaction that carries out changes of a vault's notes.
+    """A transaction that applies changes to a vault's notes.
 
     Args:
-        store: whose it is.
+        store: the store that opened it.
         root: the vault's folder, open.
-        command: what history shows.
-        vault: whose notes they are.
+        command: the command that history shows.
+        vault: the vault whose notes are changed.
         settles: as for :meth:`Store.session`, as is ``atomic``.
     """
 
@@ -89,38 +90,38 @@ class WriteSession(Transaction):
     ) -> None:
         super().__init__(store, root, command, settles, atomic=atomic)
         self._vault = vault
-        self._applied: dict[str, tuple[bytes, Sequence[Change], Planned]] = {}
+        self._last_plans: dict[str, tuple[bytes, Sequence[Change], Planned]] = {}
 
     @property
     def txn(self) -> str | None:
-        """The name that ``undo`` takes; None as long as nothing is written."""
+        """Name of the transaction, which ``undo`` takes; None until something is written."""
         return next((written.txn for written in self.written if written.txn), None)
 
     def note(self, path: str, data: bytes | None = None) -> Note:
-        """The note as it is, under the lock, or with another text; one that isn't there has none."""
+        """Return a note as read under the lock, or with the text ``data`` instead; a missing note has no text."""
         return Note.of(self._vault.layout, path, self.read(path) if data is None else data)
 
     def naming(self, entry: Entry, change: Change) -> Change:
-        """The change with the name of the entry that it is about, as that stands there now."""
+        """Return the change with its entry identified in the present note: by its lines, numbered if repeated."""
         replaces, occurrence = named(self.note(entry.path), entry)
         return change._replace(replaces=replaces, occurrence=occurrence)
 
     def change(
         self, changes: Sequence[Change], *, create: bytes | None = None, hint: str = LOOK_AGAIN, partly: bool = False
     ) -> list[Landed]:
-        """Carry out changes of one note, in one write.
+        """Apply changes to one note, in one write.
 
         Args:
-            changes: with the same target.
+            changes: all with the same target.
             create: the text that a new note begins with; None for that of the vault template.
-            hint: what to do if one of them is refused.
-            partly: pass over what is refused.
+            hint: what to do if a change is rejected, for the error.
+            partly: skip rejected changes instead of raising.
 
         Returns:
-            Where each of them landed.
+            Where each change landed, in order.
 
         Raises:
-            ConflictError: one of them is refused, and nothing was written; or the note changed again and again.
+            ConflictError: a change is rejected, and nothing was written; or the note changed again and again.
             UnwritableError: the note can't be written; it is as it was.
         """
         path = changes[0].target
@@ -131,53 +132,60 @@ class WriteSession(Transaction):
             planned = self._planned_changes(path, changes, data or b"", "" if partly else hint)
             return planned.splices
 
-        written = self.write(path, plan, create=self._new(path) if create is None else create)
+        written = self.write(path, plan, create=self._initial_text(path) if create is None else create)
         assert planned is not None
         note = self.note(path, written.text)
-        return [Landed(each, written, *landing(note, each, written.line)) for each in planned.outcomes]
+        return [Landed(outcome, written, *landing(note, outcome, written.line)) for outcome in planned.outcomes]
 
     def plan(self, changes: Sequence[Change], *, hint: str = LOOK_AGAIN) -> None:
-        """See whether :meth:`change` would carry changes out, before any other note is written.
+        """Check that :meth:`change` would apply the changes, before any other note is written.
 
         Raises:
-            ConflictError: one of them is refused.
+            ConflictError: a change is rejected.
         """
         path = changes[0].target
         data = self.read(path)
         if data is None and any(change.op == "mark" for change in changes):
             raise ConflictError(f"{path} is gone", hint)
-        self._planned_changes(path, changes, self._new(path) if data is None else data, hint)
+        self._planned_changes(path, changes, self._initial_text(path) if data is None else data, hint)
 
-    def _new(self, path: str) -> bytes:
-        """What a note begins with that isn't there."""
+    def _initial_text(self, path: str) -> bytes:
+        """Return the vault template's text for a missing note; empty if the note exists."""
         return shipped(self._vault.layout.inner(path)) if self._vault.look(path) is None else b""
 
     def _planned_changes(self, path: str, changes: Sequence[Change], data: bytes, hint: str) -> Planned:
-        """What changes come to; that of the last text that a note was planned on is remembered."""
-        known = self._applied.get(path)
-        if known is None or known[:2] != (data, changes):
-            known = data, changes, apply(self.note(path, data), changes)
-            self._applied[path] = known
-        planned = known[2]
-        if hint and (reason := next((each.reason for each in planned.outcomes if each.status == "rejected"), "")):
+        """Plan changes of a note's text; the last plan of each note is cached.
+
+        Raises:
+            ConflictError: a change is rejected, and there is a ``hint``.
+        """
+        cached = self._last_plans.get(path)
+        if cached is None or cached[:2] != (data, changes):
+            cached = data, changes, apply(self.note(path, data), changes)
+            self._last_plans[path] = cached
+        planned = cached[2]
+        rejected = (outcome.reason for outcome in planned.outcomes if outcome.status == "rejected")
+        if hint and (reason := next(rejected, "")):
             raise ConflictError(reason, hint)
         return planned
 
     def move(self, path: str, to: str) -> bool:
-        """Make the note under its new path with the same bytes, mode and time of modification, then remove the old one.
+        """Move a note: create it at its new path with the same bytes, mode and time of modification, then remove it.
 
-        Two writes, which an undo takes back together. A kill in between leaves both notes; the same move again then
-        removes the old one.
+        These are two writes, which an undo takes back together. A kill in between leaves both notes; repeating the
+        move then removes the old one.
 
         Args:
-            path: where it is.
-            to: where it shall be, in the vault too.
+            path: the note, relative to the vault.
+            to: its new path, relative to the vault.
 
         Returns:
-            False, and both paths are as they were: the note is gone or has changed, or another text is at ``to``.
+            Whether it was moved. If not, both paths are as they were: the note is gone or has changed, or there is
+            another text at ``to``.
 
         Raises:
-            UnwritableError: it can't be made there, or not be removed here; both paths are as they were.
+            UnwritableError: the new note can't be created, or the old one can't be removed; both paths are as they
+                were.
         """
         found, data = self._vault.look(path), self.read(path)
         if found is None or data is None:
@@ -190,7 +198,7 @@ class WriteSession(Transaction):
         try:
             moved = self.remove(path, digest(data)) is not None
         except TarsError:
-            # Another process may have taken the note away after all; then the copy is the only one.
+            # Another process may have removed the old note after all; then the copy is the only one.
             if written.created and self._vault.look(path) is not None:
                 self.remove(to, digest(data))
             raise
@@ -205,17 +213,17 @@ class Store:
     Args:
         root: the vault's real path.
         state: its state folder; made at the first write.
-        now: the clock, giving aware times.
+        now: the clock; returns aware times.
         actor: who writes (:data:`tars_memory.vault.model.Actor`).
-        options: how long another writer is waited for, how long undo is kept.
-        dry_run: plan and answer, but lock, journal and write nothing.
-        exchange: what the system offers; tests take something away.
+        options: how long to wait for another writer, how long to keep the journal.
+        dry_run: plan and return results, but lock, journal and write nothing.
+        exchange: the system's calls that replace files; tests pass one that lacks some.
 
     Attributes:
-        notices: what the person should know.
-        night: the name of the night's work that is done, kept with each write; empty for anything else.
-        tick: kept with each write that carries out ticks of a note: ``recorded`` says since when it is known that an
-            agent's process found them; None for anything else.
+        notices: messages for the person.
+        night: the name of the night's work, stored with each of its writes; empty outside it.
+        tick: stored with each write that applies ticks of a note: ``recorded`` says since when it is known that an
+            agent's process found them; None for other writes.
     """
 
     def __init__(
@@ -244,54 +252,58 @@ class Store:
     def session(
         self, command: str, vault: Vault, *, settles: str | None = None, atomic: bool = False
     ) -> AbstractContextManager[WriteSession]:
-        """Lock the vault, settle what a killed process left, and write.
+        """Return a context manager that locks the vault, settles a killed process's write, and opens a session.
 
         Args:
-            command: what history shows (``remember``).
-            vault: whose notes are changed.
-            settles: the spool item that is being placed, so that it is placed once only.
-            atomic: all of its writes or none: if it fails, or is killed, what it has written is taken back (after a
-                kill by the next writer).
+            command: the command that history shows (``remember``).
+            vault: the vault whose notes are changed.
+            settles: the spool item that is being placed, so that it is placed only once.
+            atomic: all of its writes or none: if the session fails or is killed, its writes are undone (after a kill
+                by the next writer).
 
         Raises:
             BusyError: another process held the lock all the time.
             UnwritableError: the vault or the state folder can't be used.
         """
-        return self._held(
+        return self._open(
             command, lambda root: WriteSession(self, root, command, vault, settles=settles, atomic=atomic)
         )
 
     def transaction(
         self, command: str, *, settles: str | None = None, atomic: bool = False
     ) -> AbstractContextManager[Transaction]:
-        """A :meth:`session` for what changes no note by :class:`Change`."""
-        return self._held(command, lambda root: Transaction(self, root, command, settles, atomic=atomic))
+        """Return a context manager like :meth:`session` for a writer that applies no :class:`Change`."""
+        return self._open(command, lambda root: Transaction(self, root, command, settles, atomic=atomic))
 
     @contextlib.contextmanager
-    def _held(self, command: str, made: Callable[[Folder], Held]) -> Iterator[Held]:
+    def _open(self, command: str, make: Callable[[Folder], AnyTransaction]) -> Iterator[AnyTransaction]:
         with contextlib.ExitStack() as stack:
             if not self.dry_run:
                 lock = VaultLock(self.state / "lock", timeout=self.options.lock_timeout, command=command)
                 stack.enter_context(lock.held())
             with writing(os.fspath(self.root)):
                 root = Folder.open(self.root, handles=self.exchange.folder_handles)
-            transaction = made(root)
+            transaction = make(root)
             stack.callback(transaction.close)
             if not self.dry_run:
                 transaction.begin()
-            # What the caller looks at under the lock may fail as well.
+            # Reads of the caller under the lock may fail as well.
             with writing(os.fspath(self.root)), transaction.rolled_back_on_failure():
                 yield transaction
 
     def undo(self, txn: str | Sequence[str] | None = None, *, last: int = 1) -> list[Written]:
-        """Take writes back: transactions by name, or the last ones still in force (undos are not counted).
+        """Undo transactions: those named, or the last ones still in force (undos do not count).
 
-        A note that is as the write left it gets its exact bytes back. In one that has moved on, the changed lines
+        A note that is as the write left it gets its exact bytes back. In a note that changed since, the changed lines
         are looked for by their text and must be found exactly once. An undo can be undone by its name.
+
+        Args:
+            txn: one name or several; None for the last ones.
+            last: number of transactions, if none is named.
 
         Raises:
             NotFoundError: there is no such transaction, or nothing left to undo.
-            ConflictError: a note has moved on too far; the message shows the change that can't be taken back.
+            ConflictError: a note has changed too much; the message shows the change that can't be undone.
         """
         from tars_memory.vault.writing.history import find_transactions
 
@@ -310,25 +322,25 @@ class Store:
             return list(transaction.written)
 
     def history(self, limit: int | None = None, path: str | None = None) -> Iterator[JournalEntry]:
-        """The writes that were made, newest first; read only, from the tail as far as they are asked for."""
+        """Yield the writes that succeeded, newest first, read lazily from the journal's end; needs no lock."""
         from tars_memory.vault.writing.history import entries
 
         return entries(self.journal, limit, path)
 
     def lost_lines(self) -> list[LostLine]:
-        """Lines we wrote, and did not take back, that are no longer there; read only."""
+        """Return the lines that we wrote, did not remove, and that are no longer there; needs no lock."""
         from tars_memory.vault.writing.history import lost_lines
 
         return lost_lines(self.journal, self.root)
 
     def recover(self) -> list[str]:
-        """Settle what a killed process left, for doctor; returns what there was to tell."""
+        """Settle what a killed process left unfinished; returns notices about it."""
         known = len(self.notices)
         with self.transaction("recover"):
             return self.notices[known:]
 
     def pending(self) -> list[str]:
-        """What the next writer has to settle; read only, no lock. (A write going on right now looks the same.)"""
+        """Messages about what the next writer has to settle; needs no lock. A write in progress looks the same."""
         record = self.journal.unfinished()
         if record is not None:
             return [f"{record['command']} {record['txn']} on {record['file']} was not finished"]
@@ -336,10 +348,10 @@ class Store:
         return [f"{cut} was not finished and will be taken back"] if cut else []
 
     def leftovers(self) -> list[str]:
-        """Files of ours beside notes, relative to the vault, that no write going on accounts for.
+        """Paths of our files beside notes, relative to the vault, that belong to no write in progress.
 
-        A power cut can bring one back after its removal, and another machine's may have been synced here. Compare it
-        with its note, then remove it. Read only; walks the whole vault, for doctor.
+        A power cut can bring such a file back after its removal, and one of another machine may have been synced here.
+        Compare it with its note, then remove it. Needs no lock; walks the whole vault, for doctor.
         """
         record = self.journal.unfinished() or {}
         current = {record.get("temp"), protocol.aside_of(str(record.get("temp")))}
@@ -354,11 +366,11 @@ class Store:
         return sorted(found)
 
     def is_ours(self, name: str) -> bool:
-        """Whether a left-over, relative to the vault, holds what the journal says that we put there: safe to remove."""
+        """Whether the journal says that we wrote what the left-over ``name`` holds, so that it is safe to remove."""
         folder, _, base = name.rpartition("/")
         try:
             held = digest(disk.read(self.root / name, self.root, most=disk.LARGEST_OWN) or b"")
-        except SettingsError:  # a pipe or a link bears a name of ours
+        except SettingsError:  # a pipe or a link with a name of ours
             return False
         return any(
             record.get("file", "").rpartition("/")[0] == folder
@@ -368,22 +380,22 @@ class Store:
         )
 
     def limbo(self) -> list[str]:
-        """Files in ``.tars/limbo/``: saves that could neither be placed nor destroyed, for a person to look at."""
+        """Names of files in ``.tars/limbo/``: saves that could be neither placed nor destroyed; a person must look."""
         try:
             return sorted(os.listdir(self.root.joinpath(*protocol.LIMBO)))
         except OSError:
             return []
 
     def set_aside(self, path: Path) -> Path:
-        """Take the lines of a journal's file that are not a record out of it, into a file beside it; returns which."""
+        """Move the damaged lines of a journal file to a file beside it, under the lock; returns that file's path."""
         with self.transaction("doctor"), writing(os.fspath(self.journal.folder)):
             return self.journal.set_aside(path)
 
     def purge(self, texts: Sequence[str]) -> int:
-        """Take texts out of the journal for good (``forget --everywhere``); writes that held them can't be undone.
+        """Remove texts from the journal for good (``forget --everywhere``); writes that held them can't be undone.
 
         Returns:
-            how many records held one.
+            The number of records that held such a text.
         """
         from tars_memory.vault.writing.withheld import purge
 
@@ -391,36 +403,36 @@ class Store:
             return 0 if self.dry_run else purge(self.journal, texts)
 
 
-# --- what can't be written now waits
+# --- the spool
 
 REMOVALS = ("forget", "facts end", "facts remove")
-"""Commands whose ``text`` only names what is to go."""
+"""Commands whose ``text`` only names the entry to remove."""
 
-LARGEST = 1 << 30
-"""Bytes of an item; what is larger was never typed."""
+MAX_ITEM_BYTES = 1 << 30
+"""Maximum size of an item's file in bytes; nobody typed a larger one."""
 
 ELSEWHERE = "for another project, or for none"
-"""All that is told of an item whose project is not chosen."""
+"""All that messages say about an item that is not for the chosen project."""
 
 
 def new_item() -> str:
-    """The name of something that may have to wait; sorts by time. A write that bears it (``settles``) is it, placed."""
+    """Return a name for a spool item; names sort by time. A write with this name as ``settles`` has placed the item."""
     return f"{time.time_ns():020}-{os.urandom(4).hex()}"
 
 
 def keep_aside(folder: Path, name: str, text: str) -> Path:
-    """Keep words that no command can place by itself, as a plain text that only their owner can read.
+    """Keep words that no command can place by itself in a text file that only its owner can read.
 
     Args:
         folder: made if it is missing.
-        name: of the file, without its ending.
+        name: the file's name without ``.txt``.
         text: the words.
 
     Returns:
-        Where they are.
+        The file's path.
 
     Raises:
-        UnwritableError: they can't be kept; the message repeats them.
+        UnwritableError: the words can't be kept; the message repeats them.
     """
     path = folder / f"{name}.txt"
     try:
@@ -432,11 +444,11 @@ def keep_aside(folder: Path, name: str, text: str) -> Path:
 
 
 class SpooledItem(NamedTuple):
-    """One thing that waits.
+    """One item of the spool.
 
     Attributes:
-        id: its name; sorts by time.
-        command: what was called.
+        id: the item's name; sorts by time.
+        command: the command that was called.
         arguments: as given to :meth:`Spool.put`.
     """
 
@@ -452,7 +464,7 @@ class Spool:
         folder: in the state folder; made when something must wait.
 
     Attributes:
-        refused: item to reason, of what was tried and can't be placed as it is.
+        refused: reasons why items could not be placed, by item.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -460,18 +472,18 @@ class Spool:
         self.refused: dict[str, str] = {}
 
     def put(self, command: str, arguments: dict[str, Any], item: str | None = None) -> str:
-        """Keep something until it can be written.
+        """Keep a call until its text can be written.
 
         Args:
-            command: what was called.
-            arguments: whatever it takes to call it again; JSON. ``text`` is what was typed.
-            item: the name that it was given before; see :func:`new_item`.
+            command: the command that was called.
+            arguments: JSON with all that is needed to call it again. ``text`` is what was typed.
+            item: the item's name; None for a new one (:func:`new_item`).
 
         Returns:
-            the item's id.
+            The item's id.
 
         Raises:
-            UnwritableError: it can't even be kept; the message repeats the text.
+            UnwritableError: the item can't be kept either; the message repeats the text.
         """
         item = item or new_item()
         try:
@@ -484,22 +496,25 @@ class Spool:
         return item
 
     def pending(self) -> list[SpooledItem]:
-        """What waits, oldest first; a damaged file is left out (see :meth:`damaged`)."""
+        """Items that wait, oldest first, without damaged files (see :meth:`damaged`)."""
         return [item for item in map(self._load, self._names()) if item is not None]
 
     def damaged(self) -> list[Path]:
-        """Files that hold no item, for doctor."""
+        """Files that hold no valid item, for doctor."""
         return [self.folder / name for name in self._names() if self._load(name) is None]
 
     def remove(self, item: str) -> None:
-        """Forget an item, placed or given up; harmless if it is gone."""
+        """Remove an item, placed or given up; harmless if it is gone."""
         (self.folder / f"{item}.json").unlink(missing_ok=True)
 
     def drop(self, item: SpooledItem, folder: Path) -> Path | None:
-        """Give an item up: its words become a file of their own; None if it has none (a removal).
+        """Give up an item and keep its words in a file in ``folder``.
+
+        Returns:
+            The file's path; None for an item without words to keep (a removal).
 
         Raises:
-            UnwritableError: they can't be kept; the item stays.
+            UnwritableError: the words can't be kept; the item stays.
         """
         text = item.arguments.get("text")
         path = None
@@ -509,17 +524,17 @@ class Spool:
         return path
 
     def set_aside(self, damaged: Path) -> Path:
-        """Give a damaged file a name that nobody reads; what is left of its words stays there.
+        """Rename a damaged file so that the spool ignores it; what is left of its words stays in it.
 
         Raises:
-            OSError: it can't be renamed.
+            OSError: the file can't be renamed.
         """
         target = damaged.with_name(f"{damaged.name}.damaged")
         damaged.rename(target)
         return target
 
     def purge(self, says: Callable[[dict[str, Any]], bool]) -> int:
-        """Remove the items whose arguments say what is to be forgotten; returns how many."""
+        """Remove the items for whose arguments ``says`` is true, as they hold forgotten words; returns their number."""
         found = [item for item in self.pending() if says(item.arguments)]
         for item in found:
             self.remove(item.id)
@@ -527,14 +542,14 @@ class Spool:
 
     @contextlib.contextmanager
     def placing(self, journal: Journal, recover: Callable[[], object] = lambda: None) -> Iterator[list[SpooledItem]]:
-        """What waits, for this process alone; empty if another process is placing it just now.
+        """Yield the waiting items to this process alone; an empty list if another process is placing them.
 
-        Place each item in a transaction with ``settles=item.id``, then :meth:`remove` it. What a killed process had
-        placed, but not yet removed, is removed here.
+        Place each item in a transaction with ``settles=item.id``, then :meth:`remove` it. Items that a killed process
+        had placed, but not yet removed, are removed here.
 
         Args:
-            journal: says what is placed.
-            recover: settles what a killed process left unfinished; called before the journal is asked, for it may turn
+            journal: knows which items are placed.
+            recover: settles what a killed process left unfinished; called before the journal is read, for it may turn
                 out that an item had been placed.
         """
         if not self._names():
@@ -555,7 +570,7 @@ class Spool:
             placed = placed_items(journal, {item.id for item in pending})
             for item in pending:
                 if item.id in placed:
-                    with contextlib.suppress(OSError):  # the journal knows it
+                    with contextlib.suppress(OSError):  # the journal still knows that it is placed
                         self.remove(item.id)
                 else:
                     items.append(item)
@@ -569,59 +584,59 @@ class Spool:
         notices: list[str],
         kept: Path | None = None,
     ) -> int:
-        """Call again what waits. What fails stays where it is, and holds up nothing else.
+        """Place the waiting items. An item that fails stays in the spool and does not hold up the others.
 
-        An edit or a removal whose entry is gone by now is given up, and a notice says where its words are kept. What is
-        for another project is placed as well, but nothing is told of it, and given up only there.
+        An edit or a removal whose entry is gone by now is given up, and a notice says where its words are kept. An item
+        of another project is placed as well, but without its own messages, and it is given up only in its project.
 
         Args:
-            store: of the vault; knows what is placed. Whoever ``call`` makes its actor is the actor no longer then.
-            scope: the project that is chosen; empty for none.
-            call: places an item, in a transaction with ``settles=item.id``; returns what to say of it.
-            notices: takes what there is to say of them and of the others.
-            kept: the folder of words that are given up; None keeps them nowhere.
+            store: of the vault; its journal knows what is placed. Its actor is restored after each item.
+            scope: the chosen project; empty for none.
+            call: places an item, in a transaction with ``settles=item.id``; returns messages about it.
+            notices: receives the messages.
+            kept: folder for words that are given up; None keeps them nowhere.
 
         Returns:
-            How many items were placed.
+            The number of items that were placed.
 
         Raises:
-            BusyError: another process holds the lock; all that is left stays in the spool.
+            BusyError: another process holds the lock; the remaining items stay in the spool.
             UnwritableError: the spool can't be read.
         """
         count = elsewhere = 0
         stuck: dict[str, int] = {}
-        ours = store.actor
+        actor = store.actor
         with self.placing(store.journal, store.recover) as items:
             for item in items:
                 foreign = str(item.arguments.get("project", "")) != scope
                 try:
-                    told = call(item)
+                    messages = call(item)
                 except BusyError:
                     raise
                 except UnwritableError as error:
                     why = ELSEWHERE if foreign else error.message
                     stuck[why] = stuck.get(why, 0) + 1
-                except Exception as error:  # one that brings out a bug must neither be lost nor hold up all others
-                    may_go = not foreign and not (store.night and scope)
-                    said = self._refused(item, error, kept, may_go=may_go)
-                    notices += [] if foreign else [said]
+                except Exception as error:  # an item that triggers a bug must neither be lost nor hold up the others
+                    may_give_up = not foreign and not (store.night and scope)
+                    message = self._refuse(item, error, kept, may_give_up=may_give_up)
+                    notices += [] if foreign else [message]
                 else:
                     count += 1
                     elsewhere += foreign
-                    notices += [] if foreign else told
-                    with contextlib.suppress(OSError):  # what is placed is known to the journal, and not placed again
+                    notices += [] if foreign else messages
+                    with contextlib.suppress(OSError):  # the journal knows that it is placed, so it isn't placed again
                         self.remove(item.id)
                 finally:
-                    store.actor = ours
+                    store.actor = actor
         notices += [f"placed from the spool {ELSEWHERE}: {elsewhere}"] if elsewhere else []
         notices += [f"{number} in the spool can't be placed yet: {why}" for why, number in stuck.items()]
         return count
 
-    def _refused(self, item: SpooledItem, error: Exception, kept: Path | None, *, may_go: bool) -> str:
-        """Give up what failed if what it is about is gone, else keep it until it is dropped; returns what to say."""
+    def _refuse(self, item: SpooledItem, error: Exception, kept: Path | None, *, may_give_up: bool) -> str:
+        """Give up a failed item if its entry is gone, else keep it until it is dropped; returns a message."""
         why = error.message if isinstance(error, TarsError) else f"{type(error).__name__}: {error}"
         gone = isinstance(error, NotFoundError | AmbiguousError | ConflictError)
-        if gone and may_go and item.command in ("edit", *REMOVALS):
+        if gone and may_give_up and item.command in ("edit", *REMOVALS):
             path = self.drop(item, kept) if kept else None
             if path is None:
                 self.remove(item.id)
@@ -642,22 +657,22 @@ class Spool:
 
     def _load(self, name: str) -> SpooledItem | None:
         try:
-            record = disk.json_of(disk.read(self.folder / name, most=LARGEST) or b"", name, text=False)
+            record = disk.json_of(disk.read(self.folder / name, most=MAX_ITEM_BYTES) or b"", name, text=False)
             command, arguments = record["command"], record["arguments"]
         except (SettingsError, KeyError, TypeError):
             return None
         if not isinstance(command, str) or not isinstance(arguments, dict):
             return None
-        return SpooledItem(name.removesuffix(".json"), command, arguments) if _are_sound(arguments) else None
+        return SpooledItem(name.removesuffix(".json"), command, arguments) if _have_valid_types(arguments) else None
 
 
-def _are_sound(arguments: dict[str, Any]) -> bool:
-    """Whether each argument has the type of its name, and each text comes from bytes."""
+def _have_valid_types(arguments: dict[str, Any]) -> bool:
+    """Whether each argument has the type that its name demands, and each text can be written as bytes."""
     for name, value in arguments.items():
         if name in _FLAGS:
             fits = isinstance(value, bool)
         elif name == "tags":
-            fits = isinstance(value, list) and all(isinstance(each, str) and is_text(each) for each in value)
+            fits = isinstance(value, list) and all(isinstance(tag, str) and is_text(tag) for tag in value)
         else:
             fits = (value is None and name in _OPTIONAL) or (isinstance(value, str) and is_text(value))
         if not fits:

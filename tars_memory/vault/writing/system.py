@@ -1,11 +1,12 @@
-"""What writing asks of the operating system: a lock that one process holds, and a file put in another's place.
+"""The two services of the operating system that writing needs: a lock, and replacing one file with another.
 
-The lock is the kernel's (``flock``; on Windows a byte range), held on a file in the state folder: a killed holder frees
-it. The file's text only names the holder for the message; it is never trusted as the lock itself.
+The lock is the kernel's (``flock``; on Windows a byte range), held on a file in the state folder: when its holder is
+killed, the kernel frees it. The file's text only names the holder for the message; it is never trusted as the lock
+itself.
 
-:class:`Exchange` is the whole difference between platforms on the way a write goes. ``swap`` leaves what it displaced
-under a name of ours, so that it can be compared with what was read before it is removed; a file system that can't do
-that gets no edits rather than a hope.
+:class:`Exchange` holds all differences between platforms on the path of a write. ``swap`` leaves the displaced file
+under a name of ours, so that it can be compared with what was read before it is removed. On a file system that can't do
+that, notes are not edited at all.
 """
 
 # ruff: noqa: ARG002, D102 - one interface, documented in its first class; a platform uses what it needs of it
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     class RangeLock:
-        """The part of ``msvcrt`` that is used, for tests that bring their own."""
+        """The part of ``msvcrt`` that is used; tests pass their own."""
 
         LK_NBLCK: int
         LK_UNLCK: int
 
         def locking(self, fd: int, mode: int, size: int, /) -> None:
-            """Lock or unlock ``size`` bytes from where the file stands."""
+            """Lock or unlock ``size`` bytes from the file's current position."""
 
 
 try:
@@ -43,13 +44,13 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 HOLDER_BYTES = 200
-"""The holder's line is padded to this length, so that one write replaces an older, longer one."""
+"""Length to which the holder's line is padded, so that one write replaces an older, longer line."""
 
 RANGE_OFFSET = 1 << 30
-"""Windows locks a byte far behind the text, so that the holder's name stays readable for others."""
+"""Position of the byte that is locked on Windows: far behind the text, so that others can read the holder's name."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.004
-"""Seconds between two tries: doubled up to the longest, each shortened by chance, or waiters would march in step."""
+"""Seconds between two tries: doubled up to the longest, each shortened at random, lest all waiters try at once."""
 
 
 class VaultLock:
@@ -58,8 +59,8 @@ class VaultLock:
     Args:
         path: the lock file; its folder is made if missing.
         timeout: seconds to wait for another holder.
-        command: what the holder is doing, for the message that others see.
-        ranges: ``msvcrt`` on Windows; tests pass one of their own.
+        command: the holder's command, for the message that others see.
+        ranges: None for the system's own; tests pass a substitute for ``msvcrt``.
     """
 
     def __init__(self, path: Path, *, timeout: float, command: str, ranges: RangeLock | None = None) -> None:
@@ -70,7 +71,7 @@ class VaultLock:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock for the length of a ``with`` block.
+        """Hold the lock for a ``with`` block.
 
         Raises:
             BusyError: another process held it all the time; the message names it.
@@ -91,7 +92,7 @@ class VaultLock:
                 locked = self._wait(fd, deadline)
                 current = locked and self._is_current(fd)
                 if current:
-                    self._sign(fd)
+                    self._write_holder(fd)
                     return fd
             except OSError as error:
                 current = False
@@ -99,7 +100,7 @@ class VaultLock:
                     f"can't lock {self.path}: {error.strerror or error}",
                     "the state folder must be on a file system with file locks",
                 ) from error
-            except BaseException:  # Ctrl-C must not leave it locked in a process that lives on
+            except BaseException:  # Ctrl-C must not leave the file locked in a process that lives on
                 current = False
                 raise
             finally:
@@ -112,18 +113,18 @@ class VaultLock:
                 )
 
     def _wait(self, fd: int, deadline: float) -> bool:
-        """Take the lock by the deadline; False if another held it all the time."""
+        """Take the lock by the deadline; return False if another process held it all the time."""
         wait = FIRST_WAIT
-        while not self._try(fd):
+        while not self._try_lock(fd):
             if time.monotonic() >= deadline:
                 return False
-            chance = os.getpid() * time.monotonic_ns() % 997 / 997  # enough to spread waiters; random costs an import
+            chance = os.getpid() * time.monotonic_ns() % 997 / 997  # spreads waiters well enough; random is an import
             time.sleep(wait * (0.5 + chance / 2))
             wait = min(wait * 2, LONGEST_WAIT)
         return True
 
     def holder(self) -> str:
-        """Who holds the lock, or held it last: ``process 4711 (remember)``; empty if unknown."""
+        """Return who holds the lock, or held it last: ``process 4711 (remember)``; empty if unknown."""
         try:
             with self.path.open("rb") as file:
                 pid, _, command = file.read(HOLDER_BYTES).decode("utf-8", "replace").strip().partition(" ")
@@ -145,15 +146,15 @@ class VaultLock:
                 "the state folder must be writable; TARS_MEMORY_HOME can name another one",
             ) from error
 
-    def _try(self, fd: int) -> bool:
-        """Take the lock without waiting; False if another holds it."""
+    def _try_lock(self, fd: int) -> bool:
+        """Take the lock without waiting; return False if another process holds it."""
         try:
             if self.ranges is not None:
                 os.lseek(fd, RANGE_OFFSET, os.SEEK_SET)
                 self.ranges.locking(fd, self.ranges.LK_NBLCK, 1)
             else:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):  # the second is what Windows says
+        except (BlockingIOError, PermissionError):  # the second is Windows' error
             return False
         return True
 
@@ -165,7 +166,7 @@ class VaultLock:
         held = os.fstat(fd)
         return (named.st_ino, named.st_dev) == (held.st_ino, held.st_dev)
 
-    def _sign(self, fd: int) -> None:
+    def _write_holder(self, fd: int) -> None:
         line = f"{os.getpid()} {self.command}".encode("utf-8", "replace")[: HOLDER_BYTES - 1]
         with contextlib.suppress(OSError):  # a full disk only costs the holder's name
             os.lseek(fd, 0, os.SEEK_SET)
@@ -182,16 +183,16 @@ class VaultLock:
 
 @contextlib.contextmanager
 def alone(path: Path, command: str, busy: str, hint: str) -> Iterator[None]:
-    """Be the only process that does something for as long as it takes.
+    """Hold a lock file for a ``with`` block, without waiting for it, so that one process at a time does something.
 
     Args:
-        path: of the lock file.
-        command: what it does, for the message that others see.
-        busy: what to say if another process does it; who it is follows.
-        hint: what to do then.
+        path: the lock file.
+        command: what the holder does, for the message that others see.
+        busy: error message if another process holds the lock; the holder's name is added.
+        hint: hint of that error.
 
     Raises:
-        BusyError: another process does it.
+        BusyError: another process holds the lock.
         UnwritableError: the lock file can't be made.
     """
     lock = VaultLock(path, timeout=0, command=command)
@@ -204,7 +205,7 @@ def alone(path: Path, command: str, busy: str, hint: str) -> Iterator[None]:
 
 
 def _platform_ranges() -> RangeLock | None:
-    """Windows' byte range locks; None where ``flock`` does the work."""
+    """Return Windows' byte range locks; None where ``flock`` is used."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -212,33 +213,33 @@ def _platform_ranges() -> RangeLock | None:
     return None
 
 
-# --- a file in another's place
+# --- replacing one file with another
 
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
-"""``renameat2(2)``"""
+"""Flags of ``renameat2(2)``."""
 
 RENAME_SWAP, RENAME_EXCL = 2, 4
-"""``renameatx_np(2)``"""
+"""Flags of ``renameatx_np(2)``."""
 
 COPYFILE_ACL, COPYFILE_XATTR = 1, 4
-"""``copyfile(3)``"""
+"""Flags of ``copyfile(3)``."""
 
 RENAMEAT2_NUMBERS = {"x86_64": 316, "aarch64": 276, "armv7l": 382, "i686": 353, "riscv64": 276, "ppc64le": 357}
-"""System call numbers, for C libraries without a wrapper."""
+"""Numbers of the system call by machine, for C libraries without a wrapper."""
 
 _UNABLE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
 
 
 class UnsupportedError(OSError):
-    """The file system can't do that."""
+    """The file system lacks the call."""
 
 
 class Exchange:
-    """A system that can do nothing special; the others derive from it.
+    """The calls that replace files, on a system that has none of its own; other systems derive from it.
 
     Attributes:
-        name: for status.
-        leases: whether the kernel can tell who has a file open.
+        name: the name of the call that exchanges files.
+        leases: whether the kernel can tell if another process has a file open.
         keeps_open: whether files may be open while they are replaced.
         folder_handles: whether names can be opened inside an open folder.
     """
@@ -249,16 +250,19 @@ class Exchange:
     folder_handles = FOLDER_HANDLES
 
     def swap(self, folder: Folder, name: str, temp: str, aside: str) -> str:
-        """Put ``temp`` in the place of ``name``; returns under which name the displaced file now is.
+        """Put ``temp`` in the place of ``name``.
 
         Args:
-            folder: holds all three.
-            name: of the note.
-            temp: the new file; the name is free or holds the displaced file afterwards.
+            folder: holds all three files.
+            name: the note's name.
+            temp: the name of the new file; afterwards it is free or the name of the displaced file.
             aside: a free name.
 
+        Returns:
+            The name of the displaced file, ``temp`` or ``aside``.
+
         Raises:
-            UnsupportedError: nothing was done, and never will be here.
+            UnsupportedError: nothing was done; the file system can't do it.
         """
         raise UnsupportedError(errno.EOPNOTSUPP, "no exchange of files here", name)
 
@@ -266,11 +270,11 @@ class Exchange:
         """Rename ``temp`` to ``name`` unless that is taken.
 
         Returns:
-            False if the file has its new name, but could not be rid of the old one.
+            False if the file has its new name, but its old one could not be removed.
 
         Raises:
-            FileExistsError: it is taken; nothing was done.
-            UnsupportedError: there is no such call here.
+            FileExistsError: ``name`` is taken; nothing was done.
+            UnsupportedError: the file system has neither links nor such a call.
         """
         try:
             folder.link(temp, name)
@@ -286,14 +290,19 @@ class Exchange:
         return True
 
     def rename_new(self, folder: Folder, temp: str, name: str) -> None:
-        """Rename unless the name is taken, where there are no links."""
+        """Rename unless the name is taken, for file systems without links."""
         raise UnsupportedError(errno.EOPNOTSUPP, "no rename without replacing here", name)
 
     def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
-        """Give the new file the mode, owner and attributes of the one it replaces.
+        """Give the new file the mode, owner and attributes of the file that it replaces.
+
+        Args:
+            source: descriptor of the old file.
+            target: descriptor of the new file.
+            found: the ``stat`` of the old file.
 
         Raises:
-            PermissionError: owner or group can't be kept, and somebody would lose the note by it.
+            PermissionError: owner or group can't be kept, and somebody would lose access to the note.
         """
         own = os.fstat(target)
         if (own.st_uid, own.st_gid) != (found.st_uid, found.st_gid):
@@ -328,7 +337,7 @@ class LinuxExchange(Exchange):
                 try:
                     os.setxattr(target, name, os.getxattr(source, name))
                 except OSError as error:
-                    # Labels that only the system sets are set by the system; the person's own must not be lost.
+                    # The system sets its own labels by itself; the person's own attributes must not be lost.
                     if name.startswith("user."):
                         raise
                     if name.startswith("system.posix_acl") and error.errno != errno.EOPNOTSUPP:
@@ -339,7 +348,7 @@ class LinuxExchange(Exchange):
             self._call = _renameat2(_c_library())
         fd = -100 if folder.fd is None else folder.fd  # AT_FDCWD
         names = [os.fsencode(folder.at(name) if folder.fd is None else name) for name in (old, new)]
-        _check(self._call(fd, names[0], fd, names[1], flags), new)
+        _raise_unless_ok(self._call(fd, names[0], fd, names[1], flags), new)
 
 
 class MacExchange(Exchange):
@@ -363,17 +372,17 @@ class MacExchange(Exchange):
         self._rename(folder, temp, name, RENAME_EXCL)
 
     def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
-        _check(self._load().fcopyfile(source, target, None, COPYFILE_ACL | COPYFILE_XATTR), "attributes")
+        _raise_unless_ok(self._load().fcopyfile(source, target, None, COPYFILE_ACL | COPYFILE_XATTR), "attributes")
         super().copy_attributes(source, target, found)
 
     def _rename(self, folder: Folder, old: str, new: str, flags: int) -> None:
         fd = -2 if folder.fd is None else folder.fd  # AT_FDCWD
         call = self._load().renameatx_np
-        _check(call(fd, os.fsencode(old), fd, os.fsencode(new), flags), new)
+        _raise_unless_ok(call(fd, os.fsencode(old), fd, os.fsencode(new), flags), new)
 
 
 class WindowsExchange(Exchange):
-    """``ReplaceFileW``, which keeps the replaced file under a name of ours, its rights and its time of birth."""
+    """``ReplaceFileW``, which keeps the replaced file under a name of ours, and its rights and time of creation."""
 
     name = "ReplaceFileW"
     keeps_open = False
@@ -394,11 +403,11 @@ class WindowsExchange(Exchange):
         return True
 
     def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
-        """Nothing to do: ReplaceFileW does it."""
+        """Do nothing: ReplaceFileW copies the attributes."""
 
 
 def of_this_system(system: str = sys.platform) -> Exchange:
-    """What a system offers; whether a file system really can is seen at the first swap."""
+    """Return the calls that a system offers; only the first swap shows whether the file system supports them."""
     kinds: dict[str, type[Exchange]] = {"linux": LinuxExchange, "darwin": MacExchange, "win32": WindowsExchange}
     return kinds.get(system, Exchange)()
 
@@ -410,7 +419,7 @@ def _c_library() -> Any:
 
 
 def _renameat2(library: Any) -> Any:
-    """The C library's wrapper, or the bare system call."""
+    """Return the C library's wrapper, or a function that makes the bare system call."""
     try:
         return library.renameat2
     except AttributeError:
@@ -424,7 +433,7 @@ def _renameat2(library: Any) -> Any:
         return call
 
 
-def _check(result: int, name: str) -> None:
+def _raise_unless_ok(result: int, name: str) -> None:
     if result == 0:
         return
     import ctypes
@@ -436,8 +445,13 @@ def _check(result: int, name: str) -> None:
 
 
 def _keep_owner(target: int, found: os.stat_result) -> None:
-    """Owner and group as they were. A person who may not give files away becomes the owner, as with any editor that
-    saves by rename; but nobody may lose rights by it.
+    """Give a file the owner and group of another.
+
+    A person who may not give files away becomes the owner, as with any editor that saves by rename, unless somebody
+    would lose rights by it.
+
+    Raises:
+        PermissionError: somebody would lose rights.
     """
     try:
         os.fchown(target, found.st_uid, found.st_gid)
