@@ -1,8 +1,8 @@
-"""What waits for the person's word: lines of the daily notes and the feedback, and the files of the inbox. Reads only.
+"""Reads what waits for review: candidates in the daily notes, feedback, and the files of the inbox. Writes nothing.
 
-A candidate may state a fact over time; it stands in its session's note, under the quote (``fact::``). It is one
-proposal then: the fact with what it would end, and with the line of ``Memory.md`` that it may become instead. With a
-proposal of the inbox comes what there is to know before a person decides: whether it can be accepted.
+A candidate may state a fact, which its session note has under the quote (``fact::``). The fact and the candidate are
+one proposal, with the facts that it would end and the line of ``Memory.md`` that it may become instead. A proposal of
+the inbox says whether it can be accepted.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 
 
 NOTE, INPUT, GOT = "note:", "input:", "got:"
-"""How the bullets of feedback begin in notes of tars."""
+"""Prefixes of the bullets of feedback in notes of tars."""
 
-_NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
+_BLOCK_LINK = re.compile(rb"#\^([A-Za-z0-9-]+)")
 
 
-_DISPUTED = [f"- {said}".encode() for said in (markdown.lines.ALSO_CHANGED, markdown.lines.ALSO_REMOVED)]
+_DISPUTED = [f"- {prefix}".encode() for prefix in (markdown.lines.ALSO_CHANGED, markdown.lines.ALSO_REMOVED)]
 
 
 class WaitingLine(NamedTuple):
-    """A line that waits.
+    """A candidate that waits for a decision.
 
     Attributes:
-        entry: with the block id that it has or is to get; feedback of tars without its ``note:``.
+        entry: with its block id, or the one that it will get; feedback of tars without its ``note:``.
         day: of its note, or of the feedback.
         kind: ``fact``, ``correction`` or ``reward``.
         question, answer: that the feedback is about; empty for none.
         steps: the procedure that feedback gives, in its words or in a list below it; None for none.
-        said: what the newest session note that links to it says of it.
+        session_fact: its fact in the newest session note that links to it; empty for none.
         talk: path of that note; empty for none.
-        claim: what it states over time; None for nothing.
+        claim: the fact that it states; None for none.
     """
 
     entry: Entry
@@ -61,19 +61,21 @@ class WaitingLine(NamedTuple):
     question: str = ""
     answer: str = ""
     steps: markdown.lines.Steps | None = None
-    said: sessions.SessionFact = sessions.SessionFact("")
+    session_fact: sessions.SessionFact = sessions.SessionFact("")
     talk: str = ""
     claim: facts.Claim | None = None
 
     @property
     def mark(self) -> Mark:
-        """The line itself."""
+        """The line as a proposal names it, to set its state."""
         return Mark(self.entry.path, self.entry.raw, self.entry.block_id or "")
 
     @property
     def source(self) -> str:
-        """``2026-11-21#^d-abc``, as a link's target; with its folders where other notes may share its name: that of a
-        project, and a day that is called ``2026/11/21``.
+        """The line as the target of a link: ``2026-11-21#^d-abc``.
+
+        It includes the note's folders where other notes may share the name: in a project, or if days are called
+        ``2026/11/21``.
         """
         whole = self.entry.path[:-3]
         name = whole.rpartition("/")[2]
@@ -82,12 +84,12 @@ class WaitingLine(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What was found.
+    """The undecided candidates of a scope.
 
     Attributes:
-        candidates: oldest first; of the same day in the order of their lines.
-        notices: notes that can't be read.
-        refused: the words of what was rejected, each once.
+        candidates: oldest first; those of one day in the order of their lines.
+        notices: errors of notes that can't be read.
+        refused: texts that were rejected, each once.
     """
 
     candidates: list[WaitingLine]
@@ -96,12 +98,12 @@ class Waiting(NamedTuple):
 
 
 def read(vault: Vault, rejected: Iterable[str], *, expired: bool = False) -> Waiting:
-    """The undecided candidates of all daily notes, archived ones too, and of the feedback.
+    """Return the undecided candidates of all daily notes, including archived ones, and of the feedback.
 
     Args:
-        vault: to read, as far as it is of our scope: each project has a memory of its own.
-        rejected: the words of proposals that were (:func:`tars_memory.vault.inbox.refused`).
-        expired: those that aged, too.
+        vault: to read; only notes of our scope count, because each project has a memory of its own.
+        rejected: texts of rejected proposals (:func:`tars_memory.vault.inbox.refused`).
+        expired: also return candidates that are marked ``[expired]``.
     """
     layout = vault.layout
     states = ("extracted", "expired") if expired else ("extracted",)
@@ -113,7 +115,7 @@ def read(vault: Vault, rejected: Iterable[str], *, expired: bool = False) -> Wai
         if day and any(f"[{state}]".encode() in note.data for state in (*states, "rejected")):
             entries = note.entries
             ids = _BlockIds(entries)
-            found += (WaitingLine(ids.given(entry), day) for entry in entries if entry.state in states)
+            found += (WaitingLine(ids.identified(entry), day) for entry in entries if entry.state in states)
             refused |= dict.fromkeys(entry.text for entry in entries if entry.state == "rejected")
     for path, kind in ((layout.corrections, "correction"), (layout.rewards, "reward")):
         if (note := read_note(vault, path, notices)).data:
@@ -123,14 +125,14 @@ def read(vault: Vault, rejected: Iterable[str], *, expired: bool = False) -> Wai
 
 
 def earliest(today: date, window_days: int) -> date:
-    """The first day of the window."""
+    """Return the first day of the window."""
     return date.fromordinal(max(1, today.toordinal() - window_days))
 
 
 def arrived(vault: Vault, since: date) -> frozenset[str]:
-    """The block ids of the candidates of our scope that were extracted on that day or later, on whatever machine.
+    """Return the block ids of the candidates of our scope that were extracted on a day or later, on any machine.
 
-    The session notes say when; of one that has grown, all of its candidates count.
+    The session notes say when. If a session note has grown since that day, all of its candidates count.
     """
     found: set[str] = set()
     for note in map(partial(read_note, vault, notices=[]), vault.ours(Tier.EPISODIC)):
@@ -139,24 +141,26 @@ def arrived(vault: Vault, since: date) -> frozenset[str]:
     return frozenset(found)
 
 
-def said(vault: Vault, lines: Iterable[Entry]) -> dict[str, tuple[str, sessions.SessionFact]]:
-    """By block id of a daily line, the path of the newest session note that links to it, and what that says of it."""
+def _session_facts(vault: Vault, lines: Iterable[Entry]) -> dict[str, tuple[str, sessions.SessionFact]]:
+    """Return, by block id of a daily line, the path of the newest session note that links to it, and its fact there."""
     wanted = {line.block_id for line in lines if line.block_id}
     found: dict[str, tuple[str, sessions.SessionFact]] = {}
     paths = vault.ours(Tier.EPISODIC) if wanted else []
     for path in sorted(paths, key=lambda path: (not vault.layout.is_archived(path), path), reverse=True):
         data = read_note(vault, path, []).data
-        if here := wanted & {name.decode("ascii") for name in _NAMED.findall(data)}:
-            found |= {name: (path, fact) for name, fact in sessions.linked(data).items() if name in here}
-            wanted -= here
+        if linked := wanted & {name.decode("ascii") for name in _BLOCK_LINK.findall(data)}:
+            found |= {name: (path, fact) for name, fact in sessions.linked(data).items() if name in linked}
+            wanted -= linked
         if not wanted:
             break
     return found
 
 
 def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
-    """The undecided feedback of a note: bullets that begin with their instant; and, as tars has it, a section for each,
-    whose heading is the instant and whose bullets begin with ``input:``, ``got:`` and ``note:``.
+    """Yield the undecided feedback of a note.
+
+    It is bullets that begin with a time; or, in notes of tars, sections whose heading is a time and whose bullets begin
+    with ``input:``, ``got:`` and ``note:``.
     """
     entries = note.entries
     ids = _BlockIds(entries, "f")
@@ -164,26 +168,26 @@ def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
         if entry.depth or entry.state:
             continue
         if entry.time:
-            beside = [*takewhile(lambda below: below.depth, entries[number + 1 :])]
-            words, keys, said_on = entry.text, (grammar.QUESTION, grammar.ANSWER), entry.time
+            details = [*takewhile(lambda below: below.depth, entries[number + 1 :])]
+            words, keys, time = entry.text, (grammar.QUESTION, grammar.ANSWER), entry.time
         elif entry.text.startswith(NOTE):
-            beside = [each for each in entries if each.section == entry.section and not each.depth]
-            words, keys, said_on = entry.text.removeprefix(NOTE), (INPUT, GOT), entry.section
+            details = [other for other in entries if other.section == entry.section and not other.depth]
+            words, keys, time = entry.text.removeprefix(NOTE), (INPUT, GOT), entry.section
         else:
             continue
-        day = re.match(r"\d{4}-\d\d-\d\d(?=[T ])", said_on)
-        when = markdown.lines.calendar_day(day[0]) if day else None
-        if when is not None and words.strip():
+        date_of = re.match(r"\d{4}-\d\d-\d\d(?=[T ])", time)
+        day = markdown.lines.calendar_day(date_of[0]) if date_of else None
+        if day is not None and words.strip():
             question, answer = (
-                next((each.text.removeprefix(key).strip() for each in beside if each.text.startswith(key)), "")
+                next((detail.text.removeprefix(key).strip() for detail in details if detail.text.startswith(key)), "")
                 for key in keys
             )
-            given = ids.given(entry)._replace(text=words.strip())
-            yield WaitingLine(given, when, kind, question, answer, _steps(note, given))
+            identified = ids.identified(entry)._replace(text=words.strip())
+            yield WaitingLine(identified, day, kind, question, answer, _steps(note, identified))
 
 
 def _steps(note: Note, entry: Entry) -> markdown.lines.Steps | None:
-    """The procedure that feedback gives: in its words, or in a numbered list below them."""
+    """Return the procedure in a feedback's words, or in a numbered list below them; None if there is none."""
     words = entry.text
     below = "\n".join(note.document.text(line) for line in range(entry.line + 1, entry.end_line + 1))
     title = words.rstrip(" :：")
@@ -194,9 +198,12 @@ def _steps(note: Note, entry: Entry) -> markdown.lines.Steps | None:
 
 
 def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, markdown.lines.Steps]]:
-    """What the person gave as numbered steps in the newest conversations: path of the session note, its day, the steps.
+    """Yield the procedures that the person gave as numbered steps in the newest conversations.
 
-    The turns that session notes keep are read; each conversation is one, however often it says the same.
+    Only turns that the session notes keep are read.
+
+    Yields:
+        Path of the session note, its day, and the steps.
     """
     paths = sorted(vault.ours(Tier.EPISODIC), key=lambda path: path.rpartition("/")[2], reverse=True)
     for path in paths[:MOST_SESSIONS]:
@@ -204,36 +211,36 @@ def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, mar
         turns = note.data.partition(b"## Turns")[2]
         if not turns or not markdown.lines.may_give_steps(turns.decode("utf-8", "replace")):
             continue
-        said = sessions.read(path, note.data)
-        for turn in said.kept if said else ():
+        session = sessions.read(path, note.data)
+        for turn in session.kept if session else ():
             if role(turn.speaker) == "user" and (steps := markdown.lines.steps_in(turn.text)):
-                yield path, said.date if said else "", steps
+                yield path, session.date if session else "", steps
 
 
 MOST_SESSIONS = 200
-"""Session notes, the newest, in which procedures are looked for: a review lists what waits at once."""
+"""Number of session notes, the newest ones, to search for procedures: a review must list what waits at once."""
 
 
 class _BlockIds:
-    """The block ids of the candidates of a note, also of those that have none yet: a link leads to one line alone."""
+    """Gives block ids to the candidates of a note that have none; each is unique in the note, for links to it."""
 
     def __init__(self, entries: Sequence[Entry], prefix: str = "d") -> None:
         self._prefix = prefix
         self._taken = {entry.block_id.lower() for entry in entries if entry.block_id}
         self._repeats: Counter[str] = Counter()
 
-    def given(self, entry: Entry) -> Entry:
-        """The next candidate with its block id."""
+    def identified(self, entry: Entry) -> Entry:
+        """Return the next candidate of the note with its block id, its own or a new one."""
         name = entry.block_id
         while name is None:
-            free = grammar.block_id(entry.path, entry.text, self._prefix, self._repeats[entry.text])
+            new = grammar.block_id(entry.path, entry.text, self._prefix, self._repeats[entry.text])
             self._repeats[entry.text] += 1
-            name = None if free in self._taken else free
+            name = None if new in self._taken else new
         return entry._replace(block_id=name)
 
 
 def read_note(vault: Vault, path: str, notices: list[str]) -> Note:
-    """The note; one that is not there, or can't be read, is empty."""
+    """Return a note; an empty one if it does not exist or, with a notice, if it can't be read."""
     try:
         if vault.look(path) is not None:
             return vault.note(path)
@@ -245,37 +252,37 @@ def read_note(vault: Vault, path: str, notices: list[str]) -> Note:
 
 
 OP = "fact"
-"""The op of these proposals."""
+"""The op of proposals that add a fact."""
 
 
 def _with_claims(vault: Vault, found: Sequence[WaitingLine]) -> list[WaitingLine]:
-    """The candidates, each with what its session's note says of it: what was said, what it states over time.
+    """Return the candidates with what their session notes know: quote, kind, warnings, and the fact that they state.
 
-    The same words state the same, whichever session they are from. A line that was reworded since, or that does not
-    hold the value at all, is read again.
+    The same words state the same fact, whichever session they are from. If a candidate was reworded since, or does not
+    contain the fact's object, the fact is read from its words again.
     """
-    told = said(vault, [each.entry for each in found if each.kind == "fact"])
+    known = _session_facts(vault, [line.entry for line in found if line.kind == "fact"])
     by_words: dict[str, facts.Claim] = {}
     claimed: list[WaitingLine] = []
-    for each in found:
-        talk, fact = told.get(each.entry.block_id or "", ("", each.said))
+    for line in found:
+        talk, fact = known.get(line.entry.block_id or "", ("", line.session_fact))
         claim = facts.claim_in(fact.claim)
-        if claim is not None and not _says(fact, claim, each.entry):
-            claim = _anew(each, claim.subject)
+        if claim is not None and not _still_states(line.entry, fact, claim):
+            claim = _reread(line, claim.subject)
         if claim is not None and claim.until is None:
-            by_words.setdefault(facts.folded(each.entry.text), claim._replace(since=None))
-        claimed.append(each._replace(claim=claim, said=fact, talk=talk))
+            by_words.setdefault(facts.folded(line.entry.text), claim._replace(since=None))
+        claimed.append(line._replace(claim=claim, session_fact=fact, talk=talk))
     return [
-        each if each.claim or each.kind != "fact" else each._replace(claim=by_words.get(facts.folded(each.entry.text)))
-        for each in claimed
+        line if line.claim or line.kind != "fact" else line._replace(claim=by_words.get(facts.folded(line.entry.text)))
+        for line in claimed
     ]
 
 
 class StatedFacts:
-    """``Facts.md`` as it is, to compare claims with.
+    """The facts of ``Facts.md``, to compare claims with.
 
     Args:
-        note: empty if there is none.
+        note: ``Facts.md``; an empty note if there is none.
         options: which predicates change over time, and who the person is.
     """
 
@@ -293,58 +300,58 @@ class StatedFacts:
 
     def is_of(self, fact: facts.Fact, subject: str) -> bool:
         """Whether a fact is about the person, or about the subject."""
-        return facts.folded(fact.subject) in {facts.folded(each) for each in (*self._me, subject)}
+        return facts.folded(fact.subject) in {facts.folded(name) for name in (*self._me, subject)}
 
     def grouped(self, found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
-        """Candidates with the same claim together, oldest first; what was said or so otherwise in between parts them.
+        """Group candidates with the same claim; a different claim, or a fact that began in between, separates them.
 
         Args:
-            found: all with a claim, oldest first.
+            found: candidates, those with a claim oldest first; those without one are left out.
         """
         groups: list[list[WaitingLine]] = []
         last: dict[tuple[str, str], list[WaitingLine]] = {}
-        for each in found:
-            if each.claim is None:
+        for line in found:
+            if line.claim is None:
                 continue
-            about, value = each.claim.about, each.claim.key[2]
+            about, value = line.claim.about, line.claim.key[2]
             group = last.get(about)
-            if group is None or not self._goes_on(group, each.claim, each.day):
+            if group is None or not self._continues(group, line.claim, line.day):
                 group = []
                 groups.append(group)
                 last[about] = group
-            group.append(each)
-            if each.entry.state == "extracted" and each.claim.until is None:
-                self._open.setdefault(about, []).append((each.day, value))
+            group.append(line)
+            if line.entry.state == "extracted" and line.claim.until is None:
+                self._open.setdefault(about, []).append((line.day, value))
         return groups
 
-    def _goes_on(self, group: Sequence[WaitingLine], claim: facts.Claim, day: date) -> bool:
-        """Whether the last that was said is this very claim, and no other value began since."""
-        before = group[-1]
-        if before.claim is None or (before.claim.key, before.claim.until) != (claim.key, claim.until):
+    def _continues(self, group: Sequence[WaitingLine], claim: facts.Claim, day: date) -> bool:
+        """Whether the group's last candidate makes the same claim, and no fact with another object began since."""
+        last = group[-1]
+        if last.claim is None or (last.claim.key, last.claim.until) != (claim.key, claim.until):
             return False
         others = (fact for fact in self._about(claim) if facts.folded(fact.object) != claim.key[2])
-        return not any(fact.since and before.day < fact.since <= day for fact in others)
+        return not any(fact.since and last.day < fact.since <= day for fact in others)
 
     def rivals(self, today: date) -> list[list[facts.Fact]]:
-        """The facts of which only one can hold today."""
+        """Return the groups of facts of which only one can hold today."""
         return facts.rivals(self._facts, self._predicates, today)
 
     def waits(self, group: Sequence[WaitingLine]) -> bool:
-        """Whether a claim says nothing new now, but would if what was said otherwise before it were accepted."""
+        """Whether a claim adds nothing now, but will once an earlier candidate with another object is accepted."""
         first, claim = group[0], self._claim(group)
         same = self._plan(claim, first.day).same if claim else None
         if claim is None or same is None or claim.until or not self._predicates.replaces(claim.predicate):
             return False
         began = same.since or first.day.min
-        said = self._open.get(claim.about, ())
-        return any(value != claim.key[2] and began <= day <= first.day for day, value in said)
+        open_values = self._open.get(claim.about, ())
+        return any(value != claim.key[2] and began <= day <= first.day for day, value in open_values)
 
     def proposal(self, group: Sequence[WaitingLine], line: Proposal) -> Proposal | None:
-        """What a claim comes to; None if ``Facts.md`` says so already.
+        """Return the proposal that a claim becomes; None if ``Facts.md`` has the fact already.
 
         Args:
-            group: candidates of the same claim, oldest first.
-            line: what they would come to without it.
+            group: candidates with the same claim, oldest first.
+            line: the proposal that they would become without the claim.
         """
         claim = self._claim(group)
         if claim is None:
@@ -376,58 +383,63 @@ class StatedFacts:
         )
 
     def _ending(self, claim: facts.Claim, line: Proposal) -> Proposal | None:
-        """The end of a fact that is said to be over; None if it does not hold any more."""
+        """Return the proposal to end a fact; None if no such fact is open."""
         value = claim.key[2]
-        over = next((f for f in self._about(claim) if f.until is None and facts.object_key(f.object) == value), None)
-        if over is None:
+        ended = next((f for f in self._about(claim) if f.until is None and facts.object_key(f.object) == value), None)
+        if ended is None:
             return None
-        raw = self._entries[over.ref].raw
-        words = facts.words(over.predicate, over.object, over.since, claim.until)
+        raw = self._entries[ended.ref].raw
+        words = facts.words(ended.predicate, ended.object, ended.since, claim.until)
         return line._replace(
-            id=inbox.proposal_id("replace", self._path, over.subject, words, raw),
+            id=inbox.proposal_id("replace", self._path, ended.subject, words, raw),
             op="replace",
             target=self._path,
-            section=over.subject,
+            section=ended.subject,
             text=words,
-            why=f"Ends {_named(over)} on {claim.until}",
+            why=f"Ends {_shown(ended)} on {claim.until}",
             conflicts=(),
             replaces=raw,
         )
 
     def _claim(self, group: Sequence[WaitingLine]) -> facts.Claim | None:
-        """What a group states: with its first day, if one of them names it. None if no heading takes its subject."""
-        claim = next((each.claim for each in group if each.claim and each.claim.since), group[0].claim)
+        """Return the claim of a group, with its first day if one of them names it; None for a subject that can't be a
+        heading.
+        """
+        claim = next((line.claim for line in group if line.claim and line.claim.since), group[0].claim)
         try:
             return claim if claim and self._title(claim) else None
         except TarsError:
             return None
 
     def _title(self, claim: facts.Claim) -> str:
+        """Return the heading of ``Facts.md`` for the claim's subject."""
         if claim.subject not in self._titles:
             headings = (fact.subject for fact in self._facts)
             self._titles[claim.subject] = grammar.heading(facts.heading_for(claim.subject, headings, self._me))
         return self._titles[claim.subject]
 
     def same(self, stated: Stated) -> list[facts.Fact]:
-        """The facts with the subject and predicate of a stated one."""
+        """Return the facts with the subject and predicate of a proposed one."""
         return self._about(facts.Claim(stated.subject, stated.predicate, ""))
 
     def _about(self, claim: facts.Claim) -> list[facts.Fact]:
-        """The facts with its subject and predicate."""
+        """Return the facts with the subject and predicate of a claim."""
         return self._known.get(claim._replace(subject=self._title(claim)).about, [])
 
     def _plan(self, claim: facts.Claim, day: date) -> facts.Plan:
+        """Plan adding a claim on a day: what it ends, and from when to when it holds."""
         new = claim._replace(subject=self._title(claim), until=None)
-        gone = self._predicates.given_up(claim.predicate)
-        known = [*self._about(claim), *(fact for each in gone for fact in self._about(claim._replace(predicate=each)))]
+        given_up = self._predicates.given_up(claim.predicate)
+        known = [*self._about(claim)]
+        known += (fact for predicate in given_up for fact in self._about(claim._replace(predicate=predicate)))
         return facts.plan(known, new, today=day, predicates=self._predicates)
 
     def _why(self, claim: facts.Claim, plan: facts.Plan, group: Sequence[WaitingLine]) -> str:
-        parts = [f"ends {_named(ending.fact)} on {ending.on}" for ending in plan.endings]
+        parts = [f"ends {_shown(ending.fact)} on {ending.on}" for ending in plan.endings]
         if plan.until is not None and self._predicates.replaces(claim.predicate):
             parts.append(f"back-dated: it ends on {plan.until}, when the next one begins")
         if len(group) > 1:
-            days = dict.fromkeys(each.day.isoformat() for each in group)
+            days = dict.fromkeys(line.day.isoformat() for line in group)
             parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
         text = "; ".join(parts)
         return text[:1].upper() + text[1:]
@@ -442,7 +454,8 @@ def _iso(day: date | None) -> str | None:
     return day.isoformat() if day else None
 
 
-def _named(fact: facts.Fact) -> str:
+def _shown(fact: facts.Fact) -> str:
+    """Return a fact with its dates, to be named in a sentence."""
     since = f"since {fact.since}" if fact.since else "without a date"
     return f"“{fact.predicate}:: {fact.object}” ({since}{f' until {fact.until}' if fact.until else ''})"
 
@@ -451,52 +464,52 @@ def _folded(text: str) -> str:
     return " ".join(text.replace("’", "'").casefold().split())
 
 
-def _says(fact: sessions.SessionFact, claim: facts.Claim, line: Entry) -> bool:
-    """Whether a line still says what its session's note has of it, and that holds the value."""
+def _still_states(line: Entry, fact: sessions.SessionFact, claim: facts.Claim) -> bool:
+    """Whether a line has the words of its fact in the session note, and they contain the claim's object."""
     words = _folded(fact.text)
     return words == _folded(line.text) and _folded(claim.object) in words
 
 
-def _anew(candidate: WaitingLine, subject: str) -> facts.Claim | None:
-    """What a line states as it is now; whoever said "I" before says so still."""
+def _reread(candidate: WaitingLine, subject: str) -> facts.Claim | None:
+    """Return the claim in a line's present words; a claim about the person keeps the subject that it had."""
     claim = extraction.rules.stated(candidate.entry.text, candidate.day)
     return claim._replace(subject=subject) if claim and claim.subject == facts.ME != subject != facts.WE else claim
 
 
 def kept(vault: Vault, sources: Collection[str], lines: Mapping[str, Related], notices: list[str]) -> list[Proposal]:
-    """The proposals of the inbox that were not rejected elsewhere.
+    """Return the proposals of the inbox that were not rejected on another machine.
 
     Args:
         vault: to read.
-        sources: the provenances, folded, that lines of the tier notes have.
-        lines: the entries of the tier notes by their names.
-        notices: takes a sentence for each file that is not a proposal.
+        sources: the case-folded provenances of the lines of the tier notes.
+        lines: the entries of the tier notes by REF.
+        notices: receives a sentence for each file that is not a proposal.
     """
     decided = inbox.decided(vault)
     found = []
-    for said in inbox.pending(vault, notices):
-        if decided.get(said["id"]) in ("rejected", "ignored"):
+    for stored in inbox.pending(vault, notices):
+        if decided.get(stored["id"]) in ("rejected", "ignored"):
             continue
-        marks = tuple(Mark(*mark) for mark in said["marks"] if len(mark) >= 2)
+        marks = tuple(Mark(*mark) for mark in stored["marks"] if len(mark) >= 2)
         names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "replaces", "occurrence")
-        beside = tuple(_now(Related(**each), lines) for each in said["conflicts"])
-        proposal = Proposal(**{name: said[name] for name in names}, conflicts=beside, marks=marks, kept=True)
-        told = (said["why"], _hindered(vault, proposal), _standing(proposal, sources))
-        found.append(proposal._replace(why="; ".join(part for part in told if part)))
+        related = tuple(_current(Related(**line), lines) for line in stored["conflicts"])
+        proposal = Proposal(**{name: stored[name] for name in names}, conflicts=related, marks=marks, kept=True)
+        why = (stored["why"], _why_refused(vault, proposal), _why_needless(proposal, sources))
+        found.append(proposal._replace(why="; ".join(part for part in why if part)))
     return found
 
 
 def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: list[str]) -> list[Proposal]:
-    """The questions that merges have left in the notes: lines that two machines changed, each in its own way.
+    """Return the questions that merges left in the notes: about lines that two machines changed differently.
 
     Args:
-        vault: to read, as far as it is of our scope.
-        today: the day of the questions.
-        lines: the entries of the tier notes by their names.
-        notices: takes a sentence for each note that can't be read.
+        vault: to read; only notes of our scope count.
+        today: the date of the questions.
+        lines: the entries of the tier notes by REF.
+        notices: receives a sentence for each note that can't be read.
     """
     layout = vault.layout
-    there = {(line.path, line.line): line for line in lines.values()}
+    by_place = {(line.path, line.line): line for line in lines.values()}
     found = []
     for path in vault.paths():
         if not layout.is_ours(path) or (layout.tier_of(path) is Tier.NOTE and not layout.timed(path)):
@@ -505,7 +518,7 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
         if not any(mark in note.data for mark in _DISPUTED):
             continue
         for dispute in markdown.merging.disputed(note.entries):
-            asked = tuple(there.get((path, entry.line)) or _asked(vault, note, entry) for entry in dispute.lines)
+            asked = tuple(by_place.get((path, entry.line)) or _asked(vault, note, entry) for entry in dispute.lines)
             if len({line.text for line in asked}) < len(asked):  # the sides disagree about a state, a time, an author
                 asked = tuple(line._replace(text=markdown.lines.unbulleted(line.raw)) for line in asked)
             how = "One machine removed “{}”, another one changed it" if dispute.removed else "Two machines changed “{}”"
@@ -516,26 +529,26 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
 
 
 def _asked(vault: Vault, note: Note, entry: Entry) -> Related:
-    """A line that a question is about, as it can be chosen."""
+    """Return a line that a question is about, so that it can be chosen."""
     raw, number = change.named(note, entry)
     day = vault.layout.day_of(note.path)
     return Related.of(entry, _iso(day) or "")._replace(raw=raw, occurrence=number)
 
 
-def _now(line: Related, lines: Mapping[str, Related]) -> Related:
-    """A line as it is now; one that is gone can't be chosen."""
+def _current(line: Related, lines: Mapping[str, Related]) -> Related:
+    """Return a line as it is in its note now; one that is gone is returned as it was, and can't be chosen."""
     found = lines.get(line.ref)
     return found._replace(date=line.date) if found and found.path == line.path else line
 
 
-def _hindered(vault: Vault, proposal: Proposal) -> str:
-    """Why a proposal can't be accepted; empty if it can."""
-    why = refused(vault.layout, proposal) or _gone(vault, proposal)
+def _why_refused(vault: Vault, proposal: Proposal) -> str:
+    """Return why a proposal can't be accepted; empty if it can."""
+    why = refused(vault.layout, proposal) or _why_not_found(vault, proposal)
     return f"it can only be rejected: {why}" if why else ""
 
 
-def _gone(vault: Vault, proposal: Proposal) -> str:
-    """Why its line can't be found any more; empty if it can, or it names none."""
+def _why_not_found(vault: Vault, proposal: Proposal) -> str:
+    """Return why the line that a proposal changes can't be found; empty if it can, or the proposal changes none."""
     if not proposal.replaces or proposal.op not in ("replace", "remove"):
         return ""
     path = proposal.target
@@ -547,8 +560,8 @@ def _gone(vault: Vault, proposal: Proposal) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _standing(proposal: Proposal, sources: Collection[str]) -> str:
-    """That accepting it would change nothing: what it comes from has come to the notes already."""
+def _why_needless(proposal: Proposal, sources: Collection[str]) -> str:
+    """Return a sentence if accepting a proposal would change nothing: a line of the notes has its source already."""
     if proposal.op != "append" or proposal.source.casefold() not in sources:
         return ""
     return "a line of your notes comes from the same source: accepting it adds nothing"

@@ -112,7 +112,7 @@ def gather(
     aged: list[Mark] = []
     settled: list[Mark] = []
     open_lines = [line for line in waiting.candidates if (line.entry.path, line.entry.block_id) not in in_inbox]
-    session_fact = {line.entry.block_id: line.said for line in waiting.candidates}
+    session_facts = {line.entry.block_id: line.session_fact for line in waiting.candidates}
     shown: list[WaitingLine] = []
     for kind in ("fact", "correction", "reward"):
         groups = _grouped([line for line in open_lines if line.kind == kind and not line.claim])
@@ -134,9 +134,9 @@ def gather(
     by_id: dict[str, Proposal] = {}
     for proposal in (*proposals, *from_inbox, *questions, *repeated):
         same = by_id.get(proposal.id)
-        said = session_fact.get(proposal.marks[0].block_id) if proposal.kept and proposal.marks else None
-        if said:
-            proposal = proposal._replace(quote=proposal.quote or said.quote, kind=said.kind, warnings=said.warnings)
+        fact = session_facts.get(proposal.marks[0].block_id) if proposal.kept and proposal.marks else None
+        if fact:
+            proposal = proposal._replace(quote=proposal.quote or fact.quote, kind=fact.kind, warnings=fact.warnings)
         by_id[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
     # Oldest first, in the order in which they were said: who changes his mind does so after what he said first.
     ordered = sorted(by_id.values(), key=lambda proposal: proposal.date)
@@ -439,8 +439,8 @@ class _TierNotes:
             return None
         is_fact, is_praise = first.kind == "fact", first.kind == "reward"
         new = line_of_fact(first.entry.text) if is_fact else line_of_feedback(first.entry.text, praise=is_praise)
-        if first.said.kind:
-            new = new._replace(factual=first.said.kind != RULE)
+        if first.session_fact.kind:
+            new = new._replace(factual=first.session_fact.kind != RULE)
         text = grammar.neutralise(new.text)
         if _words(text) in self._known_words:
             return None
@@ -452,15 +452,15 @@ class _TierNotes:
             target=target,
             section=section,
             text=text,
-            quote=first.said.quote if is_fact else _evidence(first),
+            quote=first.session_fact.quote if is_fact else _evidence(first),
             source=first.source,
             date=first.day.isoformat(),
             why=_why(group),
             marks=tuple(line.mark for line in group),
-            kind=first.said.kind,
-            warnings=first.said.warnings,
+            kind=first.session_fact.kind,
+            warnings=first.session_fact.warnings,
             talk=first.talk,
-            speaker="" if role(first.said.speaker) == "user" else first.said.speaker,
+            speaker="" if role(first.session_fact.speaker) == "user" else first.session_fact.speaker,
         )
 
     def _day(self, line: _TierLine) -> str:
