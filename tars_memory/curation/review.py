@@ -1,11 +1,12 @@
-"""``review``: what waits is shown, and what the person decides about it is done, once.
+"""``review``: lists the proposals that wait, and carries out what the person decides about them.
 
-Nothing is offered that was decided, and a decision counts only for the proposal as it was shown: its id is made of the
-change, so a line that changed in the meantime gives another proposal with another id.
+A decided proposal is not offered again, and a decision counts only for the proposal as it was shown: its id is made of
+the change, so if a line changes in the meantime, its proposal has another id.
 
-Beside it: rules that are in the vault though nobody typed or approved them here (brought along, synced, edited
-elsewhere), of which approving changes no byte, for the journal of this machine says then that the person stands by
-these very lines; and what a second look left out, offered after all if the person wants it.
+Also here: rules in the vault that nobody typed or approved on this machine (imported, synced, or edited with another
+program), which the person can approve: that changes no byte of them, it only records in the journal of this machine
+that the person approves exactly these lines. And statements that a second look left out, which can be offered after
+all.
 """
 
 from __future__ import annotations
@@ -41,18 +42,20 @@ if TYPE_CHECKING:
 
 
 ID = re.compile(r"[0-9a-z]{8}")
+"""The id of a proposal."""
 
 
 class Listed(NamedTuple):
-    """What waits.
+    """The proposals that wait.
 
     Attributes:
-        proposals: the first of them, those that were said most often first.
+        proposals: the first ones, up to the limit; those that were said most often come first.
         total: how many there are in all.
-        notices: what could not be read, and what a command that was cut off has left undone.
-        unsettled: whether one has: then the notes show half of what it did, and its proposals are not among these.
-        recorded: ticks in Review.md that agents' processes found, and that nobody has done.
-        asked: how many more seem to say again what was refused; listed with the expired ones.
+        notices: which notes could not be read, and which commands were cut off.
+        unsettled: whether a command was cut off: then the notes show half of what it did, and the proposals that it
+            decided are not listed.
+        recorded: ticks in Review.md that agents' processes found, and that were not applied.
+        asked: how many more seem to repeat what was refused; ``expired`` lists them.
     """
 
     proposals: list[Proposal]
@@ -64,14 +67,14 @@ class Listed(NamedTuple):
 
 
 class Reviewed(NamedTuple):
-    """What became of some decisions.
+    """The results of some decisions.
 
     Attributes:
-        txn: what ``undo`` takes; None if nothing was written.
-        decided: in the order of the decisions.
-        notices: what the person should know.
-        left: how many decisions of Review.md could not be done, each named in the notices.
-        recorded: those that were only recorded, because an agent runs this.
+        txn: the transaction, for ``undo``; None if nothing was written.
+        decided: one result for each decision, in their order.
+        notices: sentences for the person.
+        left: how many ticks in Review.md could not be applied; the notices name each.
+        recorded: ticks that were only recorded, because an agent runs this.
     """
 
     txn: str | None
@@ -82,7 +85,7 @@ class Reviewed(NamedTuple):
 
 
 class Review:
-    """One vault's review.
+    """The review of one vault.
 
     Args:
         ctx: the command's view of the vault.
@@ -92,54 +95,56 @@ class Review:
         self.ctx = ctx
 
     def waiting(self, *, limit: int | None = None, expired: bool = False) -> Listed:
-        """What waits, with what was said; nothing is written.
+        """Return the proposals that wait; nothing is written.
 
         Args:
-            limit: most of them; None for the setting, 0 for all.
-            expired: candidates that aged, too, and what seems to say again what was refused.
+            limit: maximum number of proposals; None for the setting, 0 for all.
+            expired: also list candidates that aged, and proposals that seem to repeat what was refused.
         """
-        most = self.ctx.settings.review.limit if limit is None else limit
-        found = self.gather(expired=expired, related_for=most or None)
+        limit = self.ctx.settings.review.limit if limit is None else limit
+        found = self.gather(expired=expired, related_for=limit or None)
         every = [*found.proposals, *(found.refused_before if expired else ())]
-        shown = every[:most] if most else every
-        left = self.ctx.store.pending()
-        told = [f"{each}; until the next command that writes, what it decided is not listed" for each in left]
+        shown = every[:limit] if limit else every
+        cut_off = self.ctx.store.pending()
+        notices = [
+            f"{command}; until the next command that writes, what it decided is not listed" for command in cut_off
+        ]
         recorded = tuple(ticks.recorded(self.ctx))
-        told += [*ticks.waiting(self.ctx, recorded), *ticks.left(self.ctx.vault)]
+        notices += [*ticks.waiting(self.ctx, recorded), *ticks.left(self.ctx.vault)]
         asked = 0 if expired else len(found.refused_before)
         if asked:
-            told.append(f"you refused {asked} more in other words; --expired lists them")
-        return Listed(shown, len(every), [*found.notices, *told], bool(left), recorded, asked)
+            notices.append(f"you refused {asked} more in other words; --expired lists them")
+        return Listed(shown, len(every), [*found.notices, *notices], bool(cut_off), recorded, asked)
 
     def line_of(self, name: str) -> str:
-        """The REF of the line that a proposal waits to decide; empty if no proposal of that id waits.
+        """Return the REF of the line that a waiting proposal is about; empty if no proposal with that id waits.
 
         Raises:
-            AmbiguousError: it is about several lines.
-            NotFoundError: it is not in any note yet.
+            AmbiguousError: the proposal is about several lines.
+            NotFoundError: what it proposes is not in any note yet.
         """
         found = self.gather(expired=True)
         if (proposal := found.offered.get(name)) is None:
             return ""
-        ids = {each.id for each in proposal.each}
-        refs = [ref for ref, each in found.waiting.items() if each.id in ids]
+        ids = {part.id for part in proposal.each}
+        refs = [ref for ref, waiting in found.waiting.items() if waiting.id in ids]
         refs += [
             ref
-            for ref, each in found.lines.items()
-            if (each.path, each.raw) == (proposal.target, proposal.replaces)
-            or (proposal.op == "choose" and ref in {line.ref for line in proposal.conflicts})
+            for ref, line in found.lines.items()
+            if (line.path, line.raw) == (proposal.target, proposal.replaces)
+            or (proposal.op == "choose" and ref in {asked.ref for asked in proposal.conflicts})
         ]
         if not refs:
             drop = f"tars-memory review --reject {name} drops it"
             raise NotFoundError(f"proposal {name} is not in any note yet", drop)
         if len(refs) > 1:
-            told = [found.waiting[ref].said if ref in found.waiting else str(found.lines[ref]) for ref in refs]
-            lines = [f"{ref}  {text}" for ref, text in zip(refs, told, strict=True)]
+            texts = [found.waiting[ref].said if ref in found.waiting else str(found.lines[ref]) for ref in refs]
+            lines = [f"{ref}  {text}" for ref, text in zip(refs, texts, strict=True)]
             raise AmbiguousError(f"proposal {name} is about {counted(len(refs), 'line')}", lines, "name one by its REF")
         return refs[0]
 
     def settle(self) -> None:
-        """Finish or take back what a killed command has left: until then the notes show half of it.
+        """Recover from killed commands: finish or undo what they left, because the notes show half of it until then.
 
         Raises:
             UnwritableError: the vault can't be written.
@@ -163,17 +168,18 @@ class Review:
         Args:
             accept: ids.
             reject: ids.
-            both: those of the accepted that leave the line standing which they would replace.
-            lines: those of the accepted that become a line of Memory.md and no fact.
-            texts: other words, by id, for accepted ones.
-            sections: another heading, by id, for accepted ones.
-            replace: by id, the names (REF) of the lines that an accepted one replaces, also of those that wait; all
-                others stay.
+            both: ids of accepted proposals that keep the line which they would replace.
+            lines: ids of accepted facts that become a line of Memory.md instead.
+            texts: by id of an accepted proposal, the words to write instead of its own.
+            sections: by id of an accepted proposal, the heading to write it under instead of its own.
+            replace: by id of an accepted proposal, the REFs of the lines or candidates that it replaces; all others
+                stay.
 
         Raises:
-            UsageError: what is given is not an id, or one is both accepted and rejected; or who asks may not accept.
-            ConflictError: a proposal is not there (any more), or a line that it names has changed; nothing was written.
-            BusyError: another review is going on.
+            UsageError: an id is malformed or both accepted and rejected, or the caller may not accept.
+            ConflictError: a proposal does not exist (any more), or a line that it names has changed; nothing was
+                written.
+            BusyError: another process is writing.
         """
         _check(accept, reject)
         texts, sections, replace = texts or {}, sections or {}, replace or {}
@@ -198,51 +204,51 @@ class Review:
                 proposal = proposal._replace(section=sections[name])
             chosen += [
                 accepted(
-                    each,
+                    part,
                     found,
                     text=texts.get(name),
                     both=name in both,
                     as_line=name in lines,
                     replaces=replace.get(name, ()),
                 )
-                for each in proposal.each
+                for part in proposal.each
             ]
-        chosen += [Decision(each, accept=False) for name in dict.fromkeys(reject) for each in offered[name].each]
+        chosen += [Decision(part, accept=False) for name in dict.fromkeys(reject) for part in offered[name].each]
         return self.commit(resolved(chosen), found)
 
     def commit(self, chosen: Sequence[Decision], found: Gathered) -> Reviewed:
-        """Do what was decided; what has aged is marked first, in a transaction of its own."""
-        if self.ctx.may_accept or not any(each.accept for each in chosen):
-            ticks.settle(self, found, but={mark for each in chosen for mark in each.marks})
+        """Carry out decisions; aged and settled candidates are marked first, in a transaction of their own."""
+        if self.ctx.may_accept or not any(decision.accept for decision in chosen):
+            ticks.settle(self, found, but={mark for decision in chosen for mark in decision.marks})
 
         def also(session: WriteSession) -> None:
-            ids = {one.id for each in chosen for one in (each.proposal, *each.instead)}
+            ids = {proposal.id for decision in chosen for proposal in (decision.proposal, *decision.instead)}
             ticks.clear(session, self.ctx.vault, ids)
 
         done = commit(self.ctx, chosen, also=also)
         return Reviewed(done.txn, list(done.outcomes), list(done.notices))
 
     def from_note(self) -> Reviewed:
-        """Do what was decided in Review.md and its conflict copies; what can't be done stays there, and is named.
+        """Apply the ticks in Review.md and its conflict copies; those that can't be applied stay there, with a notice.
 
-        If an agent runs this, and nobody has allowed it to accept, it is only recorded.
+        If an agent runs this, and nobody has allowed it to accept, the ticks are only recorded.
 
         Raises:
             BusyError: another process writes.
             UnwritableError: the vault can't be written.
         """
         self.settle()
-        done, notices, recorded = ticks.take(self)
-        results = [each for bundle in done for each in bundle.outcomes]
-        txns = [bundle.txn for bundle in done if bundle.txn]
-        told = [*self.ctx.notices, *notices, *ticks.waiting(self.ctx, recorded)]
-        return Reviewed(txns[-1] if txns else None, results, told, len(notices), tuple(recorded))
+        done, left, recorded = ticks.take(self)
+        outcomes = [outcome for committed in done for outcome in committed.outcomes]
+        txns = [committed.txn for committed in done if committed.txn]
+        notices = [*self.ctx.notices, *left, *ticks.waiting(self.ctx, recorded)]
+        return Reviewed(txns[-1] if txns else None, outcomes, notices, len(left), tuple(recorded))
 
     def write_note(self, *, limit: int | None = None, expired: bool = False) -> tuple[str, int]:
-        """Write what waits into Review.md; what was ticked there already stays.
+        """Write the proposals that wait into Review.md; ticked ones that are there already stay.
 
         Returns:
-            Its path, and how many proposals it holds now.
+            The note's path, and how many proposals it holds now.
         """
         self.settle()
         ticks.settle(self, self.gather())
@@ -254,10 +260,10 @@ class Review:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Only one review decides at a time.
+        """Hold the lock that allows one review at a time.
 
         Raises:
-            BusyError: another one is going on.
+            BusyError: another review is running.
         """
         lock = system.VaultLock(self.ctx.store.state / "review-lock", timeout=0, command="review")
         try:
@@ -281,16 +287,16 @@ def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
 
 
 class UnapprovedRule(NamedTuple):
-    """A rule, or a playbook as a whole, that nobody approved here.
+    """A rule, or a whole playbook, that nobody approved on this machine.
 
     Attributes:
-        path, line: where it is.
-        ref: the name of its entry; empty for a playbook.
-        section: the heading above it; empty for none. Of a playbook its title.
-        text: its words, with those of the bullets below it, a line each.
-        raw: its lines and those of its headings, as bytes, without endings; of a shared vault the rule alone, as it
-            would stand here.
-        vault: the name of the shared vault that has it; its path is whole then. Empty for the person's own.
+        path, line: where it is; ``path`` is absolute for a rule of a shared vault.
+        ref: REF of its entry; empty for a playbook.
+        section: the heading above it, empty for none; for a playbook its title.
+        text: its words and those of the bullets below it, one line each.
+        raw: its lines and those of its headings, as bytes without line endings; for a rule of a shared vault only the
+            rule's lines, as they would be written here.
+        vault: name of the shared vault that has the rule; empty for the person's own.
     """
 
     path: str
@@ -303,13 +309,13 @@ class UnapprovedRule(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """The documented JSON object."""
-        said = {name: getattr(self, name) for name in ("path", "line", "ref", "section", "text")}
-        return said | ({"vault": self.vault} if self.vault else {})
+        fields = {name: getattr(self, name) for name in ("path", "line", "ref", "section", "text")}
+        return fields | ({"vault": self.vault} if self.vault else {})
 
 
 def unapproved(ctx: Caller) -> list[UnapprovedRule]:
-    """The rules of the vault, and of its projects, that are bullets, and then the playbooks, that nobody typed or
-    approved here.
+    """Return the rules that nobody typed or approved on this machine: bullets of the vault and its projects, then
+    playbooks.
     """
     paths = sorted(path for path in ctx.vault.paths() if ctx.layout.tier_of(path) is Tier.PROCEDURAL)
     found = [rule for note in ctx.notes(paths) for rule in _of_note(ctx, note.path, note.data)]
@@ -318,43 +324,43 @@ def unapproved(ctx: Caller) -> list[UnapprovedRule]:
 
 
 def unapproved_beside(ctx: Caller, name: str, other: Vault) -> list[UnapprovedRule]:
-    """The rules of a shared vault, and of its project of the name that is chosen, that are not approved here.
+    """Return the rules of a shared vault, and of its project with the chosen name, that are not approved here.
 
     Args:
         ctx: the command's view of the person's own vault.
-        name: of the shared one.
-        other: to read from; what of it can't be read has none.
+        name: of the shared vault.
+        other: the shared vault; a note of it that can't be read is skipped, with a notice.
     """
-    known: set[str] = set()
+    approved: set[str] = set()
     for note in ctx.notes(dict.fromkeys(ctx.layout.procedural_of(scope) for scope in ("", ctx.layout.scope))):
         own = recall.loaded.Loaded(note.path, note.data, whole_items=True)
         for unit in recall.loaded.by_approval(own, history.typed_lines(ctx.store.journal, note.path))[0]:
-            known |= unit.says
+            approved |= unit.says
     found: list[UnapprovedRule] = []
     for path in dict.fromkeys(other.layout.procedural_of(scope) for scope in ("", ctx.layout.scope)):
         try:
-            there = recall.loaded.Loaded(path, other.read(path), whole_items=True)
+            shared = recall.loaded.Loaded(path, other.read(path), whole_items=True)
         except NotFoundError:
             continue
         except TarsError as error:
             ctx.notices.append(f"{name}: {error.message}")
             continue
-        entries = {entry.line: entry for entry in grammar.read(path, there.document)}
-        for unit in there.units:
-            entry, raw = entries.get(unit.start_line), there.rules.get(unit.start_line)
-            if entry is None or not raw or not known.isdisjoint(unit.says):
+        entries = {entry.line: entry for entry in grammar.read(path, shared.document)}
+        for unit in shared.units:
+            entry, raw = entries.get(unit.start_line), shared.rules.get(unit.start_line)
+            if entry is None or not raw or not approved.isdisjoint(unit.says):
                 continue
             below = raw[1 + entry.raw.count("\n") :]
             text = "\n".join([entry.text, *(line.decode("utf-8", "replace").strip() for line in below)])
-            title = next((s.title for s in there.document.sections if s.title == entry.section and s.level > 1), "")
+            title = next((s.title for s in shared.document.sections if s.title == entry.section and s.level > 1), "")
             raw = [f"- {entry.text}".encode("utf-8", "surrogateescape"), *below]
-            whole = os.path.join(other.root, path)
-            found.append(UnapprovedRule(whole, entry.line, entry.ref, title, text, tuple(raw), name))
+            absolute = os.path.join(other.root, path)
+            found.append(UnapprovedRule(absolute, entry.line, entry.ref, title, text, tuple(raw), name))
     return found
 
 
 def _playbooks(ctx: Caller, paths: Sequence[str]) -> Iterator[UnapprovedRule]:
-    """The playbooks that nobody typed or approved here, each as a whole."""
+    """Yield the playbooks that nobody typed or approved on this machine, each as a whole."""
     for note in ctx.notes(paths):
         first = note.document.body_line
         rows = [note.data[line.start : line.end] for line in note.document.lines[first - 1 :]]
@@ -365,12 +371,16 @@ def _playbooks(ctx: Caller, paths: Sequence[str]) -> Iterator[UnapprovedRule]:
 
 
 def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
-    """Say in the journal that the person approves these rules as they are; those of shared vaults are added to
-    Procedural.md, for nothing that others may change is trusted. The transaction that ``undo`` takes.
+    """Record in the journal that the person approves these rules as they are.
+
+    Rules of shared vaults are copied into Procedural.md, because a note that others may change is never trusted.
+
+    Returns:
+        The transaction, for ``undo``; None if nothing was written.
 
     Raises:
-        UsageError: no person at a terminal does it.
-        ConflictError: one of them is not there any more; nothing was approved.
+        UsageError: no person at a terminal runs this.
+        ConflictError: a rule is gone or has changed; nothing was approved.
         UnwritableError: the vault can't be written.
     """
     if not ctx.attended:
@@ -392,29 +402,31 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
 
 
 def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[UnapprovedRule]:
+    """Yield the bullets of a note of rules that nobody typed or approved on this machine."""
     note = recall.loaded.Loaded(path, data, whole_items=True)
-    known = history.typed_lines(ctx.store.journal, path)
+    approved = history.typed_lines(ctx.store.journal, path)
     entries = {entry.line: entry for entry in grammar.read(path, note.document)}
-    for unit in recall.loaded.by_approval(note, known)[1]:
+    for unit in recall.loaded.by_approval(note, approved)[1]:
         entry, raw = entries.get(unit.start_line), note.rules.get(unit.start_line)
         if entry is not None and raw:
             below = [line.strip() for line in unit.texts[1 + entry.raw.count("\n") :] if line.strip()]
-            headings = [line for above in unit.headings for line in note.raw(above) if line not in known]
+            headings = [line for above in unit.headings for line in note.raw(above) if line not in approved]
             text = "\n".join([entry.text, *below])
             yield UnapprovedRule(path, entry.line, entry.ref, entry.section, text, (*headings, *raw))
 
 
 ANYWAY = "It was left out as: {kind}"
+"""The warning at a statement that was left out and is offered after all."""
 
 _TITLE = LEFT_OUT.encode("ascii")
 
 
 class LeftOut(NamedTuple):
-    """One statement that nobody was asked about.
+    """A statement of a conversation that a second look left out, so that it was not proposed.
 
     Attributes:
         entry: its bullet in the session note.
-        said: what the note says of it.
+        said: its fields: words, quote, speaker, turn, kind and warnings.
         date: of the conversation, ``YYYY-MM-DD``.
     """
 
@@ -424,68 +436,77 @@ class LeftOut(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
-        stands = {"path": self.entry.path, "line": self.entry.line, "date": self.date}
-        said = {"text": self.said.text, "quote": self.said.quote, "said_by": self.said.speaker, "turn": self.said.turn}
-        looked = {"fact": self.said.claim or None, "warnings": list(self.said.warnings)}
-        return {"id": self.entry.ref, "kind": self.said.kind, **said, **stands, **looked}
+        return {
+            "id": self.entry.ref,
+            "kind": self.said.kind,
+            "text": self.said.text,
+            "quote": self.said.quote,
+            "said_by": self.said.speaker,
+            "turn": self.said.turn,
+            "path": self.entry.path,
+            "line": self.entry.line,
+            "date": self.date,
+            "fact": self.said.claim or None,
+            "warnings": list(self.said.warnings),
+        }
 
 
 def left_out(ctx: Caller) -> list[LeftOut]:
-    """All that is left out in the session notes of our scope, the newest conversation first."""
+    """Return all left-out statements in the session notes of our scope, the newest conversation first."""
     found: list[LeftOut] = []
     for note in ctx.notes(sorted(ctx.vault.ours(Tier.EPISODIC), reverse=True)):
         if _TITLE in note.data:
             day = str(note.properties.get("date", ""))
-            found += (LeftOut(*one, day) for one in sessions.facts_of(note.entries, LEFT_OUT))
+            found += (LeftOut(entry, fact, day) for entry, fact in sessions.facts_of(note.entries, LEFT_OUT))
     return found
 
 
 def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
-    """Make candidates of some of them, in one transaction: lines of their days, which the session notes link to.
+    """Make candidates of left-out statements, in one transaction: lines of their days that the session notes link to.
 
     Args:
         ctx: the command's view of the vault.
-        ids: of :func:`listed`.
+        ids: REFs of statements that :func:`left_out` returns.
 
     Returns:
         The candidates with their lines.
 
     Raises:
-        ConflictError: one of them is not there (any more).
+        ConflictError: a statement is not left out (any more).
         UnwritableError: the vault can't be written.
     """
-    there = {one.entry.ref: one for one in left_out(ctx)}
-    unknown = [name for name in ids if name not in there]
+    by_ref = {statement.entry.ref: statement for statement in left_out(ctx)}
+    unknown = [name for name in ids if name not in by_ref]
     if unknown:
         raise ConflictError(
             f"nothing with the id {', '.join(unknown)} is left out; nothing was written",
             "tars-memory review --left-out lists what is",
         )
-    chosen = [there[name] for name in dict.fromkeys(ids)]
+    chosen = [by_ref[name] for name in dict.fromkeys(ids)]
     today = ctx.now.date().isoformat()
     with ctx.writing("extract", None, atomic=True) as session:
         daily = extraction.keeping.Dailies(ctx, session)
-        kept = daily.write([daily.add(_fact(one.said), _moment(one, ctx.now), one.said.speaker) for one in chosen])
-        for one, line in zip(chosen, kept, strict=True):
+        kept = daily.write([daily.add(_fact(each.said), _time(each, ctx.now), each.said.speaker) for each in chosen])
+        for statement, line in zip(chosen, kept, strict=True):
             linked = daily.linked(line)
 
-            def moved(data: bytes | None, one: LeftOut = one, linked: SessionFact = linked) -> list[Splice]:
+            def moved(data: bytes | None, entry: Entry = statement.entry, linked: SessionFact = linked) -> list[Splice]:
                 changes = Changes(data or b"")
-                note = sessions.read(one.entry.path, changes.data)
+                note = sessions.read(entry.path, changes.data)
                 if note is not None:
                     changes.make(
                         sessions.grow(
                             changes.data, note._replace(facts=(linked,), left_out=(), kept=(), extracted=today)
                         )
                     )
-                left = Note(one.entry.path, changes.data)
-                same = (each for each, _ in sessions.facts_of(left.entries, LEFT_OUT) if each.text == one.entry.text)
-                if (entry := next(same, None)) is None:
-                    raise ConflictError(f"{one.entry.path} changed in the meantime", "try again")
-                changes.make(edits.remove_bullet(left, entry))
+                left = Note(entry.path, changes.data)
+                same = (each for each, _ in sessions.facts_of(left.entries, LEFT_OUT) if each.text == entry.text)
+                if (bullet := next(same, None)) is None:
+                    raise ConflictError(f"{entry.path} changed in the meantime", "try again")
+                changes.make(edits.remove_bullet(left, bullet))
                 return changes.splices()
 
-            session.write(one.entry.path, moved)
+            session.write(statement.entry.path, moved)
     return kept
 
 
@@ -494,11 +515,14 @@ def _fact(said: SessionFact) -> DrawnFact:
     return DrawnFact(said.text, said.quote, said.turn, seen="stated", warnings=warnings)
 
 
-def _moment(one: LeftOut, now: datetime) -> datetime:
-    """When the conversation began, as its note's name and front matter say; the exact turn is not known any more."""
-    clock = re.search(r"\d{4}-\d\d-\d\d (\d\d)(\d\d) ", one.entry.path.rpartition("/")[2])
+def _time(statement: LeftOut, now: datetime) -> datetime:
+    """Return when the conversation began, from its note's name and front matter; ``now`` if they don't say.
+
+    The time of the statement's own turn is not known any more.
+    """
+    clock = re.search(r"\d{4}-\d\d-\d\d (\d\d)(\d\d) ", statement.entry.path.rpartition("/")[2])
     try:
-        day = datetime.fromisoformat(one.date)
+        day = datetime.fromisoformat(statement.date)
         return day.replace(hour=int(clock[1]), minute=int(clock[2])) if clock else day
     except ValueError:
         return now
