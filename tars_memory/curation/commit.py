@@ -1,10 +1,10 @@
-"""The only place where proposals become text: what the person decided, in one transaction, all of it or nothing.
+"""Carries out decisions in one transaction, all of them or none. Only here do proposals become text.
 
-Gates first: who may have which decision carried out, and on which notes, is asked before anything is looked at. Then
-everything is looked for in the notes as they are now, under the lock; then the notes are changed, each by one write:
-first those that the proposals are about, then the candidates' marks (many of one note from few parses of it, byte for
-byte as one after the other), last the inbox. A note that changed in the meantime, an error or a kill undoes everything
-(:meth:`tars_memory.vault.writing.store.Store.transaction`).
+Permissions come first: whether the caller may carry out each decision, on these notes, is checked before any note is
+read. Then, under the lock, every line to change is looked up in the notes as they are now. Then each note is changed by
+one write: first those that the proposals are about, then those whose candidates are marked (many marks of one note take
+few parses, with the same bytes as one after the other), last the inbox. If a note changed in the meantime, or an error
+or a kill comes, everything is undone (:meth:`tars_memory.vault.writing.store.Store.transaction`).
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ if TYPE_CHECKING:
 
 
 SOURCE = r"[^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100}"
-"""A source that a line can link to; anything else says who proposes."""
+"""Pattern of a proposal's source that a line can link to; any other source says who proposes."""
 
 AGAIN = "look again: tars-memory review --list"
+"""The hint of a conflict."""
 
 
 class Decided(NamedTuple):
-    """What became of one decision.
+    """The result of one decision.
 
     Attributes:
-        proposal: that was decided about.
-        decision: what the person said.
-        outcome: ``applied``; or ``no-op``: the note said so already.
-        reason: for ``no-op``, why; else empty.
-        path, line, ref: of the entry that is there now; empty and 0 if the note was not to be changed.
+        proposal: that was decided.
+        decision: of the person.
+        outcome: ``applied``, or ``no-op`` if nothing had to change.
+        reason: why it is a ``no-op``; else empty.
+        path, line, ref: of the entry as it is now; empty and 0 if no note was to be changed.
     """
 
     proposal: Proposal
@@ -65,12 +66,12 @@ class Decided(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """What a commit did.
+    """The result of a commit.
 
     Attributes:
-        txn: the transaction that ``undo`` takes; None if nothing was written.
+        txn: the transaction, for ``undo``; None if nothing was written.
         outcomes: one for each decision, in their order.
-        notices: what the person should know.
+        notices: sentences for the person.
     """
 
     txn: str | None
@@ -86,27 +87,27 @@ def commit(
     ticked: str = "",
     also: Callable[[WriteSession], None] | None = None,
 ) -> Committed:
-    """Carry out what was decided: all of it, or nothing.
+    """Carry out decisions: all of them, or none.
 
     Args:
         ctx: the command's view of the vault.
         decisions: at most one about each proposal.
-        by_tick: it was ticked in a note; unless an agent runs this, that counts as the person at a terminal.
-        ticked: for ``by_tick``, since when it is known that an agent's process found the tick; empty if none did.
-        also: what else belongs to the same transaction; done last.
+        by_tick: they were ticked in a note; unless an agent runs this, a tick counts as the person at a terminal.
+        ticked: for ``by_tick``, when an agent's process recorded the first of the ticks; empty if none did.
+        also: called last, to write more in the same transaction.
 
     Raises:
-        UsageError: it would take a person at a terminal, a target that is not ours to change, or text without words.
-        ConflictError: a note changed since the proposal was made, or it was decided in the meantime.
+        UsageError: a decision takes a person at a terminal, its target is not ours to change, or its text is empty.
+        ConflictError: a note changed since a proposal was made, or the proposal was decided in the meantime.
         UnwritableError: the vault can't be written.
     """
     check(ctx, decisions, by_tick=by_tick)
     if not decisions:
         return Committed(None, (), ctx.notices)
     tick = {"recorded": ticked} if by_tick else None
-    with _acting(ctx, tick), ctx.writing("review", None, atomic=True) as session:
+    with _as_ticked(ctx, tick), ctx.writing("review", None, atomic=True) as session:
         batch = _Batch(ctx, session, decisions)
-        batch.look()
+        batch.plan()
         batch.write()
         if also is not None:
             also(session)
@@ -114,15 +115,15 @@ def commit(
 
 
 def change_of(decision: Decision, notes_section: str = "Notes", made: str = "") -> Change:
-    """The change that an accepted proposal comes to, with the person's words if there are any.
+    """Return the change that an accepted proposal makes, with the person's words if there are any.
 
     Args:
-        decision: an accepted one.
-        notes_section: where an entry goes that names no section.
-        made: the day on which a new note is made.
+        decision: to accept a proposal.
+        notes_section: heading for an entry that names no section.
+        made: date for a new note.
 
     Raises:
-        UsageError: there are no words, or they don't state the fact that they should.
+        UsageError: the words are empty, or don't state a fact where they should.
     """
     proposal = decision.proposal
     text = proposal.text if decision.text is None else decision.text
@@ -131,9 +132,9 @@ def change_of(decision: Decision, notes_section: str = "Notes", made: str = "") 
     author = _author(proposal)
     if proposal.op == "fact":
         ends = None if proposal.fact is None or decision.text is not None else tuple(e.raw for e in proposal.fact.ends)
-        own = Change("fact", proposal.section, _fact(text), ends=ends, target=proposal.target)
-        return own._replace(provenance=source, label=proposal.date, author=author)
-    own = Change(
+        change = Change("fact", proposal.section, _fact_words(text), ends=ends, target=proposal.target)
+        return change._replace(provenance=source, label=proposal.date, author=author)
+    change = Change(
         proposal.op,  # type: ignore[arg-type]  # checked by the gates
         proposal.section or (notes_section if proposal.op == "append" else ""),
         replaces=proposal.replaces,
@@ -142,16 +143,16 @@ def change_of(decision: Decision, notes_section: str = "Notes", made: str = "") 
     )
     if proposal.op == "create":
         if decision.text is not None and "\n" not in text.strip():
-            # Review.md shows the title alone: other words there are another title.
+            # Review.md shows only the title, so the person's words there are a new title.
             text = playbooks.retitled(proposal.text, grammar.heading(text))
-        return own._replace(section="", text=text, time=made)
+        return change._replace(section="", text=text, time=made)
     if not worded:
-        return own
-    return own._replace(text=_words(text, proposal), provenance=source, label=proposal.date, author=author)
+        return change
+    return change._replace(text=_line_words(text, proposal), provenance=source, label=proposal.date, author=author)
 
 
 def _author(proposal: Proposal) -> str:
-    """Whose words a proposal's are: the authors of the lines that it came from."""
+    """Return the authors of the candidates that a proposal came from, separated by commas; empty if none is named."""
     found: dict[str, None] = {}
     for mark in proposal.marks:
         if "[by::" in mark.raw:
@@ -161,7 +162,7 @@ def _author(proposal: Proposal) -> str:
 
 
 class _Work(NamedTuple):
-    """What is to be done to one note: the changes of each decision by its number, then the marks."""
+    """The changes of one note: those of decisions, each with the decision's number, then the candidates' marks."""
 
     changes: list[tuple[int, Change]]
     marks: list[Change]
@@ -181,31 +182,33 @@ class _Batch:
         self.decisions = decisions
         self.notes: defaultdict[str, _Work] = defaultdict(lambda: _Work([], []))
         self.kept: list[dict[str, Any]] = []
-        self.there: dict[str, Note] = {}
+        """Proposals to remove from the inbox."""
+        self.read_notes: dict[str, Note] = {}
         self.landed: dict[tuple[str, int], Landed] = {}
         """By note and number of a decision."""
-        self.taken: set[tuple[str, str, int | None]] = set()
+        self.claimed: set[tuple[str, str, int | None]] = set()
+        """Lines that a decision replaces."""
 
-    def look(self) -> None:
-        """Find everything in the notes as they are.
+    def plan(self) -> None:
+        """Collect the changes of each note, and look up every line to change in the notes as they are now.
 
         Raises:
-            ConflictError: something is not there any more.
+            ConflictError: a line or a proposal is not there any more.
         """
-        waiting = {each["id"]: each for each in inbox.pending(self.ctx.vault)}
-        # The latest fact first: one that comes back to what was so before must not be taken for its going on.
-        for number, decision in sorted(enumerate(self.decisions), key=lambda each: _since(each[1]), reverse=True):
+        waiting = {stored["id"]: stored for stored in inbox.pending(self.ctx.vault)}
+        # The latest fact first, so that a fact which holds again later is not taken for a continuation of the earlier.
+        for number, decision in sorted(enumerate(self.decisions), key=lambda pair: _since(pair[1]), reverse=True):
             for proposal in (decision.proposal, *decision.instead):
                 if proposal.kept and proposal.id not in waiting:
                     raise ConflictError(f"{proposal.id} was decided in the meantime", AGAIN)
                 if proposal.kept:
                     self.kept.append(waiting[proposal.id])
             if decision.accept or decision.proposal.op == "choose":
-                for change in self._changes(decision) if decision.accept else self._settled(decision):
+                for change in self._changes(decision) if decision.accept else self._unasked(decision):
                     self.notes[change.target].changes.append((number, change))
         for decision in self.decisions:
             replaced = self._replaced(decision)
-            for mark in (each for each in decision.marks if is_candidate(self.ctx, each)):
+            for mark in (mark for mark in decision.marks if is_candidate(self.ctx, mark)):
                 state = "promoted" if decision.accept else "rejected"
                 self.notes[mark.path].marks.append(mark.change(state, replaced))
                 replaced = ()
@@ -214,122 +217,124 @@ class _Batch:
 
     def write(self) -> None:
         """Change the notes, those that proposals are about before those that are only marked; then the inbox."""
-        for path, work in sorted(self.notes.items(), key=lambda each: not each[1].changes):
-            landed = self.session.change(work.every, hint=AGAIN)
-            self.landed |= {(path, number): told for (number, _), told in zip(work.changes, landed, strict=False)}
-        for proposal in self.kept:
-            inbox.drop(self.session, proposal)
+        for path, work in sorted(self.notes.items(), key=lambda pair: not pair[1].changes):
+            changed = self.session.change(work.every, hint=AGAIN)
+            self.landed |= {(path, number): landed for (number, _), landed in zip(work.changes, changed, strict=False)}
+        for stored in self.kept:
+            inbox.drop(self.session, stored)
         for word in ("accepted", "rejected", "ignored"):
-            said = [decision.proposal for decision in self.decisions if _word(decision) == word]
-            said += [each for decision in self.decisions for each in decision.instead if word == "ignored"]
-            what = [(proposal.id, proposal.text or proposal.quote) for proposal in said]
-            what += self._answered() if word == "ignored" else []
-            inbox.decide(self.session, what, word, self.ctx.now.date(), project=self.ctx.layout.scope)
+            proposals = [decision.proposal for decision in self.decisions if _word(decision) == word]
+            if word == "ignored":
+                proposals += [proposal for decision in self.decisions for proposal in decision.instead]
+            decided = [(proposal.id, proposal.text or proposal.quote) for proposal in proposals]
+            decided += self._answered() if word == "ignored" else []
+            inbox.decide(self.session, decided, word, self.ctx.now.date(), project=self.ctx.layout.scope)
 
     def _answered(self) -> list[tuple[str, str]]:
-        """The questions that need not be asked: about facts that the person has just kept beside each other."""
+        """Return id and words of the questions that need no answer: about facts that the person chose to keep both."""
         layout, found = self.ctx.layout, []
-        beside = {
-            (facts.folded(decision.proposal.section), facts.folded(said.predicate))
+        added = {
+            (facts.folded(decision.proposal.section), facts.folded(fact.predicate))
             for decision in self.decisions
             if decision.accept and decision.proposal.op == "append" and layout.is_facts(decision.proposal.target)
-            if (said := facts.said(decision.text or decision.proposal.text))
+            if (fact := facts.said(decision.text or decision.proposal.text))
         }
-        known = self.session.note(layout.facts).facts if beside else ()
+        known = self.session.note(layout.facts).facts if added else ()
         predicates = facts.Predicates.of(self.ctx.settings.facts)
         for group in facts.rivals((fact for _, fact in known), predicates, self.ctx.now.date()):
-            if (facts.folded(group[0].subject), facts.folded(group[0].predicate)) in beside:
+            if (facts.folded(group[0].subject), facts.folded(group[0].predicate)) in added:
                 lines = tuple(map(Related.stating, group))
                 asked = question_about(layout.facts, group[-1].subject, lines, "", "")
                 found.append((asked.id, asked.text))
         return found
 
     def outcomes(self) -> Iterator[Decided]:
-        """What became of each decision."""
+        """Yield the result of each decision."""
         for number, decision in enumerate(self.decisions):
             proposal = decision.proposal
             if not decision.accept:
                 yield Decided(proposal, "rejected", "applied")
                 continue
             if proposal.op == "choose":
-                told = ("applied", "") if decision.replaces else ("no-op", "all of these lines stay")
-                yield Decided(proposal, "accepted", *told, proposal.target)  # type: ignore[arg-type]
+                result = ("applied", "") if decision.replaces else ("no-op", "all of these lines stay")
+                yield Decided(proposal, "accepted", *result, proposal.target)  # type: ignore[arg-type]
                 continue
             landed = self.landed[proposal.target, number]
-            told = landed.outcome.status, landed.outcome.reason
-            yield Decided(proposal, "accepted", *told, proposal.target, landed.line, landed.ref)  # type: ignore[arg-type]
+            result = landed.outcome.status, landed.outcome.reason
+            yield Decided(proposal, "accepted", *result, proposal.target, landed.line, landed.ref)  # type: ignore[arg-type]
 
     def _changes(self, decision: Decision) -> Iterator[Change]:
-        """What an accepted proposal does: first what becomes of the lines that it replaces.
+        """Yield the changes that an accepted proposal makes: first to the lines that it replaces, then its own.
 
-        The new words take the place of the first one in their own note; each line is replaced once.
+        If one of those lines is in the note that the new words go to, they take the place of the first. A line that
+        another decision replaces already is not replaced again.
         """
-        proposal, own = decision.proposal, None
+        proposal, change = decision.proposal, None
         if proposal.op != "choose":
-            own = change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
-            said = facts.said(own.text) if own.op == "fact" else None
-            if said:
+            change = change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
+            fact = facts.said(change.text) if change.op == "fact" else None
+            if fact:
                 predicates = facts.Predicates.of(self.ctx.settings.facts)
-                gone = predicates.given_up(said.predicate)
-                own = own._replace(single=predicates.replaces(said.predicate), gone=gone)
-            elif own.op == "replace" and not self._takes(proposal.target, own.replaces, own.occurrence):
-                own = own._replace(op="append", replaces="", occurrence=None)
-        if proposal.op == "choose":
-            yield from self._settled(decision)
+                gone = predicates.given_up(fact.predicate)
+                change = change._replace(single=predicates.replaces(fact.predicate), gone=gone)
+            elif change.op == "replace" and not self._claim(proposal.target, change.replaces, change.occurrence):
+                change = change._replace(op="append", replaces="", occurrence=None)
+        else:
+            yield from self._unasked(decision)
         for line in decision.replaces:
-            if not self._takes(line.path, line.raw, line.occurrence):
+            if not self._claim(line.path, line.raw, line.occurrence):
                 continue
-            if own and own.op == "append" and line.path == proposal.target:
-                tags = grammar.tags_of(line.text)
-                own = own._replace(op="replace", replaces=line.raw, occurrence=line.occurrence)
-                own = own._replace(text=grammar.tagged(own.text, tags))
+            if change and change.op == "append" and line.path == proposal.target:
+                text = grammar.tagged(change.text, grammar.tags_of(line.text))
+                change = change._replace(op="replace", replaces=line.raw, occurrence=line.occurrence, text=text)
             else:
-                yield self._over(line, proposal)
-        if own:
-            # Other words keep their author, unless it is said where they come from.
-            yield own._replace(author="") if own.op == "replace" and not own.provenance else own
+                yield self._removal(line, proposal)
+        if change:
+            # Reworded lines keep their author, unless the new words have a source.
+            yield change._replace(author="") if change.op == "replace" and not change.provenance else change
 
-    def _settled(self, decision: Decision) -> Iterator[Change]:
-        """Take away what a merge has put under the lines that stay; all of them, if the question is rejected."""
+    def _unasked(self, decision: Decision) -> Iterator[Change]:
+        """Yield the changes that remove a merge's question from the lines that stay: all of them after a rejection."""
         gone = {(line.path, line.line) for line in decision.replaces}
         staying = (line for line in decision.proposal.conflicts if (line.path, line.line) not in gone)
-        # They say the same: whichever goes first, those below it would get other numbers.
-        yield from reversed([mark for line in staying for mark in self._asked_below(line)])
+        # Lines of equal text are told apart by number. From the last one back, a removal shifts no other's number.
+        yield from reversed([removal for line in staying for removal in self._question_below(line)])
 
-    def _asked_below(self, line: Related) -> Iterator[Change]:
-        """What removes a merge's question from below a line."""
+    def _question_below(self, line: Related) -> Iterator[Change]:
+        """Yield the changes that remove a merge's question from below a line."""
         note = self.session.note(line.path)
         found = locate(note, line.raw, occurrence=line.occurrence)
         if isinstance(found, str):
             return
         for entry in note.entries:
-            mark = entry.text.startswith((ALSO_CHANGED, ALSO_REMOVED)) and entry.depth == found.depth + 1
-            if mark and found.line < entry.line <= found.end_line:
+            asks = entry.text.startswith((ALSO_CHANGED, ALSO_REMOVED)) and entry.depth == found.depth + 1
+            if asks and found.line < entry.line <= found.end_line:
                 raw, occurrence = named(note, entry)
                 yield Change("remove", replaces=raw, occurrence=occurrence, target=line.path)
 
-    def _takes(self, path: str, raw: str, occurrence: int | None) -> bool:
-        """Whether a line is still to be had; it is replaced once."""
+    def _claim(self, path: str, raw: str, occurrence: int | None) -> bool:
+        """Claim a line for replacement; False if a decision has claimed it before."""
         line = path, raw, occurrence
-        free = line not in self.taken
-        self.taken.add(line)
+        free = line not in self.claimed
+        self.claimed.add(line)
         return free
 
-    def _over(self, line: Related, proposal: Proposal) -> Change:
-        """What becomes of a line that is replaced elsewhere: a fact ends, if it held at all; any other line goes.
+    def _removal(self, line: Related, proposal: Proposal) -> Change:
+        """Return the change to a line that new words elsewhere replace: a fact ends, any other line is removed.
 
-        So does one of a merge's two versions of a fact: the other one says since and until when it held.
+        A fact is removed too if it would end before it began, or if it is one of two versions that a merge left: the
+        other version says from when to when it held.
         """
         entry = next(iter(grammar.read(line.path, Document(line.raw.encode("utf-8", "surrogateescape")))), None)
-        said = facts.said(entry.text) if entry and self.ctx.layout.is_facts(line.path) else None
-        day = date.fromisoformat((proposal.fact and proposal.fact.since) or proposal.date) if said else date.min
-        if said is None or (said.since and said.since >= day) or any(self._asked_below(line)):
+        fact = facts.said(entry.text) if entry and self.ctx.layout.is_facts(line.path) else None
+        day = date.fromisoformat((proposal.fact and proposal.fact.since) or proposal.date) if fact else date.min
+        if fact is None or (fact.since and fact.since >= day) or any(self._question_below(line)):
             return Change("remove", replaces=line.raw, occurrence=line.occurrence, target=line.path)
-        text = facts.words(said.predicate, said.object, said.since, day)
+        text = facts.words(fact.predicate, fact.object, fact.since, day)
         return Change("replace", text=text, replaces=line.raw, occurrence=line.occurrence, target=line.path)
 
     def _replaced(self, decision: Decision) -> tuple[str, ...]:
-        """The words of the lines that an accepted proposal takes away, as bullets to keep under its first candidate."""
+        """Return the words of the lines that an accepted proposal replaces, as bullets to keep below its candidate."""
         proposal = decision.proposal
         if not (decision.accept and proposal.marks):
             return ()
@@ -338,71 +343,72 @@ class _Batch:
             lines.append((proposal.target, proposal.replaces, proposal.occurrence))
         found = []
         for path, raw, occurrence in lines:
-            if path not in self.there:
-                self.there[path] = self.session.note(path)
-            entry = locate(self.there[path], raw, occurrence=occurrence)
-            entry = locate(self.there[path], raw) if isinstance(entry, str) else entry
+            if path not in self.read_notes:
+                self.read_notes[path] = self.session.note(path)
+            entry = locate(self.read_notes[path], raw, occurrence=occurrence)
+            entry = locate(self.read_notes[path], raw) if isinstance(entry, str) else entry
             if not isinstance(entry, str):
                 label = grammar.label_of(entry) or (entry.provenance or "").partition("#")[0].rpartition("/")[2] or None
                 parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)
                 found.append(grammar.render(parts).removeprefix("- "))
-        for each in decision.instead:
-            source = each.source if re.fullmatch(SOURCE, each.source) else None
-            parts = grammar.Parts(grammar.REPLACED + each.said, provenance=source, label=source and each.date)
+        for proposal in decision.instead:
+            source = proposal.source if re.fullmatch(SOURCE, proposal.source) else None
+            parts = grammar.Parts(grammar.REPLACED + proposal.said, provenance=source, label=source and proposal.date)
             found.append(grammar.render(parts).removeprefix("- "))
         return tuple(dict.fromkeys(found))
 
 
 @contextlib.contextmanager
-def _acting(ctx: Caller, tick: dict[str, str] | None) -> Iterator[None]:
-    """Carry a tick out as the person's, whichever command finds it: but an agent's stays the agent's."""
-    ours = ctx.store.actor
+def _as_ticked(ctx: Caller, tick: dict[str, str] | None) -> Iterator[None]:
+    """Record a tick as the person's write, whichever command applies it, unless an agent runs the command."""
+    actor = ctx.store.actor
     if tick is not None:
         ctx.store.tick = tick
-        ctx.store.actor = "person" if ctx.may_tick else ours
+        ctx.store.actor = "person" if ctx.may_tick else actor
     try:
         yield
     finally:
-        ctx.store.actor, ctx.store.tick = ours, None
+        ctx.store.actor, ctx.store.tick = actor, None
 
 
 def _word(decision: Decision) -> str:
-    """How a decision is remembered; who lets all lines of a question stand is not asked again."""
+    """Return how a decision is recorded; a question whose lines all stay is ``ignored``, and not asked again."""
     if decision.proposal.op == "choose" and not decision.replaces:
         return "ignored"
     return "accepted" if decision.accept else "rejected"
 
 
 def _since(decision: Decision) -> str:
-    """The first day of a fact; empty for any other proposal."""
+    """Return the first day of a proposed fact; empty for any other proposal."""
     return (decision.proposal.fact and decision.proposal.fact.since) or ""
 
 
-def _fact(text: str) -> str:
-    """The words of a fact as they can be written.
+def _fact_words(text: str) -> str:
+    """Return the words of a fact as they are written into a note.
 
     Raises:
-        UsageError: they state none.
+        UsageError: the text states no fact.
     """
-    said = facts.said(grammar.neutralise(text))
-    if said is None or (said.since and said.until and said.until <= said.since):
+    fact = facts.said(grammar.neutralise(text))
+    if fact is None or (fact.since and fact.until and fact.until <= fact.since):
         raise UsageError(f"{text[:200]!r} is not a fact", 'write it so: "lives in:: Cork [since:: 2026-11-14]"')
-    typed = facts.said(text) or said  # neutralised, a field is only words
+    typed = facts.said(text) or fact  # neutralised, a field is only words
     if field := facts.stray(f"{typed.predicate} {typed.object}"):
         raise UsageError(f"{field} in {text[:200]!r} is not a date of a fact", facts.HOW)
-    return facts.words(said.predicate, said.object, said.since, said.until)
+    return facts.words(fact.predicate, fact.object, fact.since, fact.until)
 
 
-def _words(text: str, proposal: Proposal) -> str:
+def _line_words(text: str, proposal: Proposal) -> str:
+    """Return the words of a line as they are written into a note; a replaced line may keep a task's box."""
     box = grammar.task(text.lstrip()) if proposal.op == "replace" else ""
     return box + grammar.neutralise(text.lstrip()[len(box) :])
 
 
 def check(ctx: Caller, decisions: Sequence[Decision], *, by_tick: bool) -> None:
-    """Whether all this may be done by whoever asks.
+    """Check that the caller may carry out the decisions.
 
     Raises:
-        UsageError: it may not; nothing was done.
+        UsageError: one of them needs more rights, or a proposal is decided twice; nothing was done.
     """
     by_tick = by_tick and ctx.may_tick
     ids = [decision.proposal.id for decision in decisions]
@@ -415,7 +421,7 @@ def check(ctx: Caller, decisions: Sequence[Decision], *, by_tick: bool) -> None:
 
 
 def refused(layout: Layout, proposal: Proposal) -> str:
-    """Why a proposal can't be accepted by anybody; empty if it can."""
+    """Return why nobody can accept a proposal; empty if it can be accepted."""
     tier = layout.tier_of(proposal.target)
     if proposal.op not in KINDS or (proposal.op == "fact") != (proposal.fact is not None):
         return f"nothing is known that is called {proposal.op[:40]!r}"
@@ -455,7 +461,7 @@ def _check_accepted(ctx: Caller, proposal: Proposal, paths: Collection[str], *, 
 
 
 def is_candidate(ctx: Caller, mark: Mark) -> bool:
-    """Whether it is in a note that candidates stand in; a proposal of the inbox may name any, and is not obeyed.
+    """Whether a mark names a line of a note that can have candidates: a proposal of the inbox may name any note.
 
     Args:
         ctx: the command's view of the vault.

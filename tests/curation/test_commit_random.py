@@ -139,18 +139,18 @@ def test_several_processes_decide_at_once(tmp_path: Path) -> None:
 
 def test_an_editor_that_saves_between_the_look_and_the_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What he saves elsewhere in the notes stays; where he rewords the very line, nothing at all is written."""
-    look = committing._Batch.look
+    plan = committing._Batch.plan
     for reworded in (False, True):
         desk = Desk(tmp_path / str(reworded)).fill()
         decisions = accept(desk.promote("lives in Cork", replaces="lives in Berlin"), desk.promote("likes hiking"))
 
         def saved(batch: committing._Batch, desk: Desk = desk, reworded: bool = reworded) -> None:
-            look(batch)
+            plan(batch)
             desk.put("Memory.md", MEMORY.replace("# Memory", "# Mine"))
             daily = DAILY.replace("had coffee", "had tea")
             desk.put(DAY, daily.replace("likes hiking", "likes walking") if reworded else daily)
 
-        monkeypatch.setattr(committing._Batch, "look", saved)
+        monkeypatch.setattr(committing._Batch, "plan", saved)
         if reworded:
             with pytest.raises(ConflictError):
                 commit(desk.ctx(), decisions)
