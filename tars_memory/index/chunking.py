@@ -1,5 +1,5 @@
-"""From a note's bytes to what is searched: title, date, tags, and chunks with exact lines; and what it says beside its
-text, as rows: properties, facts over time, links.
+"""Parse a note's bytes into what is searched: title, date, tags, and chunks with exact lines; then its properties,
+facts over time and links, as rows.
 
 A chunk is the smallest unit worth citing (an entry, a paragraph, a table, a fence), packed with its neighbours under
 the same heading up to 800 characters (settings). Its text is the note's lines from the first to the last, verbatim, so
@@ -8,14 +8,14 @@ that line *i* of the text is line ``start_line + i`` of the note. Only a single 
 A heading with nothing under it goes with the text beside it: alone it would be near to any question. An HTML comment
 belongs to no chunk: nobody sees it in Obsidian.
 
-The blocks that chunks are made of are read line by line, at a fifth of the block parser's time: blocks and headings are
-those of the parser in 2,750 real notes of three languages, dialogues and papers, to the last line. What stands inside a
-block is not looked at.
+The blocks that chunks are made of are read line by line, in a fifth of the block parser's time: in 2,750 real notes of
+three languages, dialogues and papers, blocks and headings are those of the parser, to the last line. The inside of a
+block is not parsed.
 
 Properties are front matter and Dataview's inline fields (``status:: done``, ``[due:: …]``). A condition on them is
 ``key``, ``key=value``, ``key!=value``, or one of ``< <= > >=``; numbers are compared as numbers, anything else (ISO
-dates) as text. Keys and values count in any case. The truth of facts is ``Facts.md``; their rows answer what was true
-when. Links are resolved as Obsidian does, by the names that there are.
+dates) as text. Keys and values match in any case. The source of truth for facts is ``Facts.md``; their rows answer what
+was true when. Links are resolved as Obsidian does, by the names of the existing notes and attachments.
 """
 
 from __future__ import annotations
@@ -48,10 +48,12 @@ if TYPE_CHECKING:
 
 
 MAX_ABOUT = 8_000
-"""Characters of properties that are searchable."""
+"""Maximum number of characters of names, tags and properties that are searchable."""
 MAX_TITLE = 300
+"""Maximum number of characters of a title or a heading."""
 
 SEPARATOR = " › "
+"""Separates title, headings and date in the head of a chunk."""
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？])")
 _DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
@@ -76,7 +78,7 @@ class Chunk:
 
 
 class Parsed:
-    """What a note says about itself, and its chunks in order."""
+    """A parsed note: its title, date, names, tags, links and properties, and its chunks in order."""
 
     title: str
     day: int
@@ -102,18 +104,19 @@ def parse(
     session: bool = False,
     cut: Cut = CUT,
 ) -> Parsed:
-    """Read one note.
+    """Parse one note.
 
     Args:
         path: relative to the vault, with ``/``.
-        data: its bytes; what is not UTF-8 is read as replacement characters.
+        data: its bytes; invalid UTF-8 is read as replacement characters.
         day: the day that the note's path stands for (a daily note), if any.
-        modified: the day of the last write; a weak date, used where nothing else says one.
-        skeleton: headings of a note that is begun from a template and filled by and by: they are left out while nothing
-            stands under them, and so are all headings of a note that holds nothing else. None: another note.
+        modified: the day of the last write; a weak date, used only if path, title and properties name none.
+        skeleton: headings of a note that starts from a template and is filled over time: they are left out while
+            there is nothing under them, and so are all headings of a note that holds nothing else. None: the note is
+            not of this kind.
         facts: the note holds facts over time.
-        session: it is a session note.
-        cut: into passages of which size.
+        session: the note is a session note.
+        cut: size and overlap of the chunks.
     """
     stem = path.rpartition("/")[2].removesuffix(".md")
     lines, units, properties, body_line, until = read(data, facts=facts, session=session)
@@ -126,10 +129,10 @@ def parse(
     note.about = _about(path, stem, note, properties)
     note.lines = len(lines)
     note.links = tuple(dict.fromkeys(clean(target) for target in targets(lines)))
-    note.properties = of_note(properties, lines)
+    note.properties = note_properties(properties, lines)
     if skeleton is not None:
-        units = list(filled(units, skeleton))
-    elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # the properties are what can be cited
+        units = list(without_skeleton(units, skeleton))
+    elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # only the properties can be cited
         units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
     shown = iso(note.day) if note.day_source in ("name", "property") else ""
     note.chunks = [_finish(chunk, note, shown, session=session) for chunk in _chunks(lines, units, cut)]
@@ -137,11 +140,14 @@ def parse(
 
 
 def embedded_text(head: str, text: str) -> str:
-    """What the model sees: the head on a line of its own, then the chunk's lines without machinery and bold marks."""
+    """Return what the model sees: the head on a line of its own, then the chunk's lines without machinery and bold
+    marks.
+    """
     return head + "\n" + grammar.plain(text)
 
 
 def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the aliases and the tags (in lower case) of the front matter."""
     if not properties:
         return (), ()
 
@@ -150,19 +156,19 @@ def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[
 
 
 def _day(stem: str, properties: dict[str, Any], day: date | None, modified: date | None) -> tuple[int, str]:
-    """The note's day as yyyymmdd and who says so."""
+    """Return the note's day as yyyymmdd, 0 if none is known, and its source: ``name``, ``property`` or ``mtime``."""
     if day is not None:
         return day_number(day), "name"
-    said = _first_date(stem)
-    if said:
-        return said, "name"
-    if properties and (stated := front_day(properties)) is not None:
-        return day_number(stated), "property"
+    in_name = _first_date(stem)
+    if in_name:
+        return in_name, "name"
+    if properties and (in_front := front_day(properties)) is not None:
+        return day_number(in_front), "property"
     return (day_number(modified), "mtime") if modified is not None else (0, "")
 
 
 def _first_date(text: str) -> int:
-    """The first real date in a text as yyyymmdd, 0 if there is none."""
+    """Return the first valid date in a text as yyyymmdd, 0 if there is none."""
     for year, month, day in _DATE.findall(text):
         try:
             return day_number(date(int(year), int(month), int(day)))
@@ -172,34 +178,34 @@ def _first_date(text: str) -> int:
 
 
 def _about(path: str, stem: str, note: Parsed, properties: dict[str, Any]) -> str:
-    """Names, tags and properties as one searchable text."""
+    """Return the note's names, folders, tags and properties as one searchable text."""
     parts = [stem] if stem != note.title else []
     parts += path.split("/")[:-1]
     parts += note.aliases
     parts += (f"#{tag}" for tag in note.tags)
     for key, value in properties.items():
         if key not in ("title", "aliases", "alias", "tags", "tag"):
-            parts.append(f"{key}: {', '.join(_texts(value))}")
+            parts.append(f"{key}: {', '.join(_strings(value))}")
     return clean("\n".join(parts)[:MAX_ABOUT])
 
 
-def _texts(value: object) -> Iterator[str]:
-    """The texts of a property, however nested (its depth is capped by the reader)."""
+def _strings(value: object) -> Iterator[str]:
+    """Yield the strings in a property's value, however nested (the reader caps the depth)."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _strings(item)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield f"{key}: {', '.join(_texts(item))}"
+            yield f"{key}: {', '.join(_strings(item))}"
 
 
 def _chunks(lines: list[str], units: Sequence[Unit], cut: Cut) -> Iterator[tuple[list[Unit], list[str], bool]]:
-    """Pack units under one heading up to the size; cut what is larger. Yields (units, lines of text, partial)."""
-    pack: list[Unit] = []  # what of one heading goes together, with bare headings before and behind it
+    """Pack units under one heading into chunks and cut larger units; yield (units, lines of text, partial)."""
+    pack: list[Unit] = []  # units under one heading, with the bare headings before and behind them
     used = 0
-    path: tuple[str, ...] | None = None  # of the text in the pack; None: there is none yet
+    path: tuple[str, ...] | None = None  # headings of the text in the pack; None: no text yet
     for unit, bare in zip(units, bare_headings(units), strict=True):
         if unit.kind == "heading" and not bare:
             continue
@@ -224,7 +230,10 @@ def _chunks(lines: list[str], units: Sequence[Unit], cut: Cut) -> Iterator[tuple
 
 
 def _cut(lines: list[str], unit: Unit, size: int, cut: Cut) -> Iterator[tuple[int, int, list[str]]]:
-    """An oversized block in parts of about equal length, on lines; a line that is too long, on sentences."""
+    """Cut an oversized block between lines, into parts of about equal length; cut a line that is too long into pieces.
+
+    Yields first line, last line, and the text as lines; the text is empty where it is that of the whole lines.
+    """
     parts = -(-size // cut.size)
     target = size / parts
     first, used = unit.start, 0
@@ -245,7 +254,10 @@ def _cut(lines: list[str], unit: Unit, size: int, cut: Cut) -> Iterator[tuple[in
 
 
 def pieces(line: str, cut: Cut = CUT) -> Iterator[tuple[int, int]]:
-    """Where to cut a long line into overlapping pieces of a passage's size at most: after sentences, if any."""
+    """Yield (start, stop) of the overlapping pieces of a long line, cut after sentences if any.
+
+    A piece has at most ``cut.size`` characters.
+    """
     ends = [match.end() for match in _SENTENCE.finditer(line)]
     ends.append(len(line))
     start = 0
@@ -268,7 +280,7 @@ def pieces(line: str, cut: Cut = CUT) -> Iterator[tuple[int, int]]:
 
 
 def _overlap_start(ends: Sequence[int], start: int, stop: int, line: str, overlap: int) -> int:
-    """Where the next piece begins: at a sentence at most an overlap before the cut, else at a word there."""
+    """Return where the next piece starts: at a sentence at most ``overlap`` before the cut, else at a word there."""
     index = bisect_left(ends, max(start + 1, stop - overlap))
     if index < len(ends) and ends[index] < stop:
         return ends[index]
@@ -277,44 +289,45 @@ def _overlap_start(ends: Sequence[int], start: int, stop: int, line: str, overla
 
 
 def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: str, *, session: bool) -> Chunk:
+    """Build the chunk of (units, lines of text, partial)."""
     units, text, partial = made
     chunk = Chunk()
     chunk.start_line, chunk.end_line = units[0].start, units[-1].end
     chunk.text = "\n".join(text)
     chunk.partial = partial
     chunk.until = min(note.until, units[0].until)
-    within = next((unit for unit in units if unit.kind != "heading"), units[0])
-    chunk.headings = tuple(clean(name[:MAX_TITLE]) for name in within.path)  # each chunk bears them
+    body = next((unit for unit in units if unit.kind != "heading"), units[0])
+    chunk.headings = tuple(clean(name[:MAX_TITLE]) for name in body.path)  # cut, for each chunk repeats them
     heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]
     chunk.head = SEPARATOR.join([*heads, shown_date] if shown_date else heads)
     chunk.lines = grammar.read(text)
-    if session:  # what rules made of quotes comes after the words themselves
+    if session:  # summaries that rules made of quotes rank after the quotes themselves
         chunk.lines = [
-            line._replace(kind=grammar.REPEATED) if grammar.is_summed(said) else line
-            for line, said in zip(chunk.lines, text, strict=True)
+            line._replace(kind=grammar.REPEATED) if grammar.is_summed(source) else line
+            for line, source in zip(chunk.lines, text, strict=True)
         ]
     chunk.numbers, chunk.answers = range(len(text)), ()
     chunk.block_id = (chunk.lines[-1].block_id or None) if len(units) == 1 and not partial else None
-    inline = [name for name in chunk.headings if "#" in name]
+    with_hash = [name for name in chunk.headings if "#" in name]
     first = units[0].start
     for unit in units:
         if unit.kind not in ("fence", "code", "html", "math", "properties"):
-            inline += (line for line in text[unit.start - first : unit.end - first + 1] if "#" in line)
-    found = (tag.strip("/").lower() for line in inline for tag in grammar.TAG.findall(grammar.CODE.sub("", line)))
-    chunk.tags = tuple(sorted({*note.tags, *found} - {""}))
+            with_hash += (line for line in text[unit.start - first : unit.end - first + 1] if "#" in line)
+    tags = (tag.strip("/").lower() for line in with_hash for tag in grammar.TAG.findall(grammar.CODE.sub("", line)))
+    chunk.tags = tuple(sorted({*note.tags, *tags} - {""}))
     chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
     return chunk
 
 
 SCAN_BYTES = 1_000_000
-"""Notes above this are read by a plain line scanner: block structure of a megabyte is data, not prose."""
+"""Size above which a note is read by a plain line scanner: a megabyte in blocks is data, not prose."""
 
 
 class Unit:
     """A block with its heading path; ``start`` and ``end`` are 1-based lines, inclusive.
 
     ``kind`` is that of :class:`tars_memory.vault.markdown.document.Block`, or ``hidden`` for HTML comments; ``until``
-    the first day on which it no longer counts, as yyyymmdd.
+    is the first day on which the block no longer counts, as yyyymmdd.
     """
 
     __slots__ = ("end", "kind", "path", "start", "until")
@@ -328,13 +341,13 @@ class Unit:
 
 
 class Structure(NamedTuple):
-    """What a note is made of.
+    """The lines, blocks and front matter of a note.
 
     Attributes:
         lines: without their endings.
-        units: in order.
+        units: its blocks, in order.
         properties: of the front matter.
-        body_line: the first line behind them.
+        body_line: the first line after the front matter.
         until: the first day on which the note no longer counts, as yyyymmdd.
     """
 
@@ -346,24 +359,24 @@ class Structure(NamedTuple):
 
 
 def read(data: bytes, *, facts: bool = False, session: bool = False) -> Structure:
-    """Take a note apart.
+    """Split a note into its blocks; of one above :data:`SCAN_BYTES`, ``properties`` stays empty.
 
     Args:
         data: its bytes.
-        facts: it holds facts over time.
-        session: it is a session note.
+        facts: the note holds facts over time.
+        session: the note is a session note.
     """
     if len(data) > SCAN_BYTES:
         found = _scan(data, facts=facts)
-        said = _front_matter(data)
+        properties = _front_matter(data)
     else:
         found = _structure(data, facts=facts)
-        said = found.properties
-    return found._replace(until=day_number(note_end(said, session=session)))
+        properties = found.properties
+    return found._replace(until=day_number(note_end(properties, session=session)))
 
 
-def filled(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
-    """The units without bare headings of the skeleton; none at all if there is nothing but headings."""
+def without_skeleton(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
+    """Yield the units without bare headings of the skeleton; none at all if there is nothing but headings."""
     if all(unit.kind in ("heading", "hidden") for unit in units):
         return
     for unit, bare in zip(units, bare_headings(units), strict=True):
@@ -372,7 +385,7 @@ def filled(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
 
 
 def bare_headings(units: Sequence[Unit]) -> list[bool]:
-    """Whether each unit is a heading under which nothing stands, not even another heading."""
+    """Return for each unit whether it is a heading with nothing under it, not even another heading."""
     below: tuple[str, ...] = ()
     found = []
     for unit in reversed(units):
@@ -383,7 +396,7 @@ def bare_headings(units: Sequence[Unit]) -> list[bool]:
 
 
 def _structure(data: bytes, *, facts: bool) -> Structure:
-    """Lines, units, properties and first body line by the product's one parser."""
+    """Split a note with the block parser."""
     document = Document(data, by_lines=True)
     lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
     units: list[Unit] = []
@@ -400,18 +413,18 @@ def _structure(data: bytes, *, facts: bool) -> Structure:
             hidden = kind == "html" and _is_hidden("\n".join(lines[start - 1 : end]))
             units.append(Unit("hidden" if hidden else kind, start, end, section.path))
     units += _uncovered(lines, last + 1, len(lines), section.path)
-    parted = _parted(lines, units, document, facts=facts)
-    return Structure(lines, parted, document.front_matter, document.body_line, ALWAYS)
+    units = _split_at_ends(lines, units, document, facts=facts)
+    return Structure(lines, units, document.front_matter, document.body_line, ALWAYS)
 
 
 def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...]) -> list[Unit]:
-    """What the parser calls no block (link definitions) is still text of the person."""
-    worded = [number for number in range(first, last + 1) if not lines[number - 1].isspace() and lines[number - 1]]
-    return [Unit("paragraph", worded[0], worded[-1], path)] if worded else []
+    """Return a unit for lines outside any block of the parser (link definitions): they are the person's text, too."""
+    numbers = [number for number in range(first, last + 1) if lines[number - 1].strip()]
+    return [Unit("paragraph", numbers[0], numbers[-1], path)] if numbers else []
 
 
 def _scan(data: bytes, *, facts: bool) -> Structure:
-    """The same for a huge note: headings, fences and blank lines only."""
+    """Split a huge note by its headings, fences and blank lines alone, without front matter."""
     text = data.decode("utf-8-sig", "replace")
     lines = re.split(r"\r\n|\r|\n", text)
     if lines and not lines[-1]:
@@ -439,17 +452,17 @@ def _scan(data: bytes, *, facts: bool) -> Structure:
         else:
             unit.end = number
     if may_end(data):
-        units = _parted(lines, units, Document(data, by_lines=True), facts=facts)
+        units = _split_at_ends(lines, units, Document(data, by_lines=True), facts=facts)
     return Structure(lines, units, {}, 1, ALWAYS)
 
 
 def _front_matter(data: bytes) -> dict[str, Any]:
-    """The front matter of a huge note, without parsing what is behind it."""
+    """Return the front matter of a huge note without parsing the rest."""
     return Document(data[:MAX_CHARACTERS]).front_matter if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") else {}
 
 
-def _parted(lines: Sequence[str], units: list[Unit], document: Document, *, facts: bool) -> list[Unit]:
-    """The units, cut where the lines of a bullet have an end: what counts until another day stands by itself."""
+def _split_at_ends(lines: Sequence[str], units: list[Unit], document: Document, *, facts: bool) -> list[Unit]:
+    """Split the units so that all lines of one count until the same day."""
     ends: dict[int, int] = {}
     for window in windows_of(document, facts=facts):
         until = day_number(window.until)
@@ -469,7 +482,7 @@ def _parted(lines: Sequence[str], units: list[Unit], document: Document, *, fact
 
 
 def _trimmed(lines: Sequence[str], unit: Unit) -> list[Unit]:
-    """A part of a unit without blank lines around it; nothing if it holds no others."""
+    """Remove the blank lines around a part of a unit; return no unit if all its lines are blank."""
     while unit.start <= unit.end and not lines[unit.start - 1].strip():
         unit.start += 1
     while unit.end >= unit.start and not lines[unit.end - 1].strip():
@@ -478,7 +491,7 @@ def _trimmed(lines: Sequence[str], unit: Unit) -> list[Unit]:
 
 
 def _is_hidden(block: str) -> bool:
-    """Whether a block of HTML is nothing but comments that are closed."""
+    """Whether a block of HTML consists of closed comments alone."""
     at, rest = 0, block.lstrip()
     while rest.startswith("<!--", at):
         end = rest.find("-->", at + 4)
@@ -489,54 +502,56 @@ def _is_hidden(block: str) -> bool:
     return 0 < at == len(rest)
 
 
-# -- what a note says beside its text
+# -- properties, facts and links of a note
 
-MOST = 200
-"""Properties of one note; more is data."""
-LONGEST = 300
-"""Characters of a value that are kept."""
+MAX_PROPERTIES = 200
+"""Maximum number of properties of one note; more is data."""
+MAX_VALUE = 300
+"""Maximum number of characters of a key or a value; the rest is cut off."""
 
 _FIELD = re.compile(
-    r"^[ \t>]*(?:[-*+][ \t]+(?:\[.\][ \t]+)?)?(?P<bare>[^\W\d_][\w /-]{0,60}?)::[ \t]+(?P<said>\S[^\n]*)$"
+    r"^[ \t>]*(?:[-*+][ \t]+(?:\[.\][ \t]+)?)?(?P<line_key>[^\W\d_][\w /-]{0,60}?)::[ \t]+(?P<line_value>\S[^\n]*)$"
     r"|[\[(](?P<key>[^\W\d_][\w /-]{0,60}?)::(?P<value>[^\])\n]{1,300}+)[\])]"
 )
 _CONDITION = re.compile(r"(?P<key>[^=<>!]+?)\s*(?:(?P<sign>!=|<=|>=|=|<|>)\s*(?P<value>.*))?", re.DOTALL)
 _NOT = "!="
 
 
-def of_note(properties: dict[str, Any], lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """(key, value) of a note, folded, each once, at most :data:`MOST`; a list has a pair for each of its items.
+def note_properties(properties: dict[str, Any], lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return a note's properties as (key, value) pairs, folded, each once, at most :data:`MAX_PROPERTIES`.
+
+    A list has one pair for each of its items.
 
     Args:
         properties: of the front matter.
         lines: of the whole note.
     """
     pairs = ((_folded(key), _folded(value)) for key, value in (*_front(properties), *_inline(lines)))
-    return tuple(islice(dict.fromkeys(pair for pair in pairs if pair[0]), MOST))
+    return tuple(islice(dict.fromkeys(pair for pair in pairs if pair[0]), MAX_PROPERTIES))
 
 
 def notes_where(connection: sqlite3.Connection, conditions: Sequence[str]) -> set[int]:
-    """The notes that fulfil all conditions.
+    """Return the ids of the notes whose properties fulfil all conditions.
 
     Raises:
-        UsageError: one of them is not a condition.
+        UsageError: a condition can't be parsed.
     """
     found: set[int] | None = None
     for text in conditions:
-        key, sign, value = parsed(text)
+        key, sign, value = parse_condition(text)
         rows = connection.execute("SELECT note, value FROM properties WHERE key = ?", (key,)).fetchall()
-        fits = {int(note) for note, held in rows if _fits(held, "=" if sign == _NOT else sign, value)}
+        fits = {int(note) for note, actual in rows if _fits(actual, "=" if sign == _NOT else sign, value)}
         if sign == _NOT:
             fits = {int(note) for (note,) in connection.execute("SELECT id FROM notes")} - fits
         found = fits if found is None else found & fits
     return found or set()
 
 
-def parsed(text: str) -> tuple[str, str, str]:
-    """Key, sign and value of a condition; the sign is empty if the key alone is asked for.
+def parse_condition(text: str) -> tuple[str, str, str]:
+    """Return key, sign and value of a condition; the sign is empty for a condition that is a key alone.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is not a condition.
     """
     match = _CONDITION.fullmatch(text.strip())
     if match is None or not match["key"].strip() or (match["sign"] and not match["value"].strip()):
@@ -546,19 +561,21 @@ def parsed(text: str) -> tuple[str, str, str]:
     return _folded(match["key"]), match["sign"] or "", _folded(match["value"] or "")
 
 
-def _fits(held: str, sign: str, value: str) -> bool:
+def _fits(actual: str, sign: str, value: str) -> bool:
+    """Whether the value of a property fulfils a condition."""
     if not sign:
         return True
     if sign == "=":
-        return held == value or held.strip("[]") == value.strip("[]")
+        return actual == value or actual.strip("[]") == value.strip("[]")
     try:
-        order = float(held) - float(value)
+        order = float(actual) - float(value)
     except ValueError:
-        order = (held > value) - (held < value)
+        order = (actual > value) - (actual < value)
     return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[sign]
 
 
 def _front(properties: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (key, value) of the front matter; values that are neither text nor a list of texts are passed over."""
     for key, value in properties.items():
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):
@@ -566,18 +583,19 @@ def _front(properties: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _inline(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield (key, value) of Dataview's inline fields."""
     for line in lines:
         if "::" in line:
-            for found in _FIELD.finditer(line):
-                yield found["bare"] or found["key"], found["said"] or found["value"]
+            for field in _FIELD.finditer(line):
+                yield field["line_key"] or field["key"], field["line_value"] or field["value"]
 
 
 def _folded(text: str) -> str:
-    return clean(" ".join(text.split())[:LONGEST]).casefold()
+    return clean(" ".join(text.split())[:MAX_VALUE]).casefold()
 
 
 NEVER = 0
-"""Stands for a missing first day."""
+"""The first day of a fact without one."""
 
 _SELECT = (
     "SELECT f.ref, f.subject, f.predicate, f.object, f.since, f.until, f.source, n.path, f.line"
@@ -585,8 +603,8 @@ _SELECT = (
 )
 
 
-def rows_of(layout: Layout, path: str, data: bytes) -> list[tuple[Any, ...]]:
-    """What a note's facts are stored as, without the note's number; none but of the notes that hold facts."""
+def fact_rows(layout: Layout, path: str, data: bytes) -> list[tuple[Any, ...]]:
+    """Return a note's facts as rows of the table ``facts`` without the note's id; none unless it is a facts note."""
     if not layout.is_facts(path):
         return []
     return [
@@ -608,13 +626,13 @@ def rows_of(layout: Layout, path: str, data: bytes) -> list[tuple[Any, ...]]:
 def facts(
     connection: sqlite3.Connection, scope: str = "", *, on: date | None = None, subject: str | None = None
 ) -> list[Fact]:
-    """The facts outside projects and, if a scope is named, of that project; in the order of their notes and lines.
+    """Return the facts outside projects and of the project ``scope``, if given, in the order of their notes and lines.
 
     Args:
         connection: of the index.
         scope: name of a project.
-        on: only those that hold on this day; None: all.
-        subject: only those about it, in any case.
+        on: only facts that hold on this day; None: all.
+        subject: only facts about this subject, in any case.
     """
     conditions, values = ["s.name IN ('', ?)"], [scope]
     if on is not None:
@@ -625,12 +643,13 @@ def facts(
         values.append(markdown.facts.folded(subject))
     sql = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY n.path, f.line"
     return [
-        markdown.facts.Fact(ref, about, predicate, said, _date_of(since), _date_of(until), source, path, line)
-        for ref, about, predicate, said, since, until, source, path, line in connection.execute(sql, values)
+        markdown.facts.Fact(ref, about, predicate, object_, _date_of(since), _date_of(until), source, path, line)
+        for ref, about, predicate, object_, since, until, source, path, line in connection.execute(sql, values)
     ]
 
 
 def _date_of(number: int) -> date | None:
+    """Return the date of a yyyymmdd number, None for an open end."""
     if number in (NEVER, ALWAYS):
         return None
     return date(number // 10_000, number // 100 % 100, number % 100)
@@ -641,8 +660,8 @@ class LinkTable:
 
     Args:
         connection: of the index.
-        scope: a project whose notes count beside those outside projects.
-        attachments: paths of files that are not notes, which links lead to as well.
+        scope: a project whose notes count in addition to those outside projects.
+        attachments: paths of other files that links can lead to.
     """
 
     def __init__(self, connection: sqlite3.Connection, scope: str = "", attachments: tuple[str, ...] = ()) -> None:
@@ -656,16 +675,16 @@ class LinkTable:
         self._links = Links((*self.ids, *attachments))
 
     def find(self, name: str) -> str | None:
-        """The note that a name or a path means; None if there is none."""
+        """Return the path of the note with that name or path; None if there is none."""
         found = name if name in self.ids else self._links.resolve(name)
         return found if found in self.ids else None
 
     def out(self, path: str) -> list[tuple[str, str | None]]:
-        """The targets of a note's links as written, in order, each with the path it leads to, or None."""
+        """Return the targets of a note's links as written, in order, each with the path it leads to or None."""
         return [(target, self._links.resolve(target, path)) for target in self._targets.get(path, ())]
 
     def back(self, path: str) -> list[str]:
-        """The notes that link to a note, in order; itself is none of them."""
+        """Return the other notes that link to a note, in order."""
         name = key_of(path.rpartition("/")[2].removesuffix(".md"))
         return [
             other
@@ -675,18 +694,18 @@ class LinkTable:
         ]
 
     def degree(self, path: str) -> int:
-        """How many targets a note links to."""
+        """Return the number of targets that a note links to."""
         return len(set(self._targets.get(path, ())))
 
     def sharing(self, path: str) -> dict[str, list[str]]:
-        """The targets of a note that others link to as well, by one of their names, with these others.
+        """Return the targets of a note's links that other notes link to as well, each with those notes.
 
-        What leads nowhere counts, too: the name of a note that nobody has written yet.
+        Links that lead nowhere count, too: the name of a note that nobody has written yet.
         """
-        mine: dict[str, str] = {}
+        shared: dict[str, str] = {}  # where a link of this note leads → its target as written
         for target, to in self.out(path):
-            mine.setdefault(to or key_of(named_in(target)), named_in(target))
-        names = {key_of(target.rpartition("/")[2].removesuffix(".md")) for target in mine.values()}
+            shared.setdefault(to or key_of(named_in(target)), named_in(target))
+        names = {key_of(target.rpartition("/")[2].removesuffix(".md")) for target in shared.values()}
         found: dict[str, list[str]] = {}
         for other, theirs in self._targets.items():
             if other == path:
@@ -694,6 +713,6 @@ class LinkTable:
             for target in dict.fromkeys(map(named_in, theirs)):
                 if key_of(target.rpartition("/")[2].removesuffix(".md")) in names:
                     to = self._links.resolve(target, other) or key_of(target)
-                    if to in mine and to not in (path, other) and other not in found.setdefault(mine[to], []):
-                        found[mine[to]].append(other)
+                    if to in shared and to not in (path, other) and other not in found.setdefault(shared[to], []):
+                        found[shared[to]].append(other)
         return found

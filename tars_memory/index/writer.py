@@ -126,7 +126,7 @@ def read(
     )
     if parsed.day_source == "mtime":
         digest += _weak_day(weak)
-    return ReadNote(path, kept, digest, str(tier), scope, parsed, chunking.rows_of(layout, path, shown))
+    return ReadNote(path, kept, digest, str(tier), scope, parsed, chunking.fact_rows(layout, path, shown))
 
 
 def _day(nanoseconds: int) -> date | None:

@@ -8,7 +8,7 @@ import pytest
 from random_documents import within
 
 from tars_memory.errors import NotFoundError, UsageError
-from tars_memory.index.chunking import of_note, parsed
+from tars_memory.index.chunking import note_properties, parse_condition
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 
@@ -115,7 +115,7 @@ def test_a_changed_note_has_its_new_links_and_properties(memory: Memory) -> None
 
 def test_the_properties_of_a_note() -> None:
     lines = ["- [x] done:: yes", "text [a:: 1] (b:: two words) and http://x::y", "c++::x", "> quoted:: here", "x::y"]
-    said = of_note({"Tags": ["A", "B"], "nested": {"x": "y"}, "empty": ""}, lines)
+    said = note_properties({"Tags": ["A", "B"], "nested": {"x": "y"}, "empty": ""}, lines)
     assert said == (
         ("tags", "a"),
         ("tags", "b"),
@@ -125,11 +125,11 @@ def test_the_properties_of_a_note() -> None:
         ("b", "two words"),
         ("quoted", "here"),
     )
-    assert len(of_note({str(n): "v" for n in range(5000)}, [])) == 200
-    assert parsed("due <= 2026-12-01") == ("due", "<=", "2026-12-01")
+    assert len(note_properties({str(n): "v" for n in range(5000)}, [])) == 200
+    assert parse_condition("due <= 2026-12-01") == ("due", "<=", "2026-12-01")
 
 
 @pytest.mark.timed
 def test_a_line_of_a_megabyte_is_read_in_time() -> None:
     with within(5):
-        of_note({}, ["a" * 500_000 + "::", "[" * 200_000, "a:: " * 50_000, "[a::" * 20_000])
+        note_properties({}, ["a" * 500_000 + "::", "[" * 200_000, "a:: " * 50_000, "[a::" * 20_000])
