@@ -1,15 +1,14 @@
-"""Embedding of passages, the model run directly, and taking in other models.
+"""Embed passages, run the model directly, and prepare other models.
 
-One text at a time, one thread a text: a batch pads every text to its longest and needs a memory to match (a batch of
-256 gives 18 texts per CPU second in 3.7 GB where one at a time gives 44 in 0.3). Two texts are under way at once where
-there are two processors.
+Texts are embedded one at a time, each in one thread: a batch pads every text to its longest and needs the memory for it
+(a batch of 256 gives 18 texts per CPU second in 3.7 GB, one at a time gives 44 in 0.3 GB). With two processors, two
+texts are embedded at once.
 
-The model is run by onnxruntime, without the weight of fastembed: 0.4 CPU seconds and 60 MB. Same file, same word
-pieces, same pooling as fastembed, hence the same vectors: of passages to the bit; of queries to 1e-5. A test holds
-both.
+The model is run by onnxruntime, without the cost of fastembed: 0.4 CPU seconds and 60 MB. File, word pieces and pooling
+are those of fastembed, so the vectors are the same: of passages to the bit; of queries to 1e-5. A test checks both.
 
-Another model of fastembed's is taken in when told to: the only place from which a model hub is ever asked. fastembed
-runs those alone that onnxruntime by itself would not run alike.
+Another model of fastembed's is prepared on request; this is the only place that contacts a model hub. fastembed runs
+only those models that onnxruntime alone would run differently.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 WORKERS = 2
-"""Texts under way at once on one session, at most; more share the same memory bandwidth."""
+"""Maximum number of texts that one session embeds at once; more would share the same memory bandwidth."""
 
 
 class Embedder(Protocol):
-    """What makes vectors: float32 little-endian, L2-normalised, ``4 * dimension`` bytes each."""
+    """Embeds texts as vectors: float32 little-endian, L2-normalised, ``4 * dimension`` bytes each."""
 
     @property
     def fingerprint(self) -> str:
@@ -50,27 +49,27 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """Number of dimensions of a vector."""
 
     @property
     def scripts(self) -> str:
-        """The script that it reads alone (:class:`tars_memory.index.models.Manifest`); empty: any."""
+        """The only script that the model reads (:class:`tars_memory.index.models.Manifest`); empty: any."""
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
-        """The vectors of each text and of the words of its lines after the first; in order, lazily."""
+        """Yield the vectors of each text and of the words of its lines after the first, in order, lazily."""
 
     def embed_query(self, text: str) -> QueryVector:
-        """The vectors of a query and of its words."""
+        """Return the vectors of a query and of its words."""
 
 
 class Runner(Protocol):
-    """What runs a model on one text; safe to call from several threads."""
+    """Runs a model on one text; safe to call from several threads."""
 
     def query(self, text: str) -> QueryVector:
-        """The vectors of a query and of its words."""
+        """Return the vectors of a query and of its words."""
 
     def passage(self, text: str) -> Embedded:
-        """The vectors of a passage and of its words."""
+        """Return the vectors of a passage and of its words."""
 
 
 class ModelEmbedder:
@@ -85,7 +84,9 @@ class ModelEmbedder:
         self._opened: Runner | None = None
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
-        """The vectors of each text and of the words of its lines after the first, from one pass each; in order, lazily.
+        """Yield the vectors of each text and of the words of its lines after the first, in order, lazily.
+
+        Each text takes one pass through the model.
 
         Raises:
             ModelUnavailableError: the model can't be opened or gives no vectors.
@@ -93,7 +94,7 @@ class ModelEmbedder:
         return in_order(self._runner().passage, texts)
 
     def embed_query(self, text: str) -> QueryVector:
-        """The vectors of a query, without the memory of :class:`tars_memory.index.vectors.QueryVectors`."""
+        """Embed a query, without the stored vectors of :class:`tars_memory.index.vectors.QueryVectors`."""
         return self._runner().query(text)._replace(model=self.manifest.name)
 
     def _runner(self) -> Runner:
@@ -111,33 +112,33 @@ class FastEmbed:
         self._numpy = numpy
 
     def query(self, text: str) -> QueryVector:
-        """The vector of a query, as fastembed makes it for this model; it gives none of words."""
+        """Return the vector of a query; fastembed gives none of its words."""
         prefixed = clean(self.manifest.query_prefix + text)
         return QueryVector(unit(self._numpy, next(iter(self._model.query_embed(prefixed)))), ())
 
     def passage(self, text: str) -> Embedded:
-        """The vector of a passage; fastembed gives none of words."""
+        """Return the vector of a passage; fastembed gives none of its words."""
         prefixed = clean(self.manifest.passage_prefix + text)
         vector = unit(self._numpy, next(iter(self._model.passage_embed([prefixed], batch_size=1))))
         return Embedded(vector, bytes(text.count("\n")), b"")
 
 
 def open_embedder(model: str, cache: Path) -> ModelEmbedder:
-    """The embedder of the named model.
+    """Return the embedder of the named model.
 
-    One that pip installed is prepared in the cache folder the first time (about a second); nothing is fetched.
+    A model that pip installed is prepared in the cache folder the first time (about a second); nothing is fetched.
 
     Raises:
-        ModelUnavailableError: missing or damaged; at once, with what to do.
+        ModelUnavailableError: the model is missing or damaged; raised at once, with what to do.
     """
     return ModelEmbedder(*prepare.ready(model, cache))
 
 
 def open_runner(model: str, cache: Path) -> Runner:
-    """The named model, open for a query or a few passages; fastembed is loaded only for one that needs it.
+    """Open the named model for a query or a few passages; fastembed is loaded only for a model that needs it.
 
     Raises:
-        ModelUnavailableError: missing or damaged; at once, with what to do.
+        ModelUnavailableError: the model is missing or damaged; raised at once, with what to do.
     """
     return _open(*prepare.ready(model, cache))
 
@@ -147,7 +148,7 @@ def _open(manifest: models.Manifest, folder: Path, *, repack: bool = False) -> R
 
 
 def open_fastembed(manifest: models.Manifest, folder: Path) -> FastEmbed:
-    """Open a prepared folder with fastembed; never reaches for a network.
+    """Open a prepared folder with fastembed, without network access.
 
     Raises:
         ModelUnavailableError: fastembed is missing or can't read the model.
@@ -171,7 +172,7 @@ def open_fastembed(manifest: models.Manifest, folder: Path) -> FastEmbed:
 
 
 def in_order(function: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
-    """Map over the items in a few threads, results in order, never far ahead of the one who asks."""
+    """Map over the items in a few threads; yield the results in order, at most a few items ahead of the consumer."""
     workers = min(workers, os.cpu_count() or 1)
     if workers == 1:
         yield from map(function, items)
@@ -193,7 +194,7 @@ def in_order(function: Callable[[T], R], items: Iterable[T], workers: int = WORK
 
 
 POOLING = {"OnnxTextEmbedding": "cls", "PooledEmbedding": "mean", "PooledNormalizedEmbedding": "mean"}
-"""fastembed's class of a model -> how it pools. Models of any other class are run by fastembed alone."""
+"""fastembed's class of a model → its pooling. Models of any other class are run by fastembed alone."""
 
 
 _RETRIEVE = "Represent this sentence for searching relevant passages: "
@@ -207,20 +208,21 @@ PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("intfloat/multilingual-e5-", "query: ", "passage: "),
     ("nomic-ai/nomic-embed-text-", "search_query: ", "search_document: "),
 )
-"""Start of a model's name in lower case, what its model card puts before a query, and before a passage."""
+"""(start of a model's name in lower case, prefix of a query, prefix of a passage), from the model cards."""
 
 
 CONFIG_FILES = ("tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json")
 
 
 TOLERANCE = 1e-5
-"""Largest difference in any dimension between fastembed's vector and ours for the model to be run without it."""
+"""Largest difference in any dimension between fastembed's vector and ours for the model to be run without fastembed."""
 
 
 PROBES = ("one", "where did Anna move last spring?", "Zürich, 東京: " + "a longer passage about nothing much. " * 20)
+"""Texts whose vectors are compared with fastembed's."""
 
 
-class Found(NamedTuple):
+class FetchedModel(NamedTuple):
     """A model as fastembed describes it, and the folder with its files."""
 
     name: str
@@ -232,7 +234,7 @@ class Found(NamedTuple):
 
 
 def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Manifest:
-    """Make a model ready for use without a network from then on; fetches it if no folder is given.
+    """Prepare a model so that it can be used without a network from then on; fetches it if no folder is given.
 
     Args:
         name: ``embedded``, ``multilingual``, or a model that fastembed knows, for example ``BAAI/bge-small-en-v1.5``.
@@ -241,14 +243,14 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
 
     Raises:
         UsageError: fastembed knows no such model.
-        ModelUnavailableError: it can't be fetched, a file is missing, or it can't be run.
+        ModelUnavailableError: the model can't be fetched, a file is missing, or it can't be run.
     """
     if models.packaged(name) is not None:
         return prepare.ready(name, cache)[0]
     downloads = cache / "models" / ".downloads"
     found = _find(name, downloads, folder)
     query_prefix, passage_prefix = prefixes(found.name)
-    direct = models.Manifest(
+    manifest = models.Manifest(
         name=found.name,
         files={file: prepare.sha256(found.folder / file) for file in found.files},
         model_file=found.model_file,
@@ -261,25 +263,26 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
         scripts=models.LATIN if models.is_english(found.name) else "",
     )
     sources = {file: found.folder / file for file in found.files}
-    prepared = prepare.prepare(direct, sources, {}, cache)
-    if direct.is_direct and not agrees(direct, prepared):
+    prepared = prepare.prepare(manifest, sources, {}, cache)
+    if manifest.is_direct and not agrees(manifest, prepared):
         shutil.rmtree(prepared, ignore_errors=True)
-        values = direct._asdict() | {"runner": "fastembed", "pooling": "own"}
-        direct = models.Manifest(**values)
-        prepare.prepare(direct, sources, {}, cache)
+        manifest = manifest._replace(runner="fastembed", pooling="own")
+        prepare.prepare(manifest, sources, {}, cache)
     shutil.rmtree(downloads, ignore_errors=True)
-    models.forget_others(direct, cache)
-    return direct
+    models.forget_others(manifest, cache)
+    return manifest
 
 
 def known_models() -> list[tuple[str, int, float, str]]:
-    """Name, dimension, size in GB and languages (where its card says so) of each model that fastembed can fetch."""
+    """Return (name, dimension, size in GB, languages if its card names them) of each model that fastembed can fetch."""
     listed = load_fastembed().TextEmbedding.list_supported_models()
-    return sorted((one["model"], one["dim"], one["size_in_GB"], _languages(one["description"])) for one in listed)
+    return sorted(
+        (model["model"], model["dim"], model["size_in_GB"], _languages(model["description"])) for model in listed
+    )
 
 
 def _languages(description: str) -> str:
-    """``English`` of "Text embeddings, Unimodal (text), English, 512 input tokens truncation, …"."""
+    """Return ``English`` for "Text embeddings, Unimodal (text), English, 512 input tokens truncation, …"."""
     parts = re.split(r", (?![^()]*\))", description)
     end = next((number for number, part in enumerate(parts) if "input tokens" in part), 3)
     found = parts[end - 1] if 0 < end < len(parts) else ""
@@ -287,7 +290,7 @@ def _languages(description: str) -> str:
 
 
 def prefixes(name: str) -> tuple[str, str]:
-    """What goes before a query and before a passage for the model of that name."""
+    """Return the prefixes of a query and of a passage for the named model."""
     for start, query, passage in PREFIXES:
         if name.lower().startswith(start):
             return query, passage
@@ -295,7 +298,7 @@ def prefixes(name: str) -> tuple[str, str]:
 
 
 def agrees(manifest: models.Manifest, folder: Path) -> bool:
-    """Whether the model, run directly, gives what fastembed gives."""
+    """Whether the model, run directly, gives the same vectors as fastembed."""
     reference = open_fastembed(manifest, folder)
     try:
         session = Session(manifest, folder)
@@ -305,17 +308,17 @@ def agrees(manifest: models.Manifest, folder: Path) -> bool:
     return all(distance(ours, theirs) <= TOLERANCE for ours, theirs in pairs)
 
 
-def distance(one: bytes, other: bytes) -> float:
-    """The largest difference in any dimension; infinite between vectors of different length."""
-    if len(one) != len(other):
+def distance(ours: bytes, theirs: bytes) -> float:
+    """Return the largest difference in any dimension; infinity for vectors of different length."""
+    if len(ours) != len(theirs):
         return float("inf")
-    count = len(one) // 4
-    pairs = zip(unpack(f"<{count}f", one), unpack(f"<{count}f", other), strict=True)
+    count = len(ours) // 4
+    pairs = zip(unpack(f"<{count}f", ours), unpack(f"<{count}f", theirs), strict=True)
     return float(max(abs(a - b) for a, b in pairs))
 
 
-def _find(name: str, downloads: Path, folder: Path | None) -> Found:
-    """Look the model up in fastembed's list and fetch its files unless they are at hand."""
+def _find(name: str, downloads: Path, folder: Path | None) -> FetchedModel:
+    """Look the model up in fastembed's list and fetch its files unless ``folder`` holds them."""
     try:
         fastembed = load_fastembed()
     except ImportError as error:
@@ -324,13 +327,16 @@ def _find(name: str, downloads: Path, folder: Path | None) -> Found:
         for description in kind._list_supported_models():  # the public list doesn't say which class
             if description.model.lower() == name.lower():
                 return _fetch(kind, description, downloads, folder)
-    known = (models.EMBEDDED, models.MULTILINGUAL, *(one[0] for one in known_models()))
-    like = [one for one in known if one.lower() in name.lower() or name.lower() in one.lower()][:3]
-    meant = f"tars-memory models use {' or '.join(like)}" if like else "tars-memory models list shows those it knows"
-    raise UsageError(f"fastembed knows no model named {name!r}", meant)
+    known = (models.EMBEDDED, models.MULTILINGUAL, *(model[0] for model in known_models()))
+    similar = [other for other in known if other.lower() in name.lower() or name.lower() in other.lower()][:3]
+    hint = (
+        f"tars-memory models use {' or '.join(similar)}" if similar else "tars-memory models list shows those it knows"
+    )
+    raise UsageError(f"fastembed knows no model named {name!r}", hint)
 
 
-def _fetch(kind: Any, description: Any, downloads: Path, folder: Path | None) -> Found:
+def _fetch(kind: Any, description: Any, downloads: Path, folder: Path | None) -> FetchedModel:
+    """Download a model's files unless ``folder`` holds them."""
     if folder is None:
         try:
             folder = Path(kind.download_model(description, str(downloads), retries=1, local_files_only=False))
@@ -344,52 +350,53 @@ def _fetch(kind: Any, description: Any, downloads: Path, folder: Path | None) ->
     missing = {description.model_file, *description.additional_files, "tokenizer.json"} - set(files)
     if missing:
         raise ModelUnavailableError(f"{folder} lacks {', '.join(sorted(missing))} of {description.model}")
-    return Found(description.model, kind.__name__, description.dim, description.model_file, files, folder)
+    return FetchedModel(description.model, kind.__name__, description.dim, description.model_file, files, folder)
 
 
 def _max_tokens(folder: Path) -> int:
-    """The limit that fastembed takes: the stricter of two keys; 512 where there is none to be found."""
+    """Return the limit that fastembed uses: the stricter of two keys; 512 without a usable one."""
     config = disk.own_object(folder / "tokenizer_config.json")
-    said = (config.get("model_max_length"), config.get("max_length"))
+    values = (config.get("model_max_length"), config.get("max_length"))
     # Transformers writes 1e30 for "unknown".
-    limits = [value for value in said if isinstance(value, int) and 0 < value < 1_000_000]
+    limits = [value for value in values if isinstance(value, int) and 0 < value < 1_000_000]
     return min(limits, default=512)
 
 
 # -- the model run directly by onnxruntime
 
 MAX_CHARACTERS = 20_000
-"""Longer texts are cut before they are split into word pieces: no model here sees more than a tenth of it."""
+"""Number of characters after which a text is cut before it is split into word pieces; no model here sees more than a
+tenth of it."""
 
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
 """Characters of scripts written without blanks: a run of them is not a word."""
 _NONSENSE = 0.45
-"""Word pieces a character of nonsense (letters or syllables at random), which has .36 to .75; English has .17 to .30,
-other languages written in its letters .30 to .50."""
+"""Word pieces per character from which a text counts as nonsense. Letters or syllables at random have .36 to .75;
+English has .17 to .30, other languages written in its letters .30 to .50."""
 MOST_WORDS = 255
-"""Words of one line that are given a vector: what one byte can count."""
+"""Maximum number of words of one line that get a vector: what one byte can count."""
 
 
 class Embedded(NamedTuple):
     """The vectors of one passage, from one pass through the model.
 
-    A passage's first line says where the rest stands; only the rest has words. A word of it that is not a stop word and
-    lies within what the model sees has a vector of its own, the mean of its pieces', of which the signs are kept: one
-    bit a dimension.
+    A passage's first line is its head (title, headings, date); only the lines after it have words. Each of their words
+    that is not a stop word and lies within what the model sees has a vector of its own, the mean of its pieces'. Only
+    its signs are stored: one bit per dimension.
     """
 
     vector: bytes
-    """Of the whole: float32 little-endian, L2-normalised."""
+    """Of the whole passage: float32 little-endian, L2-normalised."""
     counts: bytes
-    """One byte for each line after the first: how many of its words have a vector, at most 255. From a model that
-    reads names one byte more, 8: the vector of the note's name takes the room of so many words."""
+    """One byte for each line after the first: how many of its words have a vector, at most 255. A model that reads
+    names adds a byte, 8: the vector of the note's name takes the space of eight words."""
     bits: bytes
-    """The words' vectors in order, ``dimension / 8`` bytes each; the name's last, a signed byte a dimension."""
+    """The words' vectors in order, ``dimension / 8`` bytes each; the name's last, a signed byte per dimension."""
 
 
 class Session:
-    """One model, open, for this process. Its methods may be called from several threads at once."""
+    """One model, open in this process. Its methods may be called from several threads at once."""
 
     def __init__(self, manifest: models.Manifest, folder: Path, *, repack: bool = False) -> None:
         """Open the prepared folder of a model whose runner is onnxruntime.
@@ -397,9 +404,8 @@ class Session:
         Args:
             manifest: of the model.
             folder: its prepared folder.
-            repack: let onnxruntime copy the weights into the layout its kernels like best. For one query that costs
-                more than it gives. Weights in four bits
-                are always copied: 12 ms, and a fifth of the time for a query.
+            repack: let onnxruntime copy the weights into the layout that its kernels prefer. For one query that costs
+                more than it saves. Weights in four bits are always copied: 12 ms, and a fifth of the time for a query.
 
         Raises:
             ModelUnavailableError: onnxruntime or tokenizers is missing or can't read the model.
@@ -426,13 +432,13 @@ class Session:
             )
         except ModelUnavailableError:
             raise
-        except Exception as error:  # nor do onnxruntime's
+        except Exception as error:  # onnxruntime's neither
             raise _damaged(folder, error) from error
         self._inputs = {node.name for node in self._model.get_inputs()}
-        self._named = ("", b"")
+        self._last_name = ("", b"")
 
     def query(self, text: str) -> QueryVector:
-        """The vectors of a query, and of its words."""
+        """Return the vectors of a query and of its words."""
         np, prefix = self._numpy, self.manifest.query_prefix
         hidden, offsets = self._run(prefix + text)
         vector = unit(np, whole(np, hidden, self.manifest.pooling), self._folder)
@@ -443,7 +449,7 @@ class Session:
         return QueryVector(vector, words, self._read.strange(clean(text)))
 
     def passage(self, text: str) -> Embedded:
-        """The vectors of a passage, and of the words of its lines after the first."""
+        """Return the vectors of a passage and of the words of its lines after the first."""
         np, prefix, centre = self._numpy, self.manifest.passage_prefix, self._read.centre
         hidden, offsets = self._run(prefix + text)
         spans: list[tuple[int, int]] = []
@@ -464,39 +470,39 @@ class Session:
         return Embedded(unit(np, whole(np, hidden, self.manifest.pooling), self._folder), bytes(counts), bits)
 
     def _name(self, text: str) -> bytes:
-        """The vector of the name that a passage's first line begins with, by itself; nothing without one.
+        """Return the vector of the name at the start of a passage's first line, embedded alone; empty without a name.
 
-        Eight bits a number are enough: a cosine differs by .001. The passages of a note follow each other, so that its
+        Eight bits per number are enough: a cosine differs by .001. The passages of a note follow each other, so its
         name is embedded about once.
         """
         name = text.split("\n", 1)[0].split(chunking.SEPARATOR, 1)[0]
         if not name.strip():
             return b""
-        known = self._named
-        if known[0] != name:
+        last = self._last_name
+        if last[0] != name:
             np = self._numpy
             vector = whole(np, self._run(self.manifest.passage_prefix + name)[0], self.manifest.pooling)
-            known = self._named = name, np.rint(vector * (127 / abs(vector).max())).astype(np.int8).tobytes()
-        return known[1]
+            last = self._last_name = name, np.rint(vector * (127 / abs(vector).max())).astype(np.int8).tobytes()
+        return last[1]
 
     def _run(self, text: str) -> tuple[Any, list[tuple[int, int]]]:
-        """The model's output for one text, and the character span of each of its tokens."""
-        given, offsets = self._read(clean(text))
-        hidden = self._model.run(None, {name: value for name, value in given.items() if name in self._inputs})[0]
+        """Return the model's output for one text and the character span of each of its tokens."""
+        inputs, offsets = self._read(clean(text))
+        hidden = self._model.run(None, {name: value for name, value in inputs.items() if name in self._inputs})[0]
         return hidden, offsets
 
 
 class _Reader(Protocol):
-    """From a text to what a model is fed."""
+    """Turns a text into the inputs of a model."""
 
     centre: Any
-    """What is taken from each token's vector before its signs count; None: nothing."""
+    """Vector that is subtracted from each token's before its signs are taken; None: none."""
 
     def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """What the model is fed for a text, and the character span of each token; empty for the first and last."""
+        """Return the model's inputs and the character span of each token; empty for the first and the last token."""
 
     def strange(self, text: str) -> float:
-        """How unlike any language a text is: 1 and more is not words at all; 0 where the pieces don't tell."""
+        """Return how unlike any language a text is: from 1 on it is not words at all; 0 if the pieces don't tell."""
 
 
 class _Tokenizer:
@@ -504,26 +510,29 @@ class _Tokenizer:
 
     centre = None
 
-    def __init__(self, np: Any, file: Path, most: int) -> None:
-        """Open the file; a text is cut at ``most`` tokens, those that open and end it included."""
+    def __init__(self, np: Any, file: Path, max_tokens: int) -> None:
+        """Open the file; a text is cut at ``max_tokens`` tokens, including those that open and end it."""
         import tokenizers
 
         self._np = np
         self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(most)
+        self._tokenizer.enable_truncation(max_tokens)
         self._unknown = {self._tokenizer.token_to_id(name) for name in ("[UNK]", "<unk>")}
 
     def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """As said there."""
+        """See :meth:`_Reader.__call__`."""
         np = self._np
         encoded = self._tokenizer.encode(text)
         ids = np.array([encoded.ids], np.int64)
-        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        return given, encoded.offsets
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        return inputs, encoded.offsets
 
     def strange(self, text: str) -> float:
-        """As said there, by how short the pieces are, for these have no scores; 0 of scripts without blanks."""
+        """See :meth:`_Reader.strange`; measured by how short the pieces are, which have no scores here.
+
+        0 for scripts without blanks.
+        """
         encoded = self._tokenizer.encode(text, add_special_tokens=False)
         sizes = [end - start for start, end in encoded.offsets]
         if not sum(sizes) or _UNSPACED.search(text):
@@ -533,7 +542,7 @@ class _Tokenizer:
 
 
 def _reader(np: Any, manifest: models.Manifest, folder: Path) -> _Reader:
-    """What splits texts for that model."""
+    """Return the reader of a model."""
     if manifest.runner == models.E5:
         return prepare.Reader(folder, np, manifest.max_tokens)
     return _Tokenizer(np, folder / "tokenizer.json", manifest.max_tokens)
@@ -549,7 +558,10 @@ def _damaged(folder: Path, error: Exception) -> ModelUnavailableError:
 def _words(
     text: str, start: int, end: int, offsets: Sequence[tuple[int, int]], centre: Any
 ) -> Iterator[tuple[int, int]]:
-    """The content words of a part of a text; where a model knows scripts without blanks, the pieces of their runs."""
+    """Yield the character spans of the content words in a part of a text.
+
+    For a model that knows scripts without blanks, yields the pieces of their runs instead.
+    """
     spans = content_spans(text, start, end)
     if centre is None or text.isascii():
         yield from spans
@@ -568,9 +580,9 @@ def word_bits(
     spans: Sequence[tuple[int, int]],
     centre: Any = None,
 ) -> tuple[bytes, list[int]]:
-    """The signs of the words' vectors, and which of the spans have one: those that any token lies in.
+    """Return the signs of the words' vectors and the indexes of the spans that have one: those that contain a token.
 
-    ``centre`` is taken from every token's vector first.
+    ``centre`` is subtracted from every token's vector first.
     """
     if hidden.ndim == 2:
         return b"", []
@@ -590,29 +602,29 @@ def word_bits(
 
 
 def whole(np: Any, hidden: Any, pooling: str) -> Any:
-    """The model's output for one text as one vector, not yet of length 1."""
+    """Pool the model's output for one text into one vector, not yet of length 1."""
     if hidden.ndim == 2:
         return hidden[0]
     return hidden[0, 0] if pooling == "cls" else hidden[0].sum(axis=0, dtype=np.float64) / hidden.shape[1]
 
 
 def token_ranges(offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """For each character span the range [first, last) of tokens that overlap it; empty if there are none."""
+    """Yield for each character span the range [first, last) of tokens that overlap it; empty if there are none."""
     inner = [index for index, (start, end) in enumerate(offsets) if end > start]
     starts = [offsets[index][0] for index in inner]
     ends = [offsets[index][1] for index in inner]
     for start, end in spans:
         first = bisect_left(ends, start + 1)
         last = bisect_left(starts, end)
-        found = start < end and first < last
-        yield (inner[first], inner[last - 1] + 1) if found else (0, 0)
+        overlaps = start < end and first < last
+        yield (inner[first], inner[last - 1] + 1) if overlaps else (0, 0)
 
 
 def unit(np: Any, vector: Any, folder: Path | None = None) -> bytes:
-    """The vector at length 1: float32 little-endian; ``folder`` holds the model that made it.
+    """Return the vector at length 1 as float32 little-endian; ``folder`` holds the model that made it.
 
     Raises:
-        ModelUnavailableError: it has no direction (zeros, infinities, NaN): the model is damaged.
+        ModelUnavailableError: the vector has no direction (zeros, infinities, NaN): the model is damaged.
     """
     length = float(np.sqrt((vector * vector).sum(dtype=np.float64)))
     if not 0.0 < length < float("inf"):
@@ -625,15 +637,16 @@ def unit(np: Any, vector: Any, folder: Path | None = None) -> bytes:
 
 
 def clean(text: str) -> str:
-    """The text as tokenizers takes it: no lone surrogates, not endless."""
+    """Return the text without lone surrogates and at most :data:`MAX_CHARACTERS` long, as tokenizers needs it."""
     text = text[:MAX_CHARACTERS]
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _options(onnxruntime: Any, repack: bool) -> Any:
-    """How the model is opened: measured, for a process that embeds a few texts and ends.
+    """Return session options that were measured to be best for a process that embeds a few texts and ends.
 
-    No optimisation (the copy is optimised), no arena (one text needs few buffers), one thread that doesn't spin.
+    No optimisation (the prepared copy is optimised), no arena (one text needs few buffers), one thread that doesn't
+    spin.
     """
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
