@@ -1,11 +1,11 @@
-"""``context``: what a model should know before it answers, packed for a prompt under a token budget.
+"""``context``: collect what a model should know before it answers, and pack it for a prompt under a token budget.
 
-Filled in this order, so that what stands last here is given up first when room is short: approved rules; the playbook
-that fits the question, up to half of the room that they leave, and the names of others; what the question finds, up to
-half of the room that is left then; Memory.md of the project; User.md and the other notes that say who somebody is, up
-to half of what is left; Memory.md of the vault (where it does not fit, the lines that answer first), other rules, the
-rest of User.md, daily notes, facts, what else the question finds, and at last, as data, Memory.md and Procedural.md of
-shared vaults.
+The budget is filled in this order, so that the last items are the first to be left out when room is short: approved
+rules; the playbook that fits the question, up to half of the room that is left, and the names of other playbooks; lines
+that the question finds, up to half of the room that is left; Memory.md of the project; User.md and the other notes that
+say who somebody is, up to half of the room that is left; Memory.md of the vault (if it does not fit, its lines that
+answer first), other rules, the rest of User.md, daily notes, facts, the other lines that the question finds, and last,
+as data, Memory.md and Procedural.md of shared vaults.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import index
 from tars_memory.errors import TarsError, UsageError, counted
 from tars_memory.recall import loaded, names, packing, query
-from tars_memory.recall.loaded import Beside, Loaded, Reading, Stands, by_approval, dismissed, key, settled
+from tars_memory.recall.loaded import (
+    ApprovalCheck,
+    Loaded,
+    Reading,
+    SharedSource,
+    by_approval,
+    dismissed,
+    normalized,
+    relocate,
+)
 from tars_memory.recall.packing import NO_ROOM, Context, Packing, Portion, PromptBlock, tokens
 from tars_memory.settings import ContextOptions, Cut, FactsOptions
 from tars_memory.vault.layout import Layout
@@ -42,60 +51,62 @@ if TYPE_CHECKING:
 __all__ = ["Context", "PromptBlock", "context"]
 
 BUDGET = 2000
-"""Tokens, if not said: 8,000 characters; Claude Code takes 10,000 from a hook."""
+"""Default number of tokens: 8,000 characters; Claude Code takes 10,000 from a hook."""
 MOST_DAYS = 366
+"""Maximum number of daily notes."""
 
 AUTOMATED_SHARE = 0.2
-"""Of the room for conversations that is for those in which nobody typed, as in istota; what they don't need is free."""
+"""Share of the room for conversations that is for those in which nobody typed, as in istota; others may use the rest.
+"""
 
 BEYOND_CAP = "beyond the file cap"
 FADED = "a playbook that was not used for long"
 MOST_PLAYBOOKS = 5
-"""So many are named: as many as are read at a glance."""
-LONG = 1_000
-"""Characters of a paragraph or a bullet from which on its beginning is told if there is no room for all of it: a short
-one is told whole or not at all, for half a sentence is another sentence."""
-BEGUN = 80
-"""Fewer characters of it tell nothing: about a sentence."""
-LABELS = 120
-"""Characters of tags and places around what is loaded of a note, about."""
+"""Maximum number of playbooks in a prompt: as many as can be read at a glance."""
+LONG_UNIT = 1_000
+"""Characters above which the beginning of a paragraph or a bullet is shown if there is no room for all of it. A shorter
+one is shown whole or not at all, for half a sentence is another sentence."""
+SHORTEST_BEGINNING = 80
+"""Characters up to which the beginning of a long unit is not worth showing: about a sentence."""
+LABEL_CHARACTERS = 120
+"""Estimate of the characters of tags and places around the lines of a note."""
 
 
-class Books(NamedTuple):
-    """The playbooks that may be told.
+class Playbooks(NamedTuple):
+    """The playbooks that a prompt may show.
 
     Attributes:
-        shelf: all that there are.
-        days: without a use, after which one is told no more; 0 for never.
-        fitting: the paths of those that answer a question, best first; asked once at most, after the lines that do.
-        stands: which of them a person approved, as they are.
+        shelf: all playbooks.
+        days: number of days without use after which a playbook is no longer shown; 0 for never.
+        fitting: returns the paths of those that answer a query, best first; called at most once, after ``answers``.
+        is_approved: tells whether a person approved one with the bytes that it has now.
     """
 
     shelf: Sequence[Playbook] = ()
     days: int = 0
     fitting: Callable[[Query], list[str]] = lambda _: []
-    stands: Stands = lambda _path, _data: False
+    is_approved: ApprovalCheck = lambda _path, _data: False
 
 
 class ContextRequest(NamedTuple):
-    """All that a context may be asked.
+    """The options of a context.
 
     Attributes:
         question: in plain words: the operators of search are text here; '' recalls nothing.
-        budget: most tokens.
-        days: daily notes: 1 for today's, of several the last that there are.
-        file_cap: most characters of one always-loaded note.
-        most_facts: facts, if there are not more about the user.
-        project: whose notes may be used too; none of another one ever are.
-        loaded: False for facts and recalled lines alone.
-        expired: also what has ended, and facts that do not hold.
-        recall: tokens of the budget that are for facts and recalled lines, and for nothing else but rules and memory
-            of the project, which go before all; None: whatever is left over.
+        budget: maximum number of tokens.
+        days: number of daily notes: 1 for today's; if more, the last that exist.
+        file_cap: maximum number of characters of one always-loaded note.
+        most_facts: maximum number of facts, unless there are more about the user.
+        project: whose notes may be used too; those of other projects never are.
+        loaded: False for facts and recalled lines only.
+        expired: whether to include lines that have ended and facts that do not hold.
+        recall: tokens of the budget that are reserved for facts and recalled lines; only rules and memory of the
+            project, which go first, may use them too. None: facts and recalled lines get what is left over.
         as_of: the day on which facts and lines have to hold; None: today.
-        facts: how predicates stand in time, and who the user is.
-        agent: whose own notes may be told, as data; those of other agents never are.
-        books: the playbooks that there are.
-        beside: the shared vaults.
+        facts: how predicates behave over time, and who the user is.
+        agent: whose own notes may be shown, as data; those of other agents never are.
+        playbooks: those that may be shown.
+        shared: the shared vaults.
     """
 
     question: str = ""
@@ -110,11 +121,11 @@ class ContextRequest(NamedTuple):
     as_of: date | None = None
     facts: FactsOptions | None = None
     agent: str = ""
-    books: Books = Books()
-    beside: Sequence[Beside] = ()
+    playbooks: Playbooks = Playbooks()
+    shared: Sequence[SharedSource] = ()
 
     def held_on(self, now: datetime) -> date | None:
-        """The day on which what is told has to count still; None: what has ended is told too."""
+        """Return the day on which the lines of the prompt have to hold; None to include lines that have ended."""
         return None if self.expired else self.as_of or now.date()
 
 
@@ -127,63 +138,64 @@ def context(
     answers: Callable[[Query], list[Answer]],
     decided: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {},
     selection: Selection | None = None,
-    said: Conversations | None = None,
+    conversations: Conversations | None = None,
 ) -> Context:
     """Pack what a model should know.
 
     Args:
         vault: to read from; nothing is written.
         request: what is asked.
-        now: whose day's note is loaded.
-        typed: by a note's path the lines that a person typed (:func:`tars_memory.vault.writing.history.typed_lines`).
-        answers: the lines that answer a query, best first; asked at most once.
-        decided: by block ids of daily lines what became of those that are no longer to be told
-            (:func:`tars_memory.recall.decided.outdated`): session notes say their words again.
+        now: the day whose note is loaded, and on which lines have to hold unless the request names another.
+        typed: returns the lines of a note that a person typed, by its path
+            (:func:`tars_memory.vault.writing.history.typed_lines`).
+        answers: returns the lines that answer a query, best first; called at most once.
+        decided: returns, by block id, the states of those daily lines that must not be shown any more
+            (:func:`tars_memory.recall.decided.outdated`): session notes repeat their text.
         selection: what facts and recalled lines are taken from; None: all.
-        said: the lines of conversations; filled by ``answers``.
+        conversations: the lines of conversations; filled by ``answers``.
 
     Raises:
-        UsageError: a number below zero, or a project that can't be one.
+        UsageError: a number is below zero, there are too many days, or the name of the project is not valid.
     """
     _check(request, vault.layout.projects)
     filling = _Filling(vault, request, decided, request.held_on(now), selection)
-    if said is not None:
-        filling.said = said
+    if conversations is not None:
+        filling.conversations = conversations
     if request.project and not (vault.root / (folder := vault.layout.within(request.project, ""))).is_dir():
         filling.notices.append(f"there is no project {request.project!r}: {folder[:-1]} is not a folder")
     if request.loaded:
         filling.load(typed, now, request.days)
-        filling.load_beside(request.beside)
+        filling.load_shared(request.shared)
     today = request.as_of or now.date()
     filling.load_facts(request.question, today, request.facts or FactsOptions(), request.most_facts)
-    filling.load_facts_beside(request, today)
-    plain = query.SearchRequest(_plain(request.question), expired=request.expired, as_of=request.as_of)
+    filling.load_shared_facts(request, today)
+    plain = query.SearchRequest(_without_operators(request.question), expired=request.expired, as_of=request.as_of)
     asked = query.parse(plain, now.date())
     asked.selection = selection
     if asked.searches:
         filling.notices += asked.notices
-        told = ("", request.agent)
-        found = [answer for answer in answers(asked) if vault.layout.agent_of(answer.path) in told]
-        books, today = request.books, now.date()
-        shown = {book.path: book for book in books.shelf if request.expired or book.is_shown(today, books.days)}
-        faded = {book.path for book in books.shelf} - shown.keys()
-        filling.fade(answer for answer in found if answer.path in faded)
+        agents = ("", request.agent)
+        found = [answer for answer in answers(asked) if vault.layout.agent_of(answer.path) in agents]
+        playbooks, today = request.playbooks, now.date()
+        shown = {book.path: book for book in playbooks.shelf if request.expired or book.is_shown(today, playbooks.days)}
+        faded = {book.path for book in playbooks.shelf} - shown.keys()
+        filling.leave_out_playbooks(answer for answer in found if answer.path in faded)
         filling.rank([answer for answer in found if answer.path not in faded])
         if found and shown:
-            fitting = [shown[path] for path in books.fitting(asked) if path in shown]
-            filling.load_playbooks(fitting, {answer.path for answer in found}, books.stands)
+            fitting = [shown[path] for path in playbooks.fitting(asked) if path in shown]
+            filling.load_playbooks(fitting, {answer.path for answer in found}, playbooks.is_approved)
     filling.fill()
-    return filling.done()
+    return filling.result()
 
 
 class _Part:
-    """What is loaded of one note for one block.
+    """The units of one note that one block may show.
 
     Attributes:
         kind: of the block.
-        note: that it is from.
-        units: in the order in which room is given to them.
-        whole: whether all of the note is loaded; else units were picked from it.
+        note: with the units.
+        units: in the order in which they are added.
+        whole: whether these are all units of the note; else they were picked from it.
     """
 
     def __init__(self, kind: str, note: Loaded, units: Iterable[Portion], *, whole: bool = True) -> None:
@@ -194,7 +206,7 @@ class _Part:
 
 
 class _Filling(Reading):
-    """A prompt on its way: everything is read, then room is given to it."""
+    """A prompt that is being filled: first everything is read, then the budget is spent on it."""
 
     def __init__(
         self,
@@ -210,37 +222,38 @@ class _Filling(Reading):
         self.selection = selection
         self.packing = Packing(request.budget, self.notes)
         self.packing.precedence = bool(request.project)
-        self.packing.shared = bool(request.beside)
-        self.kept = None if request.recall is None else packing.characters(request.recall)
-        """Characters of what is recalled, if it has a share of its own."""
+        self.packing.shared = bool(request.shared)
+        self.recall_share = None if request.recall is None else packing.characters(request.recall)
+        """Characters that are reserved for recalled lines; None if nothing is reserved."""
         self.parts: list[_Part] = []
-        self.touched: list[_Part] = []
+        self.touched_facts: list[_Part] = []
+        """The facts that the question touches."""
         self.loaded: dict[tuple[str, int], tuple[str, Portion]] = {}
-        """By place the unit of a loaded note that it is in, and its block."""
-        self.says: dict[str, tuple[str, Portion]] = {}
-        """By what it says, and by the candidate it came from, each unit of a note that is loaded whole: it is told for
-        whatever repeats it elsewhere."""
-        self.told: dict[tuple[str, int], Portion] = {}
-        """By its first line the sentence without which a unit is not taken in."""
+        """By place the block and the unit, of a note that was read, that contains the line."""
+        self.by_wording: dict[str, tuple[str, Portion]] = {}
+        """By normalized text, and by block ids of the candidates it came from (``^id``), the block and the unit of each
+        always-loaded note: it is shown in place of lines elsewhere that repeat it."""
+        self.conflict_sentences: dict[tuple[str, int], Portion] = {}
+        """By place of a fact the sentence about its conflict with another one: it must be added before the fact."""
         self.order: list[tuple[str, int]] = []
-        """Places that the question finds, and in long notes those around them, best first."""
-        self.bodies: dict[str, int] = {}
-        """By path the first line after the front matter."""
-        self.books: list[tuple[Playbook, Portion | None, str]] = []
-        """The playbooks that fit, best first, each with all of it if it may be given whole, and its block."""
-        self.named: list[packing.NamedPlaybook] = []
-        """Those that are in."""
-        self.said_so_far = self.automated_so_far = 0
-        """Characters that such lines have taken."""
-        self.talk_left = self.automated_left = 0
-        """Characters that lines of conversations may take still; of these what is for those in which nobody typed."""
+        """Places that the question finds and, in long notes, those around them, best first."""
         self.found: set[tuple[str, int]] = set()
-        """Those that it finds themselves."""
+        """Those of :attr:`order` that the question finds."""
+        self.body_lines: dict[str, int] = {}
+        """By path the first line after the front matter."""
+        self.playbooks: list[tuple[Playbook, Portion | None, str]] = []
+        """The playbooks that fit, best first: with all lines, if they may be shown, and the block."""
+        self.shown_playbooks: list[packing.NamedPlaybook] = []
+        """Those that were added."""
+        self.conversation_characters = self.automated_characters = 0
+        """Characters that lines of conversations have taken, and those of them that are from automated ones."""
+        self.conversation_room = self.automated_room = 0
+        """Characters that lines of conversations may still take, and those of them that are for automated ones."""
 
     # --- reading
 
     def load(self, typed: Callable[[str], frozenset[bytes]], now: datetime, days: int) -> None:
-        """Read rules, memory, what the user says of himself, and the last days' notes, their newest lines first."""
+        """Read rules, memory, the notes about the user, and the last daily notes with their newest lines first."""
         layout = self.vault.layout
         others: list[_Part] = []
         for scope in self.scopes():
@@ -249,14 +262,14 @@ class _Filling(Reading):
                 self._load("procedural", note, approved)
                 others.append(_Part("unapproved", note, rest))
             for note in self.read([layout.memory_of(scope)]):
-                self.packing.precedence |= weighs(note)
-                self._load("memory", note, newest_first(note))
+                self.packing.precedence |= has_decisions_of_several_days(note)
+                self._load("memory", note, newest_decision_first(note))
         for part in others:
             self._load(part.kind, part.note, part.units)
             if rest := part.units:
                 shown = "is shown" if len(rest) == 1 else "are shown"
-                said = f"{counted(len(rest), 'rule')}, not approved here, {shown} with the data"
-                self.notices.append(f"{part.note.path}: {said}")
+                notice = f"{counted(len(rest), 'rule')}, not approved here, {shown} with the data"
+                self.notices.append(f"{part.note.path}: {notice}")
         for note in self.read(layout.loaded_of(self.scope)):
             self._load("user", note, note.units)
         if days and layout.problem:
@@ -268,11 +281,18 @@ class _Filling(Reading):
                 self._load("daily", note, note.units[::-1])
 
     def load_facts(self, question: str, today: date, options: FactsOptions, most: int) -> None:
-        """Read the facts about the user, and those that the question touches, which come first; not what has ended."""
+        """Read the facts that the question touches and those about the user; leave out those that have ended.
+
+        Args:
+            question: of the request.
+            today: the day on which facts have to hold.
+            options: how predicates behave over time, and who the user is.
+            most: maximum number of facts, unless there are more about the user.
+        """
         if self.selection is not None:
-            question = " ".join((question, *self.selection.names))  # who is asked about is part of the question
+            question = " ".join((question, *self.selection.names))  # the names asked about are part of the question
         me, predicates = facts.names(options.me), facts.Predicates.of(options)
-        against = Facts(predicates, me)
+        conflicts = FactConflicts(predicates, me)
         for note in self.read([self.vault.layout.within(scope, Layout.facts) for scope in self.scopes()]):
             known = facts.read(note.path, note.document)
             picked = names.relevant(
@@ -285,8 +305,8 @@ class _Filling(Reading):
                 expired=self.on is None,
             )
             most -= len(picked)
-            picked, told = against.told([fact for _, fact in known if fact.holds(today)], picked)
-            self.told |= told
+            picked, sentences = conflicts.add([fact for _, fact in known if fact.holds(today)], picked)
+            self.conflict_sentences |= sentences
             units = {unit.start_line: unit for unit in note.units}
             if self.on is not None:
                 for _, fact in known:
@@ -298,24 +318,24 @@ class _Filling(Reading):
             touched = set(map(id, names.touched(picked, question, me)))
             for first in (True, False):
                 chosen = [units[f.line] for f in picked if f.line in units and (id(f) in touched) is first]
-                (self.touched if first else self.parts).append(_Part("facts", note, chosen, whole=False))
-            self._place("recalled", note.units)
+                (self.touched_facts if first else self.parts).append(_Part("facts", note, chosen, whole=False))
+            self._register("recalled", note.units)
 
-    def load_beside(self, others: Sequence[Beside]) -> None:
-        """Read the memory and the rules of shared vaults: data, whatever stands in them."""
+    def load_shared(self, others: Sequence[SharedSource]) -> None:
+        """Read the memory and the rules of shared vaults: data, whatever they say."""
         for other in others:
             layout = other.vault.layout
             for scope in self.scopes():
                 for path in (layout.memory_of(scope), layout.procedural_of(scope)):
-                    note = self.read_beside(other, path, whole_items=layout.tier_of(path) is Tier.PROCEDURAL)
+                    note = self.read_shared(other, path, whole_items=layout.tier_of(path) is Tier.PROCEDURAL)
                     if note is not None:
-                        self._load(packing.SHARED, note, newest_first(note))
+                        self._load(packing.SHARED, note, newest_decision_first(note))
 
-    def load_facts_beside(self, request: ContextRequest, today: date) -> None:
-        """Read the facts of shared vaults; those that the question touches are told. Who "me" is there nobody knows."""
-        for other in request.beside:
+    def load_shared_facts(self, request: ContextRequest, today: date) -> None:
+        """Read the facts of shared vaults that the question touches: there, no subject is known to be the user."""
+        for other in request.shared:
             for scope in self.scopes():
-                note = self.read_beside(other, other.vault.layout.within(scope, Layout.facts))
+                note = self.read_shared(other, other.vault.layout.within(scope, Layout.facts))
                 if note is None:
                     continue
                 units = {unit.start_line: unit for unit in note.units}
@@ -336,10 +356,10 @@ class _Filling(Reading):
                     self.leave_out(note.path, first, last, why)
                 chosen = [units[fact.line] for fact in picked] if self.selection is None else []
                 self.parts.append(_Part(packing.SHARED, note, chosen, whole=False))
-                self._place(packing.SHARED, note.units)
+                self._register(packing.SHARED, note.units)
 
     def _selects(self, note: Loaded, entry: Entry) -> bool:
-        """Whether a fact is among what was asked for by name or topic."""
+        """Whether a fact is about the names and topics of the selection."""
         if self.selection is None:
             return True
         document = note.document
@@ -347,195 +367,207 @@ class _Filling(Reading):
         return self.selection.keeps(note.path, document.section_at(entry.line).path, text)
 
     def rank(self, found: list[Answer]) -> None:
-        """Read the notes of the lines that answer, and put the lines in the order in which they are packed."""
+        """Read the notes of the lines that answer, and sort the lines in the order in which they are packed."""
         if not found:
             self.notices.append(packing.NOTHING)
             return
         for path in dict.fromkeys(answer.path for answer in found):
             if path not in self.notes:
                 self.read_for_recall(path)
-        places = settled(found, self.notes)
+        places = relocate(found, self.notes)
         self.found = set(places)
-        ordered = packing.by_worth(places, self.notes, {part.note.path for part in (*self.parts, *self.touched)})
+        apart = {part.note.path for part in (*self.parts, *self.touched_facts)}
+        ordered = packing.by_worth(places, self.notes, apart)
         self.order = [place for place in ordered if self.selection is None or place in self.found]
 
-    def fade(self, found: Iterable[Answer]) -> None:
-        """Leave out the lines of playbooks that nobody used for long."""
+    def leave_out_playbooks(self, found: Iterable[Answer]) -> None:
+        """Leave out lines of playbooks that were not used for long."""
         for answer in found:
             if answer.path not in self.notes:
                 self.read_for_recall(answer.path)
             if 0 < answer.number <= len(self.notes.get(answer.path, ())):
                 self.leave_out(answer.path, answer.number, answer.number, FADED)
 
-    def load_playbooks(self, books: Sequence[Playbook], best: Collection[str], stands: Stands) -> None:
-        """Read the playbooks that fit the question: the first one to be given whole, the others by name.
+    def load_playbooks(self, books: Sequence[Playbook], best: Collection[str], check: ApprovalCheck) -> None:
+        """Read the playbooks that fit the question: the first one to be shown whole, the others to be named.
 
         Args:
             books: best first.
-            best: paths of the notes that answer best of all; only a playbook among them is given whole.
-            stands: as in :class:`Books`.
+            best: paths of the notes with lines that answer; only a playbook among them is shown whole.
+            check: whether a playbook was approved.
         """
         for book in books[:MOST_PLAYBOOKS]:
             for note in self.read([book.path]):
-                kind = "playbooks"
-                if self._stands(note, stands):
-                    kind = "procedural"
-                whole = _whole(note) if not self.books and book.path in best else None
-                self.books.append((book._replace(approved=kind == "procedural"), whole, kind))
+                approved = self._is_approved(note, check)
+                whole = _whole(note) if not self.playbooks and book.path in best else None
+                kind = "procedural" if approved else "playbooks"
+                self.playbooks.append((book._replace(approved=approved), whole, kind))
 
-    def _stands(self, note: Loaded, stands: Stands) -> bool:
-        """Whether a person approved a playbook, which is as it was when it was read here."""
+    def _is_approved(self, note: Loaded, check: ApprovalCheck) -> bool:
+        """Whether a person approved a playbook that has not changed since it was read here."""
         try:
             data = self.vault.read(note.path)
-            return veiled(data) == note.document.data and stands(note.path, data)
+            return veiled(data) == note.document.data and check(note.path, data)
         except TarsError as error:
             self.notices.append(error.message)
             return False
 
     def _load(self, kind: str, note: Loaded, units: Iterable[Portion]) -> None:
+        """Add an always-loaded note to the parts, and record the lines of it that are in no unit."""
         part = _Part(kind, note, units)
         self.parts.append(part)
-        self._place(kind, part.units)
+        self._register(kind, part.units)
         for first, last, why in note.omitted:
             self.leave_out(note.path, first, last, why)
         note.omitted = []
 
-    def _place(self, kind: str, units: Iterable[Portion]) -> None:
-        kind = kind if self.kept is None else "recalled"  # else its share would pay for what is recalled
+    def _register(self, kind: str, units: Iterable[Portion]) -> None:
+        """Record by place and wording which units may be shown for lines that the question finds."""
+        kind = (
+            kind if self.recall_share is None else "recalled"
+        )  # else the recalled lines' share would pay for the block
         for unit in units:
             self.loaded |= dict.fromkeys(_places(unit), (kind, unit))
             if kind != "recalled":
                 first = self.notes[unit.path][unit.start_line - 1]
-                said = {*unit.says, *map("^{}".format, candidates_of(first))}
-                self.says |= {words: (kind, unit) for words in said if words not in self.says}
+                wordings = {*unit.says, *map("^{}".format, candidates_of(first))}
+                self.by_wording |= {words: (kind, unit) for words in wordings if words not in self.by_wording}
 
-    # --- giving room
+    # --- spending the budget
 
     def fill(self) -> None:
-        """Take in all that finds room, what is worth most first."""
+        """Add everything that there is room for, in the order that the module describes."""
         ranks = {place: rank for rank, place in enumerate(self.order)}
-        first = bool(self.order or any(part.units for part in self.touched)) and self.kept is None
-        scoped, facts_parts = self._scoped(rules_first=first), [part for part in self.parts if part.kind == "facts"]
+        found_first = bool(self.order or any(part.units for part in self.touched_facts)) and self.recall_share is None
+        scoped = self._rules_and_memory(rules_first=found_first)
+        facts_parts = [part for part in self.parts if part.kind == "facts"]
         rest = [part for part in self.parts if part.kind not in ("procedural", "memory", "facts", packing.SHARED)]
-        beside = [part for part in self.parts if part.kind == packing.SHARED]
-        beside_touched, beside = [part for part in beside if not part.whole], [part for part in beside if part.whole]
-        who = [part for part in rest if part.kind == "user"]
+        shared = [part for part in self.parts if part.kind == packing.SHARED and part.whole]
+        shared_facts = [part for part in self.parts if part.kind == packing.SHARED and not part.whole]
+        user_parts = [part for part in rest if part.kind == "user"]
         for at, part in enumerate(scoped):
-            if first and part.kind != "procedural":
-                first = False
-                self._give_playbooks()
-                self._found_first([*scoped[at:], *rest, *facts_parts])
+            if found_first and part.kind != "procedural":
+                found_first = False
+                self._add_playbooks()
+                self._fill_found([*scoped[at:], *rest, *facts_parts])
             scope = self.vault.layout.scope_of(part.note.path)
-            self._hold(scope)
-            if part.kind == "memory" and (not scope or any(map(self._in_project, who))):
-                self._who_first(who, ranks, sum(map(_size, (*scoped[at:], *rest))))
-                who = []
-            self._fill(part, ranks, begin=part.kind == "memory")
+            self._reserve_recall(scope)
+            if part.kind == "memory" and (not scope or any(map(self._in_project, user_parts))):
+                self._fill_user(user_parts, ranks, sum(map(_size, (*scoped[at:], *rest))))
+                user_parts = []
+            self._fill_part(part, ranks, begin=part.kind == "memory")
             after = scoped[at + 1] if at + 1 < len(scoped) else None
             done = after is None or self.vault.layout.scope_of(after.note.path) != scope
-            if scope and done and any(why == NO_ROOM for *_, why in self.gone):
-                self.packing.close()  # what is worth less must not have the room that the project lacks
-        if first:
-            self._give_playbooks()
-            self._found_first([*rest, *facts_parts])
+            if scope and done and any(why == NO_ROOM for *_, why in self.left_out):
+                self.packing.close()  # lines that are worth less must not get the room that the project lacks
+        if found_first:
+            self._add_playbooks()
+            self._fill_found([*rest, *facts_parts])
         for part in rest:
-            self._hold(self.vault.layout.scope_of(part.note.path) if part.kind == "unapproved" else "")
-            self._fill(part, ranks, begin=part.kind != "unapproved")
-        if self.kept is not None:
-            self._hold("")
-            self._fill_beside(beside, ranks)
-            self.packing.limit(self.kept)  # what is loaded is in; what it left of its share stays free
-            self._give_playbooks()
-        for part in (*self.touched, *facts_parts, *beside_touched):
-            self._fill(part, {})
-        self.gone += [(path, number, number, why) for (path, number), why in self._recall().items()]
-        if self.kept is None:
-            self._fill_beside(beside, ranks)
+            self._reserve_recall(self.vault.layout.scope_of(part.note.path) if part.kind == "unapproved" else "")
+            self._fill_part(part, ranks, begin=part.kind != "unapproved")
+        if self.recall_share is not None:
+            self._reserve_recall("")
+            self._fill_shared(shared, ranks)
+            self.packing.limit(self.recall_share)  # the loaded notes are in; what they left of their share stays free
+            self._add_playbooks()
+        for part in (*self.touched_facts, *facts_parts, *shared_facts):
+            self._fill_part(part, {})
+        self.left_out += [(path, number, number, why) for (path, number), why in self._recall().items()]
+        if self.recall_share is None:
+            self._fill_shared(shared, ranks)
         for part in self.parts:
             if part.whole:
-                self._unused_headings(part.note)
+                self._leave_out_unused_headings(part.note)
 
-    def _fill_beside(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int]) -> None:
-        """What shared vaults load always: each note its share of the room, no long one pushes another out."""
-        held = self.packing.reserved
+    def _fill_shared(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int]) -> None:
+        """Add the always-loaded notes of shared vaults; each gets its share of the room, so that no long one pushes
+        another out.
+        """
+        reserved = self.packing.reserved
         for at, part in enumerate(parts):
             room = self.packing.room
-            self.packing.reserved = held + room - room // (len(parts) - at)
-            self._fill(part, ranks, begin=not part.note.whole_items)
-            self.packing.reserved = held
+            self.packing.reserved = reserved + room - room // (len(parts) - at)
+            self._fill_part(part, ranks, begin=not part.note.whole_items)
+            self.packing.reserved = reserved
 
-    def _give_playbooks(self) -> None:
-        """Take in the best playbook whole, if it needs no more than half of the room, and name the others."""
-        for book, whole, kind in self.books:
+    def _add_playbooks(self) -> None:
+        """Add the best playbook whole, if it needs at most half of the room, and name the others."""
+        for book, whole, kind in self.playbooks:
             if whole is not None and not self.packing.add(kind, whole, self.packing.room // 2):
-                self.named.append(packing.NamedPlaybook(book.path, book.title, whole=True, approved=book.approved))
+                self.shown_playbooks.append(
+                    packing.NamedPlaybook(book.path, book.title, whole=True, approved=book.approved)
+                )
                 if not book.approved:
                     self.notices.append(f"{book.path}: a playbook, not approved here, is shown with the data")
                 continue
             title = next((at for at, row in enumerate(self.notes[book.path], 1) if row.startswith("# ")), 1)
             text = packing.shown(f"- {veiled(book.named.encode('utf-8', 'replace')).decode('utf-8', 'replace')}")
             if not self.packing.add("playbooks", Portion(book.path, title, [text])):
-                self.named.append(packing.NamedPlaybook(book.path, book.title, whole=False, approved=book.approved))
+                self.shown_playbooks.append(
+                    packing.NamedPlaybook(book.path, book.title, whole=False, approved=book.approved)
+                )
 
-    def _scoped(self, *, rules_first: bool) -> list[_Part]:
-        """Approved rules and memory: the project's before the vault's; or all rules before all memory."""
+    def _rules_and_memory(self, *, rules_first: bool) -> list[_Part]:
+        """Return approved rules and memory: all of the project before the vault's, or all rules first."""
         found = [part for part in self.parts if part.kind in ("procedural", "memory")]
         return sorted(found, key=lambda part: part.kind != "procedural") if rules_first else found
 
-    def _found_first(self, to_come: Sequence[_Part]) -> None:
-        """What the question finds, up to half of the room, and to more if what is to come needs less than the rest.
+    def _fill_found(self, later: Sequence[_Part]) -> None:
+        """Add what the question finds, in half of the room, or more if the later parts need less than the other half.
 
-        What answers best goes in before all, as long as there is room for it at all.
+        The best line is added first if it fits into the room at all.
         """
-        need = sum(_size(part) for part in to_come)
-        if best := next((place for place in self.order if place in self.found and place not in self.settled), None):
-            self.talk_left = self.packing.room
-            self.automated_left = self.talk_left if best[0] in self.said.automated else 0
+        need = sum(_size(part) for part in later)
+        if best := next((place for place in self.order if place in self.found and place not in self.withheld), None):
+            self.conversation_room = self.packing.room
+            self.automated_room = self.conversation_room if best[0] in self.conversations.automated else 0
             self._recall_line(*best)
         self.packing.reserved = min(self.packing.room // 2, need)
-        for part in self.touched:
-            self._fill(part, {}, again=True)
+        for part in self.touched_facts:
+            self._fill_part(part, {}, again=True)
         self._recall()
         self.packing.reserved = 0
 
-    def _who_first(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int], need: int) -> None:
-        """What the notes say of who somebody is, each its share of half of the room: no long note pushes another out.
+    def _fill_user(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int], need: int) -> None:
+        """Add the notes that say who somebody is; each gets its share of half of the room, so that no long one pushes
+        another out.
 
-        Where the project is a person, and has such a note, it goes before the project's memory, too.
+        If the project is a person and has such a note, these notes go even before the project's memory.
 
         Args:
             parts: of those notes.
             ranks: of the lines that answer.
-            need: characters of all that is to come; if there is room for them, nothing long needs to be cut.
+            need: characters of everything that is still to be added; if all of it fits, no long unit needs to be cut.
         """
-        held, room = self.packing.reserved, self.packing.room
+        reserved, room = self.packing.reserved, self.packing.room
         begin = need > room
         for at, part in enumerate(parts):
             left = self.packing.room - room // 2
-            self.packing.reserved = held + room // 2 + left - left // (len(parts) - at)
-            self._fill(part, ranks, again=True, begin=begin)
-            self.packing.reserved = held
+            self.packing.reserved = reserved + room // 2 + left - left // (len(parts) - at)
+            self._fill_part(part, ranks, again=True, begin=begin)
+            self.packing.reserved = reserved
 
     def _in_project(self, part: _Part) -> bool:
         return bool(self.vault.layout.scope_of(part.note.path))
 
-    def _hold(self, scope: str) -> None:
-        """Leave what is recalled its share, unless it is the project's turn."""
-        self.packing.reserved = 0 if scope or self.kept is None else self.kept
+    def _reserve_recall(self, scope: str) -> None:
+        """Reserve the recalled lines' share of the budget, unless notes of a project, the scope, are added."""
+        self.packing.reserved = 0 if scope or self.recall_share is None else self.recall_share
 
-    def _fill(
+    def _fill_part(
         self, part: _Part, ranks: Mapping[tuple[str, int], int], *, again: bool = False, begin: bool = False
     ) -> None:
-        """Take in units of a note, those that answer first, as far as cap and budget go.
+        """Add units of a note, those that answer first, as far as file cap and budget allow.
 
         Args:
             part: of the note.
             ranks: of the lines that answer.
-            again: what finds no room now is tried again later.
-            begin: of what finds no room the beginning is taken in all the same, if it is long.
+            again: whether units for which there is no room are tried again later.
+            begin: whether to add the beginning of long units for which there is no room.
         """
-        whole = self.kept is not None and self.vault.layout.scope_of(part.note.path)
-        left = packing.characters(self.budget) if whole else self.file_cap
+        uncapped = self.recall_share is not None and self.vault.layout.scope_of(part.note.path)
+        left = packing.characters(self.budget) if uncapped else self.file_cap
         most = len(ranks)
         ordered = part.units
         if ranks:
@@ -549,21 +581,27 @@ class _Filling(Reading):
             if not why:
                 left -= size
                 continue
-            if begin and why in (NO_ROOM, BEYOND_CAP) and size > LONG and unit.says:
-                left -= self._begin(part.kind, unit, min(left, self.packing.room), last=unit is ordered[-1])
+            if begin and why in (NO_ROOM, BEYOND_CAP) and size > LONG_UNIT and unit.says:
+                left -= self._add_beginning(part.kind, unit, min(left, self.packing.room), last=unit is ordered[-1])
             if why == BEYOND_CAP:
-                self.gone.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
+                self.left_out.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
             elif not again and why != packing.LOADED:
                 self.leave_out(unit.path, unit.start_line, unit.end_line, why)
 
-    def _begin(self, kind: str, unit: Portion, room: int, *, last: bool) -> int:
-        """Take in the beginning of a long unit: whole lines, and of the next one whole sentences; how much it is.
+    def _add_beginning(self, kind: str, unit: Portion, room: int, *, last: bool) -> int:
+        """Add the beginning of a long unit: whole lines, and whole sentences of the first line that does not fit.
 
-        What still follows in its note keeps half of the room.
+        Args:
+            kind: of the block.
+            unit: that is too long.
+            room: characters that may be spent; half of them, unless the unit is the last of its note.
+            last: whether it is.
+
+        Returns:
+            The number of characters that were added.
         """
-        left = (
-            (room if last else room // 2) - LABELS - sum(len(text) + 1 for each in unit.headings for text in each.texts)
-        )
+        headings = sum(len(text) + 1 for heading in unit.headings for text in heading.texts)
+        left = (room if last else room // 2) - LABEL_CHARACTERS - headings
         texts: list[str] = []
         for text in unit.texts:
             if len(text) + 1 > left:
@@ -573,76 +611,83 @@ class _Filling(Reading):
             texts.append(text)
             left -= len(text) + 1
         size = sum(len(text) + 1 for text in texts)
-        told = size > BEGUN and not self._add(kind, Portion(unit.path, unit.start_line, texts, (), unit.headings))
-        return size if told else 0
+        beginning = Portion(unit.path, unit.start_line, texts, (), unit.headings)
+        return size if size > SHORTEST_BEGINNING and not self._add(kind, beginning) else 0
 
     def _add(self, kind: str, unit: Portion) -> str:
-        """Take a unit in, after the sentence that has to stand beside it; returns why it is not in."""
-        sentence = self.told.get((unit.path, unit.start_line))
+        """Add a unit after the sentence about its conflict, if there is one; return why it could not be added."""
+        sentence = self.conflict_sentences.get((unit.path, unit.start_line))
         why = self.packing.add(packing.CONFLICTS, sentence) if sentence is not None else ""
         return why or self.packing.add(kind, unit)
 
     def _recall(self) -> dict[tuple[str, int], str]:
-        """Take in the lines that answer, and in long notes those around them.
+        """Add the lines that answer and, in long notes, those around them.
 
         Returns:
-            By place why one that answers is not in.
+            By place the reasons why lines that answer were not added.
         """
         refused: dict[tuple[str, int], str] = {}
-        self.talk_left = self.packing.room // 2
-        share = int((self.said_so_far + self.talk_left) * AUTOMATED_SHARE) - self.automated_so_far
-        waiting = [place for place in self.order if place[0] in self.said.automated and not self.packing.holds(*place)]
+        self.conversation_room = self.packing.room // 2
+        spent_or_free = self.conversation_characters + self.conversation_room
+        share = int(spent_or_free * AUTOMATED_SHARE) - self.automated_characters
+        automated = self.conversations.automated
+        waiting = [place for place in self.order if place[0] in automated and not self.packing.holds(*place)]
         need = sum(len(self.notes[path][number - 1]) + 1 for path, number in waiting)
-        self.automated_left = max(0, min(share, need))
+        self.automated_room = max(0, min(share, need))
         for path, number in self.order:
-            if (path, number) in self.settled or self.packing.holds(path, number):
+            if (path, number) in self.withheld or self.packing.holds(path, number):
                 continue
             why = self._recall_line(path, number)
             if why and (path, number) in self.found:
                 refused[path, number] = why
         for place in self.order:
             # A heading whose lines had no room.
-            if place in self.found and place not in refused and place not in self.settled:
+            if place in self.found and place not in refused and place not in self.withheld:
                 path, number = place
                 if self.notes[path][number - 1].strip() and not self.packing.holds(path, number):
                     refused[place] = loaded.ALONE
         return refused
 
     def _recall_said(self, path: str, number: int) -> str:
-        """Take in a line of a conversation, after the newest that covers the same; all get half of the room at most."""
-        newer = self.said.newer.get((path, number))
+        """Add a line of a conversation, after the newest line that contains its words; return why it is not added.
+
+        All such lines get at most half of the room.
+        """
+        newer = self.conversations.newer.get((path, number))
         known = newer is None or newer[0] not in self.notes or self.packing.holds(*newer)
-        if newer is not None and not known and (newer in self.settled or self._recall_line(*newer)):
+        if newer is not None and not known and (newer in self.withheld or self._recall_line(*newer)):
             return "a newer line covers the same, and has no room"
         text = packing.shown(self.notes[path][number - 1])
-        automated = path in self.said.automated
-        if len(text) > (self.automated_left if automated else self.talk_left - self.automated_left):
+        automated = path in self.conversations.automated
+        if len(text) > (self.automated_room if automated else self.conversation_room - self.automated_room):
             return NO_ROOM
-        why = self.packing.add("recalled", Portion(path, number, [text], {key(text)}))
+        why = self.packing.add("recalled", Portion(path, number, [text], {normalized(text)}))
         if not why:
-            self.talk_left -= len(text) + 1
-            self.said_so_far += len(text) + 1
-            self.automated_left -= len(text) + 1 if automated else 0
-            self.automated_so_far += len(text) + 1 if automated else 0
+            size = len(text) + 1
+            self.conversation_room -= size
+            self.conversation_characters += size
+            self.automated_room -= size if automated else 0
+            self.automated_characters += size if automated else 0
         return why
 
     def _recall_line(self, path: str, number: int) -> str:
-        if path in self.said.shared and (path, number) in self.loaded:
+        """Add a line that the question finds, or the unit that it is in or repeats; return why it is not added."""
+        if path in self.conversations.shared and (path, number) in self.loaded:
             kind, unit = self.loaded[path, number]
-            return self._add(*next((self.says[words] for words in unit.says if words in self.says), (kind, unit)))
-        if path in self.said:
+            repeated = (self.by_wording[words] for words in unit.says if words in self.by_wording)
+            return self._add(*next(repeated, (kind, unit)))
+        if path in self.conversations:
             return self._recall_said(path, number) if self.notes[path][number - 1] else ""
-        if path not in self.bodies:
-            self.bodies[path] = _body(self.notes[path])
-        body = self.bodies[path]
+        if path not in self.body_lines:
+            self.body_lines[path] = _body_line(self.notes[path])
         raw = self.notes[path][number - 1]
         if len(raw) >= self.packing.room:
-            return NO_ROOM  # before anything is made of it: most lines end here
+            return NO_ROOM  # before any work is done: most lines end here
         if (path, number) in self.loaded:
             return self._add(*self.loaded[path, number])
         if any(part.whole and part.note.path == path for part in self.parts):
-            return ""  # a heading: lines of its bring it along
-        if number < body:
+            return ""  # a heading: it is added with the lines below it
+        if number < self.body_lines[path]:
             return loaded.FRONT_MATTER
         why = dismissed(raw)
         if why and (why != loaded.EXPIRED or self.on is not None):
@@ -650,25 +695,25 @@ class _Filling(Reading):
         text = packing.shown(raw)
         if not text.strip():
             return loaded.COMMENT
-        says = {key(raw), key(text)}
-        known = {*says, *map("^{}".format, candidates_of(raw))}
-        for kind, unit in (self.says[words] for words in known if words in self.says):
+        wordings = {normalized(raw), normalized(text)}
+        known = {*wordings, *map("^{}".format, candidates_of(raw))}
+        for kind, unit in (self.by_wording[words] for words in known if words in self.by_wording):
             why = self._add(kind, unit)
             return why if why not in ("", packing.LOADED) else f"says the same as {unit.path}:{unit.start_line}"
-        if says & self.was:
+        if wordings & self.replaced:
             return loaded.REPLACED
-        return self.packing.add("recalled", Portion(path, number, [text], says))
+        return self.packing.add("recalled", Portion(path, number, [text], wordings))
 
     # --- the result
 
-    def done(self) -> Context:
-        """The prompt: a mark is drawn that no text holds, and everything is counted."""
+    def result(self) -> Context:
+        """Return the prompt, with a mark that occurs in none of its texts, and what its parts cost."""
         runs = self.packing.runs()
         drawn = packing.mark(text for run in runs for text in (run.path, *run.texts))
-        shared = self.said.shared
-        called = {**self.called, **{path: f"{name}: {inside}" for path, (name, inside) in shared.items()}}
-        beside = any(run.path in shared for run in runs)
-        text, sizes = packing.render(runs, drawn, called, precedence=self.packing.precedence, shared=beside)
+        shared = self.conversations.shared
+        shown_names = {**self.names, **{path: f"{name}: {inside}" for path, (name, inside) in shared.items()}}
+        any_shared = any(run.path in shared for run in runs)
+        text, sizes = packing.render(runs, drawn, shown_names, precedence=self.packing.precedence, shared=any_shared)
         blocks: list[PromptBlock] = []
         at = len(text) - sum(sizes)
         for run, size in zip(runs, sizes, strict=True):
@@ -679,12 +724,12 @@ class _Filling(Reading):
             at += size
         self._list_dropped()
         used, dropped = tokens(len(text)), self.packing.dropped
-        return Context(self.budget, used, text, blocks, dropped, self.named, self.notices)
+        return Context(self.budget, used, text, blocks, dropped, self.shown_playbooks, self.notices)
 
     def _list_dropped(self) -> None:
-        """Each line that was left out once, with the first reason; what came in after all is not listed."""
+        """List every line that was left out once, with the first reason, unless it was added after all."""
         whys: dict[tuple[str, int], str] = {}
-        for path, first, last, why in self.gone:
+        for path, first, last, why in self.left_out:
             for number in range(first, last + 1):
                 if self.notes[path][number - 1].strip() and not self.packing.holds(path, number):
                     whys.setdefault((path, number), why)
@@ -692,15 +737,15 @@ class _Filling(Reading):
         for path, number in sorted(whys, key=lambda place: (order[place[0]], place[1])):
             self.packing.drop(path, number, number, whys[path, number])
 
-    def _unused_headings(self, note: Loaded) -> None:
-        """Headings that no line of theirs brought along."""
+    def _leave_out_unused_headings(self, note: Loaded) -> None:
+        """Record the headings that were not added with any line below them."""
         for heading in note.headings:
             if not self.packing.holds(heading.path, heading.start_line):
                 self.leave_out(heading.path, heading.start_line, heading.end_line, loaded.ALONE)
 
 
 def _whole(note: Loaded) -> Portion | None:
-    """All that a note says, its headings too, as one portion; None if it says nothing."""
+    """Return all units and headings of a note as one portion; None if there are none."""
     lines = {
         number: text
         for unit in (*note.headings, *note.units)
@@ -717,13 +762,13 @@ def _places(unit: Portion) -> Iterable[tuple[str, int]]:
 
 
 def _size(part: _Part) -> int:
-    """Characters that a part takes at most, about."""
-    units = {unit.start_line: unit for each in part.units for unit in (*each.headings, each)}
-    return LABELS * bool(units) + sum(len(text) + 1 for unit in units.values() for text in unit.texts)
+    """Return about how many characters a part takes at most."""
+    units = {portion.start_line: portion for unit in part.units for portion in (*unit.headings, unit)}
+    return LABEL_CHARACTERS * bool(units) + sum(len(text) + 1 for unit in units.values() for text in unit.texts)
 
 
-def _body(lines: list[str]) -> int:
-    """The first line after the front matter."""
+def _body_line(lines: list[str]) -> int:
+    """Return the number of the first line after the front matter."""
     if lines and lines[0].rstrip() == "---":
         for number, line in enumerate(lines[1:], 2):
             if line.rstrip() == "---":
@@ -731,8 +776,8 @@ def _body(lines: list[str]) -> int:
     return 1
 
 
-def _plain(question: str) -> str:
-    """The question without what search takes for operators: a prompt is not a query."""
+def _without_operators(question: str) -> str:
+    """Return the question without what search would take for operators: a prompt is not a query."""
     text = re.sub(rf"\b({'|'.join(query.FIELDS)}):", r"\1 ", question)
     return re.sub(r"(?<!\S)-+(?=\S)", " ", text.replace('"', " "))
 
@@ -748,100 +793,109 @@ def _check(request: ContextRequest, projects: str) -> None:
         raise UsageError(f"{project!r} is not a project", f"name the folder below {projects}/")
 
 
-# --- what structure alone says of lines that can't both hold: facts of one subject and single-valued predicate, and
-# dated decisions of one note
+# --- lines that, by their structure, can't both hold: facts of one subject and single-valued predicate, and dated
+# decisions of one note
 #
-# Nothing is concluded from the words of two lines, and nothing is left out: of facts both are told, and beside them a
-# sentence that says which one holds; how to read all other disagreement one fixed sentence says: `fence.preface`.
+# Nothing is concluded from the words of two lines, and nothing is left out: both facts are shown, with a sentence that
+# says which one holds; one fixed sentence (`packing.preface`) says how to read all other disagreement.
 
 
 QUOTED = 160
-"""Characters of a fact that a sentence repeats; the fact itself stands in the prompt."""
+"""Maximum number of characters of a fact that a sentence repeats; the prompt shows the fact itself too."""
 
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
 
-def newest_first(note: Loaded) -> list[Portion]:
-    """The units of a note in the order in which room is given to them: of its decisions the newest first."""
-    days = {at: _decided(note, unit) for at, unit in enumerate(note.units) if _under_decisions(unit)}
+def newest_decision_first(note: Loaded) -> list[Portion]:
+    """Return the units of a note in the order in which they are added: its order, but decisions newest first."""
+    days = {at: _decision_day(note, unit) for at, unit in enumerate(note.units) if _is_decision(unit)}
     found = [*note.units]
     for at, newest in zip(days, sorted(days, key=lambda at: days[at], reverse=True), strict=True):
         found[at] = note.units[newest]
     return found
 
 
-def weighs(note: Loaded) -> bool:
-    """Whether the note holds decisions of several days, of which the newest holds."""
-    days = (_decided(note, unit) for unit in note.units if _under_decisions(unit))
+def has_decisions_of_several_days(note: Loaded) -> bool:
+    """Whether a note holds decisions of different days, so that the newest takes precedence."""
+    days = (_decision_day(note, unit) for unit in note.units if _is_decision(unit))
     return len({day for day in days if day}) > 1
 
 
-class Facts:
-    """The facts of the notes so far, of which one value holds at a time, and how the next note's stand to them.
+class FactConflicts:
+    """Facts that can't both hold: same subject, same single-valued predicate, another object.
 
     Args:
-        predicates: a subject has one value of some at a time; only these can stand against each other.
+        predicates: says which of them are single-valued.
         me: the subjects that mean the user.
     """
 
     def __init__(self, predicates: Predicates, me: Iterable[str]) -> None:
         self._predicates = predicates
         self._me = {folded(name) for name in me}
-        self._held: dict[tuple[str, str], Fact] = {}
+        self._project_facts: dict[tuple[str, str], Fact] = {}
         self._picked: set[tuple[str, str]] = set()
 
-    def told(self, holding: Sequence[Fact], picked: list[Fact]) -> tuple[list[Fact], dict[tuple[str, int], Portion]]:
-        """The facts of one note to be told, and by its place each that gives way, with the sentence that says so.
+    def add(self, holding: Sequence[Fact], picked: list[Fact]) -> tuple[list[Fact], dict[tuple[str, int], Portion]]:
+        """Find the conflicts of the facts of one note with each other and with those of earlier notes.
 
         Args:
-            holding: those of the note that hold, of the project's note first.
-            picked: those of the note that belong into the prompt.
+            holding: facts of the note that hold; the project's note comes first.
+            picked: facts of the note that were picked for the prompt.
+
+        Returns:
+            The facts to show: those picked, and those that conflict with a picked one; and, by the place of each fact
+            that gives way, a sentence that says so.
         """
         sentences: dict[tuple[str, int], Portion] = {}
         newest: dict[tuple[str, str], Fact] = {}
         single = [fact for fact in holding if self._predicates.replaces(fact.predicate)]
         for fact in sorted(single, key=lambda fact: (str(fact.since or ""), fact.line), reverse=True):
-            about = self._about(fact)
-            mine = self._held.get(about)
-            other = mine or newest.setdefault(about, fact)
+            key = self._key(fact)
+            of_project = self._project_facts.get(key)
+            other = of_project or newest.setdefault(key, fact)
             if folded(other.object) == folded(fact.object):
                 continue
-            if mine is not None:
-                text = f"The project says {_said(mine)}, outside projects {_said(fact)}: the project's holds here."
+            if of_project is not None:
+                text = (
+                    f"The project says {_quoted(of_project)}, outside projects {_quoted(fact)}:"
+                    " the project's holds here."
+                )
             else:
                 holds = "the newer one does" if other.since != fact.since else "no date says which one does"
-                text = f"Of {_said(other)} and {_said(fact)} only one can hold: {holds}."
+                text = f"Of {_quoted(other)} and {_quoted(fact)} only one can hold: {holds}."
             sentences[fact.path, fact.line] = Portion(fact.path, fact.line, [f"- {text}"])
-        told = {self._about(fact) for fact in picked} | self._picked
+        self._picked |= {self._key(fact) for fact in picked}
         known = {fact.line for fact in picked}
         more = [fact for fact in single if (fact.path, fact.line) in sentences and fact.line not in known]
-        more = [fact for fact in more if self._about(fact) in told]
-        self._held |= newest
-        self._picked = told
+        more = [fact for fact in more if self._key(fact) in self._picked]
+        self._project_facts |= newest
         return [*picked, *more], sentences
 
-    def _about(self, fact: Fact) -> tuple[str, str]:
+    def _key(self, fact: Fact) -> tuple[str, str]:
+        """Return subject and predicate for comparison; the subject is '' for the user."""
         subject = folded(fact.subject)
         return "" if subject in self._me else subject, predicate_key(fact.predicate)
 
 
-def _under_decisions(unit: Portion) -> bool:
+def _is_decision(unit: Portion) -> bool:
+    """Whether a unit is in the section of decisions."""
     heading = unit.headings[-1].texts if unit.headings else []
     wanted = entries.DECISIONS.casefold()
     if not heading or wanted not in heading[0].casefold():
-        return False  # spares the reading of most headings
+        return False  # most headings need not be parsed
     return plain_heading(heading[0].lstrip("# ")).casefold() == wanted
 
 
-def _decided(note: Loaded, unit: Portion) -> str:
-    """When a decision was made: its instant, the day that it begins with, or that of the line it came from."""
-    text = " ".join(each.strip() for each in note.lines[unit.start_line - 1 : unit.end_line])
+def _decision_day(note: Loaded, unit: Portion) -> str:
+    """Return when a decision was made: its time, the day it begins with, or that of the line it came from; or ''."""
+    text = " ".join(line.strip() for line in note.lines[unit.start_line - 1 : unit.end_line])
     parts = entries.parse(unmarked(text), timed=True)
     day = _DAY.match(parts.text) or _DAY.search(f"{parts.label or ''} {parts.provenance or ''}")
     return entries.instant(parts.time or "") or (day[0] if day else "")
 
 
-def _said(fact: Fact) -> str:
+def _quoted(fact: Fact) -> str:
+    """Return a fact, cut to :data:`QUOTED` characters, in quotation marks."""
     text = packing.shown(f"{fact.subject} {fact.predicate}: {fact.object}").strip().lstrip("\\")
     text = text if len(text) <= QUOTED else f"{text[: QUOTED - 1].rstrip()}…"
     return f"“{text}”{f' (since {fact.since})' if fact.since else ''}"

@@ -1,5 +1,5 @@
-"""Notes read for a prompt, as units: bullets, paragraphs, tables, each under its headings; which of their rules may be
-trusted; what is left out of them, and that is said.
+"""Read notes for a prompt as units (bullets, paragraphs, tables, each under its headings), find the rules that may be
+trusted, and record which lines are left out and why.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ FORGOTTEN = "forgotten here"
 
 
 class Loaded:
-    """One note as units.
+    """A note, divided into units.
 
     Args:
         path: relative to the vault.
         data: its bytes.
-        whole_items: a list item is one unit with all that is nested in it: half a rule is another rule.
-        over: what no longer counts, as (first line, last line).
-        expired: candidates that expired are told as well.
+        whole_items: whether a list item is one unit with all that is nested in it: half a rule is another rule.
+        over: returns the (first line, last line) of what no longer counts.
+        expired: whether expired candidates become units too.
 
     Attributes:
-        lines: its text, as editors count it.
-        units: in order, headings not among them (they hang on the units below them).
+        lines: of the note, counted as editors count them.
+        units: in order, without headings (units refer to the headings above them).
         headings: all of them.
-        rules: raw lines of the units that are whole top-level bullets, by their first line.
-        omitted: (first line, last line, why) of what is not content.
+        rules: by first line the raw lines of the units that are whole top-level bullets.
+        omitted: (first line, last line, why) of lines that are in no unit.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Loaded:
         self.lines = note_lines(data)
         self.document = Document(data)
         self._expired = expired
-        self._over = _joined(over(self.document))
+        self._ended = _outermost(over(self.document))
         self.units: list[Portion] = []
         self.rules: dict[int, list[bytes]] = {}
         self.omitted: list[tuple[int, int, str]] = []
         self.headings: list[Portion] = []
-        self._above: list[tuple[int, Portion]] = []
+        self._open_headings: list[tuple[int, Portion]] = []
         self._bullets = [bullet.line for bullet in self.document.bullets]
         self._read()
 
@@ -84,55 +84,65 @@ class Loaded:
         levels = {section.start_line: section.level for section in self.document.sections if section.level}
         for block in self.document.blocks:
             if block.kind == "heading":
-                self._head(block, levels.get(block.start_line, 6))
+                self._add_heading(block, levels.get(block.start_line, 6))
             elif block.kind == "comment" or (block.kind == "html" and self._is_comment(block)):
                 self.omitted.append((block.start_line, block.end_line, COMMENT))
             elif block.kind == "rule":
                 self.omitted.append((block.start_line, block.end_line, "a rule between sections"))
             else:
-                for first, last in self._parts(block):
-                    self._take(first, last, whole=block.kind in ("fence", "code", "html", "table", "math"))
+                for first, last in self._unit_spans(block):
+                    self._add_unit(first, last, verbatim=block.kind in ("fence", "code", "html", "table", "math"))
         inside = {n for b in self.document.blocks for n in range(b.start_line, b.end_line + 1)}
         for number in range(self.document.body_line, len(self.lines) + 1):
             if number not in inside and self.lines[number - 1].strip():
                 self.omitted.append((number, number, "a definition that is not shown"))
 
     def raw(self, unit: Portion) -> list[bytes]:
-        """The lines of a unit as they are, without blank ones."""
+        """Return the lines of a unit as the note has them, without blank ones."""
         data = self.document.data
         found = [data[line.start : line.end] for line in self.document.lines[unit.start_line - 1 : unit.end_line]]
         return [line for line in found if line.strip()]
 
-    def _head(self, block: Block, level: int) -> None:
-        while self._above and self._above[-1][0] >= level:
-            self._above.pop()
+    def _add_heading(self, block: Block, level: int) -> None:
+        while self._open_headings and self._open_headings[-1][0] >= level:
+            self._open_headings.pop()
         unit = Portion(self.path, block.start_line, self._shown(block.start_line, block.end_line))
-        self._above.append((level, unit))
+        self._open_headings.append((level, unit))
         self.headings.append(unit)
 
-    def _take(self, first: int, last: int, *, whole: bool) -> None:
+    def _add_unit(self, first: int, last: int, *, verbatim: bool) -> None:
+        """Add lines as a unit, or record why they are left out.
+
+        Args:
+            first: line.
+            last: line, inclusive.
+            verbatim: whether the lines are code, a table or the like: no state is read from them, and they may repeat.
+        """
         texts = self._shown(first, last)
         if not any(texts):
             self.omitted.append((first, last, COMMENT))
             return
-        why = "" if whole else dismissed(self.lines[first - 1])
+        why = "" if verbatim else dismissed(self.lines[first - 1])
         why = "" if why == EXPIRED and self._expired else why
-        at = bisect_right(self._over, first, key=lambda lines: lines[0]) - 1
-        if at >= 0 and last <= self._over[at][1]:
+        at = bisect_right(self._ended, first, key=lambda lines: lines[0]) - 1
+        if at >= 0 and last <= self._ended[at][1]:
             why = ENDED
         if why:
             self.omitted.append((first, last, why))
             return
         raw = self.lines[first - 1 : last]
-        says = () if whole else {key("\n".join(lines)) for lines in ([raw] if raw == texts else [raw, texts])}
-        self.units.append(Portion(self.path, first, texts, says, tuple(unit for _, unit in self._above)))
+        says = () if verbatim else {normalized("\n".join(lines)) for lines in ([raw] if raw == texts else [raw, texts])}
+        self.units.append(Portion(self.path, first, texts, says, tuple(unit for _, unit in self._open_headings)))
 
-    def _parts(self, block: Block) -> Iterator[tuple[int, int]]:
-        """First and last line of what stands or falls together; of a list the bullets, with what follows each."""
+    def _unit_spans(self, block: Block) -> Iterator[tuple[int, int]]:
+        """Yield the first and last line of every unit of a block; of a list every bullet with the lines that follow it.
+
+        Raw lines of whole top-level bullets are kept in :attr:`rules`.
+        """
+        lines = range(block.start_line, block.end_line + 1)
         if block.kind != "item":
-            lines = range(block.start_line, block.end_line + 1)
             if block.kind == "paragraph" and any(grammar.is_loose(self.lines[number - 1]) for number in lines):
-                yield from ((number, number) for number in lines)  # a candidate each
+                yield from ((number, number) for number in lines)  # every line is a candidate
             else:
                 yield block.start_line, block.end_line
             return
@@ -140,7 +150,7 @@ class Loaded:
         bullets = self.document.bullets[slice(*within)]
         if self.whole_items:
             if bullets and bullets[0].depth == 0 and bullets[0].line == block.start_line:
-                self.rules[block.start_line] = self.raw(Portion(self.path, block.start_line, [""] * _count(block)))
+                self.rules[block.start_line] = self.raw(Portion(self.path, block.start_line, [""] * len(lines)))
             yield block.start_line, block.end_line
             return
         apart = (number for number in range(block.start_line, block.end_line) if grammar.is_apart(self.lines[number]))
@@ -159,8 +169,8 @@ class Loaded:
         return text.startswith("<!--") and text.find("-->") in (-1, len(text) - 3)
 
 
-def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those spans of lines that no other one holds, in order."""
+def _outermost(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans of lines that no other span contains, in order."""
     found: list[tuple[int, int]] = []
     for span in sorted(spans, key=lambda lines: (lines[0], -lines[1])):
         if not found or span[1] > found[-1][1]:
@@ -168,13 +178,9 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _count(block: Block) -> int:
-    return block.end_line - block.start_line + 1
-
-
-def key(text: str) -> str:
-    """What a line says, without list mark, time, machinery, case, spacing and a full stop; '' if it is nothing but
-    punctuation.
+def normalized(text: str) -> str:
+    """Return the text of a line for comparison: without list mark, time, machinery, case, spacing and full stop; '' if
+    only punctuation is left.
     """
     words = parse(grammar.unmarked(text).lstrip(grammar.BLANKS), timed=True).text
     return (
@@ -185,18 +191,24 @@ def key(text: str) -> str:
 
 
 def dismissed(line: str) -> str:
-    """Why a line is no longer to be told: the person rejected it, let it expire, or put other words in its place; else
-    empty.
-    """
+    """Return why a line must not be shown any more (rejected, expired or replaced in review); '' if it may be."""
     state = grammar.given_up(line)
     return "" if state is None else {"rejected": REJECTED, "expired": EXPIRED}.get(state, REPLACED)
 
 
-# --- which rules may be trusted: those that a person typed or approved here, line for line, as the journal knows.
+# --- which rules may be trusted: those of which the journal knows that a person typed or approved every line here
 
 
 def by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Portion], list[Portion]]:
-    """The rules that a person typed or approved, line for line, under such headings; and the others."""
+    """Divide rules into approved ones and others.
+
+    Args:
+        note: with the rules.
+        known: the lines that a person typed or approved.
+
+    Returns:
+        The rules of which every line is known, under those of their headings that are known too; and the other rules.
+    """
     approved: list[Portion] = []
     others: list[Portion] = []
     for unit in note.units:
@@ -209,26 +221,29 @@ def by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Portion], l
     return approved, others
 
 
-Stands = Callable[[str, bytes], bool]
-"""Whether a person approved a note, by its path, as these bytes have it: all of it, in this order
+ApprovalCheck = Callable[[str, bytes], bool]
+"""Whether a person approved the note at a path with exactly these bytes: all lines, in this order
 (:func:`tars_memory.vault.writing.history.stands_approved`)."""
 
 
-def is_approved(vault: Vault, stands: Stands, path: str) -> bool:
-    """Whether a note that is followed whole, a playbook, was approved as it is; one that can't be read was not."""
+def is_approved(vault: Vault, check: ApprovalCheck, path: str) -> bool:
+    """Whether a person approved a playbook as it is now; False if it can't be read."""
     try:
-        return stands(path, vault.read(path))
+        return check(path, vault.read(path))
     except TarsError:
         return False
 
 
-def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]], stands: Stands) -> dict[str, list[int]]:
-    """The rules of the vault and its projects that nobody typed or approved here: by note, their lines.
+def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]], check: ApprovalCheck) -> dict[str, list[int]]:
+    """Return the rules of the vault and its projects that nobody typed or approved here, as line numbers by note.
+
+    A playbook that is not approved counts as one rule, on line 1.
 
     Args:
-        vault: to read from; a note that can't be read has none.
-        typed: by a note's path the lines that a person typed (:func:`tars_memory.vault.writing.history.typed_lines`).
-        stands: for playbooks.
+        vault: to read from; notes that can't be read are left out, but for playbooks.
+        typed: returns the lines of a note that a person typed, by its path
+            (:func:`tars_memory.vault.writing.history.typed_lines`).
+        check: whether a playbook was approved.
     """
     found: dict[str, list[int]] = {}
     for path in sorted(path for path in vault.paths() if vault.layout.tier_of(path) is Tier.PROCEDURAL):
@@ -240,20 +255,20 @@ def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]], stands: S
         if lines:
             found[path] = lines
     scopes = dict.fromkeys(("", *map(vault.layout.scope_of, vault.paths())))
-    books = (path for path in playbooks.paths(vault, scopes) if not is_approved(vault, stands, path))
+    books = (path for path in playbooks.paths(vault, scopes) if not is_approved(vault, check, path))
     return found | {path: [1] for path in books}
 
 
-# --- reading, and which lines are told on purpose to nobody
+# --- reading, and which lines are deliberately left out
 
 
-class Beside(NamedTuple):
-    """A shared vault, as a prompt takes notes from it.
+class SharedSource(NamedTuple):
+    """A shared vault from which a prompt takes notes.
 
     Attributes:
-        name: what its notes are marked with.
+        name: shown with its notes.
         vault: to read from.
-        hides: whether words are not told here: they were forgotten.
+        hides: whether a text must not be shown here, because it was forgotten.
     """
 
     name: str
@@ -262,17 +277,19 @@ class Beside(NamedTuple):
 
 
 WHY = {grammar.REJECTED: REJECTED, grammar.EXPIRED: EXPIRED, grammar.REPLACED: REPLACED, states.ENDED: ENDED}
+"""Why a line is left out, by its state."""
 
 
 class Conversations:
-    """What a prompt may tell of conversations.
+    """The lines of conversations, and of shared vaults, that a prompt may show.
 
     Attributes:
-        lines: by what a prompt calls a conversation, its lines by number; those that may not be told are empty.
-        newer: by the place of a line that of the newest one that covers the same words, in a note or a conversation:
-            the older never stands alone.
-        automated: what a prompt calls those in which a program asked, and nobody typed.
-        shared: by the whole path of a note of a shared vault the name of that, and the path in it.
+        lines: by name of a conversation, or absolute path of a shared note, its lines; '' for lines that must not be
+            shown.
+        newer: by the place of a line the place of the newest line, in a note or a conversation, that contains all its
+            words: the older line is never shown without the newer one.
+        automated: names of the conversations in which a program asked and nobody typed.
+        shared: by absolute path of a shared note the name of its vault and the path in that vault.
     """
 
     def __init__(self) -> None:
@@ -285,39 +302,45 @@ class Conversations:
         return name in self.lines
 
     def put(self, name: str, number: int, text: str) -> None:
-        """Take in a line of a conversation, or of a shared vault's note."""
+        """Add a line of a conversation, or of a note of a shared vault."""
         lines = self.lines.setdefault(name, [])
         lines += [""] * (number - len(lines))
         lines[number - 1] = text
 
-    def pair(self, told: Iterable[Answer], said: Iterable[Answer], shares: Shares) -> None:
-        """Find the newer ones of what was said among all lines that answer."""
-        words = [(one, shares.words(one.text)) for one in told if one.day]
+    def pair(self, answers: Iterable[Answer], said: Iterable[Answer], shares: Shares) -> None:
+        """Fill :attr:`newer`.
+
+        Args:
+            answers: all lines that answer the question.
+            said: those of them that are from conversations.
+            shares: tells which words of the question a line contains.
+        """
+        dated = [(answer, shares.words(answer.text)) for answer in answers if answer.day]
         for older in said:
             own = shares.words(older.text)
-            newer = [one for one, held in words if one.day > older.day and held >= own] if older.day and own else []
+            newer = [one for one, words in dated if one.day > older.day and words >= own] if older.day and own else []
             if newer:
-                newest = max(newer, key=lambda one: one.day)
+                newest = max(newer, key=lambda answer: answer.day)
                 self.newer[older.path, older.number] = (newest.path, newest.number)
 
 
 class Reading:
-    """The notes of one prompt.
+    """The notes of one prompt, and which of their lines are left out.
 
     Args:
         vault: to read from.
-        scope: a project whose notes may be used too; empty for none.
-        decided: by block ids of daily lines what became of them, if they are no longer to be told.
-        on: the day on which lines have to count still; None: all do.
+        scope: a project whose notes may be used too; '' for none.
+        decided: returns, by block id, the states of those daily lines that must not be shown any more.
+        on: the day on which lines have to hold; None to keep lines that have ended.
 
     Attributes:
-        notices: sentences for the person.
-        notes: the lines of the notes that were read.
-        called: how the prompt names notes whose own path it must not show.
-        was: what lines of these notes were replaced by others, as :func:`loaded.key` gives it.
-        settled: lines that are left out on purpose: recall must not bring them back.
-        said: the lines of conversations.
-        gone: what was left out, as (path, first line, last line, why).
+        notices: sentences for the user.
+        notes: by path the lines of the notes that were read.
+        names: by path the names to show for notes whose path must not be shown.
+        replaced: the normalized former texts of lines that were replaced.
+        withheld: the places of lines that are left out on purpose: recall must not bring them back.
+        conversations: the lines of conversations.
+        left_out: (path, first line, last line, why) of all lines that were left out.
     """
 
     def __init__(
@@ -329,40 +352,42 @@ class Reading:
         self.on = on
         self.notices: list[str] = []
         self.notes: dict[str, list[str]] = {}
-        self.called: dict[str, str] = {}
-        self.was: set[str] = set()
-        self.settled: set[tuple[str, int]] = set()
-        self.gone: list[tuple[str, int, int, str]] = []
-        self.said = Conversations()
+        self.names: dict[str, str] = {}
+        self.replaced: set[str] = set()
+        self.withheld: set[tuple[str, int]] = set()
+        self.left_out: list[tuple[str, int, int, str]] = []
+        self.conversations = Conversations()
 
     def leave_out(self, path: str, first: int, last: int, why: str) -> None:
-        """Note that lines are left out, and why."""
-        self.gone.append((path, first, last, why))
+        """Record that lines are left out, and why; unless the budget is the reason, recall won't bring them back."""
+        self.left_out.append((path, first, last, why))
         if why != NO_ROOM:
-            self.settled.update((path, number) for number in range(first, last + 1))
+            self.withheld.update((path, number) for number in range(first, last + 1))
 
     def typed_in(self, typed: Callable[[str], frozenset[bytes]], path: str) -> frozenset[bytes]:
-        """What the journal says that a person typed; nothing, and a notice, if it can't be read."""
+        """Return the lines of a note that a person typed; none, and a notice, if the journal can't be read."""
         try:
-            return frozenset(map(veiled, typed(path)))  # as the note's own lines are
+            return frozenset(map(veiled, typed(path)))  # the lines of the note are veiled too
         except TarsError as error:
             self.notices.append(error.message)
             return frozenset()
 
     def scopes(self) -> list[str]:
-        """The project, if there is one, and the vault outside projects."""
+        """Return the scopes of the prompt: the project, if there is one, and the vault outside projects."""
         return [self.scope, ""] if self.scope else [""]
 
     def read(self, paths: Iterable[str], *, whole_items: bool = False) -> Iterator[Loaded]:
-        """Those of the notes that exist, each as units."""
+        """Yield those of the notes that exist."""
         for path in paths:
             data = self._bytes(path)
             if data is not None:
-                yield self._loaded(path, data, self._over(path, self.vault.layout), whole_items=whole_items)
+                yield self._load_note(path, data, self._ended_spans(path, self.vault.layout), whole_items=whole_items)
 
-    def read_beside(self, other: Beside, path: str, *, whole_items: bool = False) -> Loaded | None:
-        """A note of a shared vault under its whole path, as units without what was forgotten here; None if it is not
-        there.
+    def read_shared(self, other: SharedSource, path: str, *, whole_items: bool = False) -> Loaded | None:
+        """Read a note of a shared vault, without the units that were forgotten here.
+
+        Returns:
+            The note under its absolute path; None if it does not exist, or, with a notice, can't be read.
         """
         try:
             data = veiled(other.vault.read(path))
@@ -371,17 +396,15 @@ class Reading:
         except TarsError as error:
             self.notices.append(f"{other.name}: {error.message}")
             return None
-        whole = str(other.vault.root / path)
-        self.said.shared[whole] = (other.name, path)
-        note = self._loaded(whole, data, self._over(path, other.vault.layout), whole_items=whole_items)
-        for unit in note.units:
-            if other.hides("\n".join(unit.texts)):
-                note.omitted.append((unit.start_line, unit.end_line, FORGOTTEN))
-        gone = {first for first, _, why in note.omitted if why == FORGOTTEN}
-        note.units = [unit for unit in note.units if unit.start_line not in gone]
+        absolute = str(other.vault.root / path)
+        self.conversations.shared[absolute] = (other.name, path)
+        note = self._load_note(absolute, data, self._ended_spans(path, other.vault.layout), whole_items=whole_items)
+        forgotten = {unit.start_line: unit for unit in note.units if other.hides("\n".join(unit.texts))}
+        note.omitted += [(unit.start_line, unit.end_line, FORGOTTEN) for unit in forgotten.values()]
+        note.units = [unit for unit in note.units if unit.start_line not in forgotten]
         return note
 
-    def _loaded(
+    def _load_note(
         self, path: str, data: bytes, over: Callable[[Document], Sequence[tuple[int, int]]], *, whole_items: bool
     ) -> Loaded:
         note = Loaded(path, data, whole_items=whole_items, over=over, expired=self.on is None)
@@ -390,8 +413,8 @@ class Reading:
             self.notices.append(f"{path}: so long, or nested so deep, that it is read line by line")
         return note
 
-    def _over(self, path: str, layout: Layout) -> Callable[[Document], list[tuple[int, int]]]:
-        """What of a note no longer counts."""
+    def _ended_spans(self, path: str, layout: Layout) -> Callable[[Document], list[tuple[int, int]]]:
+        """Return a function that gives the (first, last) lines of a document that have ended."""
 
         def ended(document: Document) -> list[tuple[int, int]]:
             if self.on is None or not may_say_end(document.data):
@@ -402,9 +425,9 @@ class Reading:
         return ended
 
     def read_for_recall(self, path: str) -> None:
-        """Read a note that lines are recalled from; those that Obsidian hides are not."""
-        if path in self.said:
-            self.notes[path] = self.said.lines[path]
+        """Read a note from which lines are recalled; leave out lines that are hidden, ended or decided against."""
+        if path in self.conversations:
+            self.notes[path] = self.conversations.lines[path]
             return
         data = self._bytes(path)
         if data is None:
@@ -415,26 +438,26 @@ class Reading:
                 if why == COMMENT:
                     self.leave_out(path, first, last, why)
         if self.on is not None and may_say_end(data):
-            for first, last in self._over(path, self.vault.layout)(Document(data)):
+            for first, last in self._ended_spans(path, self.vault.layout)(Document(data)):
                 self.leave_out(path, first, last, ENDED)
         tier, lines = self.vault.layout.tier_of(path), self.notes[path]
-        self.was.update(map(key, filter(None, map(grammar.replaced_words, lines))))
+        self.replaced.update(map(normalized, filter(None, map(grammar.replaced_words, lines))))
         if tier is Tier.EPISODIC and b"#^" in data:
             known = self.decided(states.ids(lines))
-            self.called[path] = states.called(path, lines, known)
-            gone = states.standing(lines, known)
+            self.names[path] = states.called(path, lines, known)
+            outdated = states.standing(lines, known)
         elif tier is Tier.DAILY and b" ^" in data:
-            named = {at: name for at, line in enumerate(lines) if (name := grammar.block_id_of(line))}
-            known = self.decided(list(named.values()))
-            gone = {index: known[name] for index, name in named.items() if name in known}
+            block_ids = {index: name for index, line in enumerate(lines) if (name := grammar.block_id_of(line))}
+            known = self.decided(list(block_ids.values()))
+            outdated = {index: known[name] for index, name in block_ids.items() if name in known}
         else:
             return
-        for index, state in gone.items():
+        for index, state in outdated.items():
             if state != grammar.EXPIRED or self.on is not None:
                 self.leave_out(path, index + 1, index + 1, WHY[state])
 
     def _bytes(self, path: str) -> bytes | None:
-        """A note's bytes, if it is of the right scope and can be read; a notice if it is there but can't be."""
+        """Return the bytes of a note; None if it has another scope, does not exist or, with a notice, can't be read."""
         if self.vault.layout.scope_of(path) not in ("", self.scope):
             return None
         try:
@@ -447,16 +470,16 @@ class Reading:
             return None
 
 
-def settled(found: Sequence[Answer], notes: dict[str, list[str]]) -> list[tuple[str, int]]:
-    """Where the lines stand in the notes now, in the same order, each once; those that are gone are left out.
+def relocate(answers: Sequence[Answer], notes: dict[str, list[str]]) -> list[tuple[str, int]]:
+    """Return where the lines are in the notes now, in the same order, without repeats and without lines that are gone.
 
     Args:
-        found: best first.
-        notes: the lines of their notes, as far as these can be read.
+        answers: best first.
+        notes: by path the lines of their notes, as far as these can be read.
     """
     places: dict[tuple[str, int], None] = {}
-    where: dict[str, dict[str, list[int]]] = {}
-    for line in found:
+    numbers_by_text: dict[str, dict[str, list[int]]] = {}
+    for line in answers:
         lines = notes.get(line.path)
         if lines is None:
             continue
@@ -466,11 +489,11 @@ def settled(found: Sequence[Answer], notes: dict[str, list[str]]) -> list[tuple[
             if line.partial:
                 candidates = [i for i, text in enumerate(lines, 1) if line.text in text]
             else:
-                if line.path not in where:
-                    where[line.path] = {}
+                if line.path not in numbers_by_text:
+                    numbers_by_text[line.path] = {}
                     for i, text in enumerate(lines, 1):
-                        where[line.path].setdefault(text, []).append(i)
-                candidates = where[line.path].get(line.text, [])
+                        numbers_by_text[line.path].setdefault(text, []).append(i)
+                candidates = numbers_by_text[line.path].get(line.text, [])
             if not candidates:
                 continue
             number = min(candidates, key=lambda i: abs(i - line.number))

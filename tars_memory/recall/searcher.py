@@ -109,14 +109,14 @@ class Searcher:
             as_of=request.as_of,
             facts=self.workspace.settings.facts,
             agent=request.agent or "",
-            books=recall.context.Books(
+            playbooks=recall.context.Playbooks(
                 self._books(scope),
                 self.workspace.settings.recall.playbook_days,
                 search.procedures,
                 partial(vault.writing.history.stands_approved, journal),
             ),
-            beside=[
-                recall.loaded.Beside(each.name, each.vault, self.workspace.hides)
+            shared=[
+                recall.loaded.SharedSource(each.name, each.vault, self.workspace.hides)
                 for each in self.workspace.shared(search.notices, look=False)
             ],
         )
@@ -129,7 +129,7 @@ class Searcher:
             answers=search.answers,
             decided=lambda names: search.read(lambda reader: recall.decided.outdated(reader, names, on)),
             selection=search.selection() if any(told_of) else None,
-            said=search.said,
+            conversations=search.said,
         )
         return packed._replace(notices=[*dict.fromkeys((*packed.notices, *search.notices))])
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tars_memory.errors import NotFoundError
 from tars_memory.recall import packing
 from tars_memory.recall.context import Context, ContextRequest, context
-from tars_memory.recall.loaded import key
+from tars_memory.recall.loaded import normalized
 from tars_memory.recall.search import Answer
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown.lines import unmarked
@@ -131,7 +131,7 @@ def check(case: dict[str, Any], packed: Context) -> None:
         whole = block.path in LOADED and any(text.strip() and unmarked(text) == text for text in texts)
         if block.kind == "recalled" and not whole:
             for number, text in enumerate(texts, block.start_line):
-                says = {key(text), key(lines[block.path][number - 1])} - {""}
+                says = {normalized(text), normalized(lines[block.path][number - 1])} - {""}
                 assert not says & said, text
                 said |= says
     gone = {
