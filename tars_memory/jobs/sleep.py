@@ -1,9 +1,9 @@
-"""``sleep``: a night's work that cron can be trusted with, step by step; what fails in one night is done in the next.
+"""``sleep``: the nightly run, safe to start from cron; what one night fails to do, the next one does.
 
-A conversation's session note says what was examined of it, not this module. The record of sources only spares
-looking again at files that have not changed; it is written after what was drawn from them is in the vault.
+The session note of a conversation records what was extracted from it; this module doesn't. The record of sources only
+avoids reading files again that have not changed; it is written after the results are in the vault.
 
-``watch``: the index follows the vault while it runs, and new queries find the model open.
+``watch``: keep the index up to date and the embedding model loaded for searches.
 """
 
 from __future__ import annotations
@@ -42,17 +42,22 @@ if TYPE_CHECKING:
 
 
 COMMANDS = ("expire", "extract", "tidy")
-"""As the journal names what a night writes; what it did for others on the way (ticks, the spool) is not its own."""
+"""The commands under which the journal records a night's writes; ticks and spooled items that a night applies on the
+way are not its own."""
 
 IN_A_ROW = 3
-"""Sources that fail one after the other before the step ends: then it isn't them. They come last in the next night."""
+"""Number of sources that fail one after the other before the step ends, for then the fault is not theirs. They come
+last in the next night."""
 
 MOST_TOLD = 10
-"""Failures that one step names; the others are counted."""
+"""Maximum number of failures that a step reports in full; the others are only counted."""
+
+StepResult = tuple[str, dict[str, int], str]
+"""The last fields of a :class:`Step`: ``told``, ``counts`` and ``error``."""
 
 
 class Step(NamedTuple):
-    """What one step of a night did.
+    """The result of one step of a night.
 
     Attributes:
         name: ``extract``, ``keep``, ``expire``, ``curation``, ``review``, ``tidy``, ``archive``, ``compress``, ``size``
@@ -60,7 +65,7 @@ class Step(NamedTuple):
         told: one line for the report; empty if there was nothing to do.
         counts: the same as numbers.
         error: why it failed; empty if it did not.
-        project: whose notes it was about; empty for the chosen one's, or for those outside projects.
+        project: the project of the notes; empty for the chosen one, or for notes outside projects.
     """
 
     name: str
@@ -71,12 +76,12 @@ class Step(NamedTuple):
 
 
 class Night(NamedTuple):
-    """One run.
+    """The result of one nightly run.
 
     Attributes:
         steps: in order.
         txns: the transactions that it wrote, in order; :func:`undo` takes them back.
-        took: seconds.
+        took: duration in seconds.
         notices: what the person should know.
     """
 
@@ -87,63 +92,63 @@ class Night(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether a step failed; the others were done."""
+        """Whether any step failed; the other steps still ran."""
         return any(step.error for step in self.steps)
 
 
 def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
-    """Do a night's work: each step catches its own failure, tells it, and the next one goes on.
+    """Run all steps of a night; a step that fails is reported, and the next ones still run.
 
-    If no project is chosen, what is done with notes is done outside projects and then in each project by itself; of
-    these the report tells numbers, no words.
+    If no project is chosen, the steps for notes run for the notes outside projects and then for each project; about
+    projects, the report gives only numbers, and no words of their notes.
 
     Args:
         memory: of the vault; with ``dry_run`` nothing is written, not even the record.
-        sources: files and folders of chat logs; none: those that are set.
+        sources: files and folders of chat logs; if none are given, those in the settings.
 
     Raises:
-        BusyError: another night's work is going on.
+        BusyError: another night is running.
         UnwritableError: the state folder can't be used.
-        VaultError: nothing makes the folder a vault, or an empty one is where a vault was.
+        VaultError: the folder is not a vault, or an empty folder is where a vault was.
     """
     memory.workspace.store(writes=not memory.workspace.dry_run)
-    begun = time.monotonic()
+    started = time.monotonic()
     options = memory.workspace.settings.sleep
 
-    own = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
+    configured = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
     desk, moment = Desk(memory.workspace.state / "hooks"), time.time()
     left = [*filter(os.path.isfile, desk.left(None))]
-    named = [*sources] or [*dict.fromkeys([*own, *memory.workspace.settings.sources.logs, *left])]
+    paths = [*sources] or [*dict.fromkeys([*configured, *memory.workspace.settings.sources.logs, *left])]
 
     with _alone(memory), memory.workspace.vault.read_once():
         record = Record(memory.workspace.state / "sleep.json")
         before, memory.workspace.night = _last(memory), os.urandom(8).hex()
         steps: list[Step] = []
-        asked: list[LanguageModel] = []
-        steps.append(_step("extract", lambda: _extract(memory, named, record, asked)))
+        models: list[LanguageModel] = []
+        steps.append(_step("extract", lambda: _extract(memory, paths, record, models)))
         for transcript in left:
             if not memory.workspace.dry_run and transcript in record.sources:
                 desk.drop(transcript, [], moment)
         if memory.workspace.talks() is not None:
             steps.append(_step("keep", lambda: _keep(memory, record)))
-        tend = partial(_tended, options=options, record=record, asked=asked)
-        steps += tend(memory)
+        run = partial(_scope_steps, options=options, record=record, models=models)
+        steps += run(memory)
         for project in memory.workspace.project_names():
-            steps += _elsewhere(memory, project, tend)
+            steps += _project_steps(memory, project, run)
         steps.append(_step("index", lambda: _index(memory)))
         txns = [] if memory.workspace.dry_run else [*_written(memory, memory.workspace.night, before)]
-    return Night(steps, txns, time.monotonic() - begun, list(dict.fromkeys(memory.workspace.notices)))
+    return Night(steps, txns, time.monotonic() - started, list(dict.fromkeys(memory.workspace.notices)))
 
 
 def undo(memory: Memory) -> list[str]:
-    """Take back what the last night wrote that still stands; returns the transactions.
+    """Undo the writes of the last night that are not undone yet; return their transactions.
 
-    What was drawn is then drawn again by the next night, unless its source changed nothing: the record forgets them.
+    The record of sources is cleared, so that the next night examines them again.
 
     Raises:
-        NotFoundError: there is no night's work to take back.
-        BusyError: another night's work is going on.
-        ConflictError: a note has moved on too far; what was taken back before it stays taken back.
+        NotFoundError: there is no night to undo.
+        BusyError: another night is running.
+        ConflictError: a note has changed too much since; transactions undone before that stay undone.
     """
     with _alone(memory):
         txns = _written(memory)
@@ -156,17 +161,17 @@ def undo(memory: Memory) -> list[str]:
                     inside.undo(txn)
                 done.append(txn)
             except NotFoundError:
-                continue  # it was cut off by a kill, and is taken back just now
+                continue  # a kill had cut it off, and opening the store has just rolled it back
         if not memory.workspace.dry_run:
             Record(memory.workspace.state / "sleep.json").forget()
     return done
 
 
-def _tended(memory: Memory, options: SleepOptions, record: Record, asked: list[LanguageModel]) -> list[Step]:
-    """What a night does with the notes of one scope."""
+def _scope_steps(memory: Memory, options: SleepOptions, record: Record, models: list[LanguageModel]) -> list[Step]:
+    """Run the steps of a night for the notes of one scope."""
     return [
         _step("expire", lambda: _expire(memory)),
-        *([_step("curation", lambda: _curate(memory, record, asked))] if options.curate else []),
+        *([_step("curation", lambda: _curate(memory, record, models))] if options.curate else []),
         _step("review", lambda: _review(memory)),
         _step("tidy", lambda: _tidy(memory, apply=options.tidy)),
         _step("archive", lambda: _archive(memory) if options.archive else ("", {}, "")),
@@ -175,44 +180,49 @@ def _tended(memory: Memory, options: SleepOptions, record: Record, asked: list[L
     ]
 
 
-def _elsewhere(memory: Memory, project: str, tend: Callable[[Memory], list[Step]]) -> list[Step]:
-    """The same in a project that isn't the chosen one: without a word of its notes, and with where to ask for them."""
+def _project_steps(memory: Memory, project: str, run: Callable[[Memory], list[Step]]) -> list[Step]:
+    """Run the steps for the notes of a project that is not the chosen one.
+
+    The report names the command that shows details, and has no words of the project's notes.
+    """
     call = f"tars-memory --project {shlex.quote(project)}"
     with memory.within(project) as inside, inside.workspace.vault.read_once():
-        found = []
-        for step in tend(inside):
+        steps = []
+        for step in run(inside):
             error = f"it failed there; {call} sleep says why" if step.error else ""
             told = step.told.replace("tars-memory", call)
-            found.append(step._replace(told=told, error=error, project=project))
+            steps.append(step._replace(told=told, error=error, project=project))
         if inside.workspace.notices:
             memory.workspace.notices.append(
                 f"{project}: {len(inside.workspace.notices)} notices; {call} doctor says more"
             )
-    return found
+    return steps
 
 
-def _step(name: str, work: Callable[[], tuple[str, dict[str, int], str]]) -> Step:
+def _step(name: str, work: Callable[[], StepResult]) -> Step:
+    """Run a step; if it fails, its error says why."""
     try:
         return Step(name, *work())
-    except Exception as error:  # a fault of ours in one step must not cost the others
+    except Exception as error:  # a bug of ours in one step must not keep the others from running
         return Step(name, "", {}, reason(error))
 
 
-def _extract(
-    memory: Memory, sources: list[str], record: Record, asked: list[LanguageModel]
-) -> tuple[str, dict[str, int], str]:
-    """Examine what is new in the sources, file by file; a file counts as seen when its candidates stand."""
+def _extract(memory: Memory, sources: list[str], record: Record, models: list[LanguageModel]) -> StepResult:
+    """Examine new and changed sources, file by file; a file counts as seen once its candidates are written.
+
+    The model is opened if there is anything to examine, and appended to ``models``.
+    """
     if not sources:
         return "", {}, ""
     if not may_run_by_itself(memory.workspace.settings.env):
         return f"nothing was extracted: {AUTO} is set to {memory.workspace.settings.env[AUTO]}", {}, ""
     errors: list[str] = []
     counts = {"sources": 0, "conversations": 0, "candidates": 0, "unchanged": 0}
-    waiting = record.new(sources, counts, errors)
-    if waiting:
+    new = record.new(sources, counts, errors)
+    if new:
         memory.workspace.take_ticks()
         model = opened(memory.workspace.settings, None)
-        asked += [model] if model is not None else []
+        models += [model] if model is not None else []
         with ExitStack() as others:
 
             @cache
@@ -222,28 +232,28 @@ def _extract(
                 return Examiner(writer(writes=False), model, writer=writer)
 
             turns = _in_turn(
-                waiting,
+                new,
                 lambda: curation.models.llm.share_of(model.spent, memory.workspace.settings.llm) if model else 0.0,
             )
             _examine(run, memory.workspace.project, turns, record, counts, errors, dry_run=memory.workspace.dry_run)
-            waits = len(waiting) - counts["sources"]
-            if waits:
-                errors.append(f"{counted(waits, 'source waits', 'sources wait')} for the next night")
-    told = f"{counted(counts['candidates'], 'candidate')} from {counted(counts['conversations'], 'conversation')}"
-    if out := counts.get("left_out"):
-        told += f", {out:,} left out: tars-memory review --left-out"
+            postponed = len(new) - counts["sources"]
+            if postponed:
+                errors.append(f"{counted(postponed, 'source waits', 'sources wait')} for the next night")
+    report = f"{counted(counts['candidates'], 'candidate')} from {counted(counts['conversations'], 'conversation')}"
+    if left_out := counts.get("left_out"):
+        report += f", {left_out:,} left out: tars-memory review --left-out"
     more = [f"and {counted(len(errors) - MOST_TOLD, 'more failure')}"] if len(errors) > MOST_TOLD else []
-    return told if counts["conversations"] else "", counts, "; ".join([*errors[:MOST_TOLD], *more])
+    return report if counts["conversations"] else "", counts, "; ".join([*errors[:MOST_TOLD], *more])
 
 
-def _keep(memory: Memory, record: Record) -> tuple[str, dict[str, int], str]:
-    """Keep what the person said in logs that their program is about to delete, as turns of their session notes."""
+def _keep(memory: Memory, record: Record) -> StepResult:
+    """Keep the person's turns of logs that their program is about to delete, in session notes."""
     talks = memory.workspace.talks()
-    going = record.going(talks.going(memory.workspace.now().timestamp())) if talks is not None else {}
-    if not going or memory.workspace.dry_run or not may_run_by_itself(memory.workspace.settings.env):
+    expiring = record.going(talks.going(memory.workspace.now().timestamp())) if talks is not None else {}
+    if not expiring or memory.workspace.dry_run or not may_run_by_itself(memory.workspace.settings.env):
         return "", {}, ""
     turns, errors = 0, []
-    for path, stamp in going.items():
+    for path, stamp in expiring.items():
         try:
             for transcript in conversations([path]):
                 if isinstance(transcript, Unknown) or not transcript.user_turns:
@@ -257,8 +267,8 @@ def _keep(memory: Memory, record: Record) -> tuple[str, dict[str, int], str]:
             record.save()
         except Exception as error:
             errors.append(f"{path}: {reason(error)}; the next night tries again")
-    told = f"{counted(turns, 'turn')} kept of logs that are about to be deleted" if turns else ""
-    return told, {"logs": len(going), "turns": turns}, "; ".join(errors[:MOST_TOLD])
+    report = f"{counted(turns, 'turn')} kept of logs that are about to be deleted" if turns else ""
+    return report, {"logs": len(expiring), "turns": turns}, "; ".join(errors[:MOST_TOLD])
 
 
 def _examine(
@@ -271,20 +281,29 @@ def _examine(
     *,
     dry_run: bool,
 ) -> None:
-    """Examine files one after the other, until too many in a row have failed. One keeps no other from its turn.
+    """Examine files one after the other; a file that fails stops nothing, but :data:`IN_A_ROW` of them end the step.
 
-    A conversation belongs to the project of the folder in which it was held, else to the one that is chosen.
+    A conversation belongs to the project of the folder in which it was held, else to the chosen one.
+
+    Args:
+        run: returns the examiner of a project.
+        chosen: the chosen project; empty for none.
+        waiting: as :func:`_in_turn` gives them.
+        record: of the sources; updated, and saved unless ``dry_run``.
+        counts: updated.
+        errors: appended to.
+        dry_run: don't save the record.
     """
-    row = 0
+    failed_in_row = 0
     for path, stamp, found in waiting:
         why = ""
         try:
-            for project, held in groupby(found, lambda each: _project_of(each) or chosen):
-                done = run(project).over(held, None)
+            for project, transcripts in groupby(found, lambda transcript: _project_of(transcript) or chosen):
+                done = run(project).over(transcripts, None)
                 counts["conversations"] += len(done.sessions)
                 counts["candidates"] += sum(len(session.facts) for session in done.sessions)
-                if out := sum(sum(session.left_out.values()) for session in done.sessions):
-                    counts["left_out"] = counts.get("left_out", 0) + out
+                if left_out := sum(sum(session.left_out.values()) for session in done.sessions):
+                    counts["left_out"] = counts.get("left_out", 0) + left_out
                 why = done.failure.message if done.failure is not None else ""
                 errors += (f"{skipped.source}: {skipped.why}" for skipped in done.skipped if skipped.failed and not why)
                 if why:
@@ -292,37 +311,38 @@ def _examine(
         except Exception as error:
             why = reason(error)
         counts["sources"] += 1
-        row = row + 1 if why else 0
+        failed_in_row = failed_in_row + 1 if why else 0
         if why:
             errors.append(f"{path}: {why}; the next night looks again")
             record.failed[path] = record.failed.get(path, 0) + 1
         if not dry_run:
             record.save() if why else record.seen(path, stamp)
-        if row == IN_A_ROW:
+        if failed_in_row == IN_A_ROW:
             return
 
 
 TYPED_SHARE = 0.8
-"""Of what a night may ask a model, for conversations in which somebody typed while others wait; as in istota."""
+"""Share of a night's model limits for conversations in which somebody typed while automated ones wait; as in istota."""
 
 
 def _in_turn(
     waiting: dict[str, list[int]], used: Callable[[], float]
 ) -> Iterator[tuple[str, list[int], Iterator[Transcript | Unknown]]]:
-    """Files in the order in which they are examined, each with its stamp and conversations.
+    """Yield files in the order in which to examine them, each with its stamp and conversations.
 
-    Those in which somebody typed come first, up to their share; then the others, up to theirs; then what is left.
+    Those in which somebody typed come first, up to their share of the limits; then the automated ones, up to theirs;
+    then the rest.
 
     Args:
         waiting: files with their stamps.
-        used: the share of the night's limits that is spent by now; asked before each file.
+        used: returns the share of the night's limits that is spent by now; called before each file.
     """
     automated: dict[str, list[int]] = {}
     left: dict[str, list[int]] = {}
     for path, stamp in waiting.items():
         found = conversations([path])
         first: list[Transcript | Unknown] = []
-        with suppress(Exception):  # told by whoever reads it whole
+        with suppress(Exception):  # whoever reads the whole file reports it
             first = [*islice(found, 1)]
         if not first:
             yield path, stamp, conversations([path])
@@ -333,9 +353,9 @@ def _in_turn(
                 left[path] = stamp
         else:
             automated[path] = stamp
-    begun = used()
+    used_before = used()
     for path, stamp in automated.items():
-        if used() - begun < 1 - TYPED_SHARE:
+        if used() - used_before < 1 - TYPED_SHARE:
             yield path, stamp, conversations([path])
         else:
             left[path] = stamp
@@ -344,73 +364,77 @@ def _in_turn(
 
 
 def _project_of(transcript: Transcript | Unknown) -> str:
-    """The project of the folder in which a conversation was held; empty for none.
+    """Return the project of the folder in which a conversation was held; empty for none.
 
     Raises:
-        UsageError: a file there names one that can't be.
+        UsageError: a file there names an invalid project.
     """
     folder = getattr(transcript, "folder", "")
     return chosen_project(None, {}, Path(folder)) if os.path.isabs(folder) and "\0" not in folder else ""
 
 
-def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
+def _expire(memory: Memory) -> StepResult:
+    """Mark candidates that are too old, or that are in the memory already."""
     review = memory.review()
     count = settle(review, review.gather())
     return f"{counted(count, 'candidate')} marked: too old, or kept already" if count else "", {"marked": count}, ""
 
 
-def _curate(memory: Memory, record: Record, asked: list[LanguageModel]) -> tuple[str, dict[str, int], str]:
-    """Ask the model what the last days change in the memory, unless it was asked about the very same before.
+def _curate(memory: Memory, record: Record, models: list[LanguageModel]) -> StepResult:
+    """Ask the model which changes to the memory follow from the last days, unless it has seen the same input before.
 
-    What it costs counts with what the night has asked for already.
+    The cost is added to what the night has spent already.
     """
     workspace = memory.workspace
     suggestions = curation.suggestions
-    what = suggestions.to_curate(workspace.capture(writes=False))
+    material = suggestions.to_curate(workspace.capture(writes=False))
     if (
-        suggestions.nothing_noted(what)
-        or record.curated.get(workspace.project) == what.dialogue.code
+        suggestions.nothing_noted(material)
+        or record.curated.get(workspace.project) == material.dialogue.code
         or workspace.dry_run
     ):
         return "", {}, ""
     model = curation.models.llm.required(workspace.settings, "tidy")
-    model.spent = asked[-1].spent if asked else model.spent
-    asked.append(model)
+    model.spent = models[-1].spent if models else model.spent
+    models.append(model)
     try:
-        done = suggestions.curate(workspace.capture(), what, model)
+        done = suggestions.curate(workspace.capture(), material, model)
     except ConflictError as error:
         return f"given up: {error.message}; nothing was proposed, the next night asks again", {}, ""
-    record.curated[workspace.project] = what.dialogue.code
+    record.curated[workspace.project] = material.dialogue.code
     record.save()
-    told = f"{done.told}: tars-memory review" if done.told else ""
-    return told, {kind: done.counts.get(kind, 0) for kind in suggestions.DONE}, ""
+    report = f"{done.told}: tars-memory review" if done.told else ""
+    return report, {kind: done.counts.get(kind, 0) for kind in suggestions.DONE}, ""
 
 
-def _review(memory: Memory) -> tuple[str, dict[str, int], str]:
+def _review(memory: Memory) -> StepResult:
+    """Report how many proposals are pending."""
     waiting = memory.review().waiting(limit=1).total
     days = memory.workspace.settings.review.window_days
     waits = counted(waiting, "proposal waits", "proposals wait")
-    told = f"{waits}: tars-memory review (candidates expire after {counted(days, 'day')})"
-    return told if waiting else "", {"waiting": waiting}, ""
+    report = f"{waits}: tars-memory review (candidates expire after {counted(days, 'day')})"
+    return report if waiting else "", {"waiting": waiting}, ""
 
 
-def _tidy(memory: Memory, *, apply: bool) -> tuple[str, dict[str, int], str]:
+def _tidy(memory: Memory, *, apply: bool) -> StepResult:
+    """Report findings of ``tidy``; with ``apply``, remove those that can be removed without asking."""
     done = memory.tidy(apply=apply)
-    counts = {"findings": len(done.findings), "applied": sum(each.outcome == "removed" for each in done.applied)}
-    told = [f"{counted(counts['applied'], 'line')} tidied away"] if counts["applied"] else []
-    told += [f"{counted(counts['findings'], 'finding')}: tars-memory tidy"] if counts["findings"] else []
-    return ", ".join(told), counts, ""
+    counts = {"findings": len(done.findings), "applied": sum(item.outcome == "removed" for item in done.applied)}
+    report = [f"{counted(counts['applied'], 'line')} tidied away"] if counts["applied"] else []
+    report += [f"{counted(counts['findings'], 'finding')}: tars-memory tidy"] if counts["findings"] else []
+    return ", ".join(report), counts, ""
 
 
-def _archive(memory: Memory) -> tuple[str, dict[str, int], str]:
+def _archive(memory: Memory) -> StepResult:
+    """Move old daily notes to the archive."""
     done = memory.archive(apply=True)
     error = "a daily note could not be moved: tars-memory tidy --archive" if done.failed else ""
     moved = len(done.moved)
     return f"{counted(moved, 'daily note')} moved to the archive" if moved else "", {"moved": moved}, error
 
 
-def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
-    """Say that sessions are old enough to be summed up; do it only if the person's own configuration allows it."""
+def _compress(memory: Memory) -> StepResult:
+    """Report sessions that are old enough to be summed up; sum them up only if the person's settings allow it."""
     allowed = memory.workspace.settings.permissions.unattended_compress
     done = memory.compress(apply=allowed)
     counts = {"old": sum(step.action != "keep" for step in done.plan), "moved": len(done.moved)}
@@ -423,60 +447,66 @@ def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
     )
 
 
-def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
-    """How big the notes are that every prompt begins with; said if they leave little room, or find none."""
+def _size(memory: Memory) -> StepResult:
+    """Measure the notes that every prompt begins with; report them if one of them is heavy."""
     found = memory.loaded()
     counts = {"tokens": found.tokens, "grown": found.grown, "left_out": found.left_out}
     if not any(note.heavy for note in found.notes):
         return "", counts, ""
-    told = f"every prompt begins with {counted(found.tokens, 'token')}, {found.grown:+} in {DAYS} days"
+    report = f"every prompt begins with {counted(found.tokens, 'token')}, {found.grown:+} in {DAYS} days"
     more = f"; context leaves out {counted(found.left_out, 'line')}" if found.left_out else ""
-    return f"{told}{more}: tars-memory doctor", counts, ""
+    return f"{report}{more}: tars-memory doctor", counts, ""
 
 
-def _index(memory: Memory) -> tuple[str, dict[str, int], str]:
+def _index(memory: Memory) -> StepResult:
+    """Index changed notes, and embed passages that have no vector yet."""
     if memory.workspace.dry_run:
         return "", {}, ""
     report = memory.reindex(embed=False)
     try:
         report.pending_vectors = memory.workspace.embed_pending()
-    except ModelUnavailableError as error:  # whoever has no model knows it, and need not be told by mail every night
+    except ModelUnavailableError as error:  # a person without a model knows it: no mail about that every night
         if isinstance(error.__cause__, OSError):
             raise
         memory.workspace.notices.append(f"keywords only: {reason(error)}")
     counts = {"changed": report.changed, "removed": report.removed, "pending": report.pending_vectors}
-    told = f"{counted(report.changed, 'note')} read" if report.changed or report.removed else ""
-    return told, counts, "; ".join(report.notices)
+    read = f"{counted(report.changed, 'note')} read" if report.changed or report.removed else ""
+    return read, counts, "; ".join(report.notices)
 
 
 def _last(memory: Memory) -> str:
+    """Return the last transaction of the journal; empty if there is none."""
     return next((entry.txn for entry in memory.workspace.store(writes=False).history(1)), "")
 
 
 def _written(memory: Memory, night: str = "", before: str = "") -> dict[str, str]:
-    """The transactions that a night's steps wrote and that stand, in order, each with its project; by default of the
-    last night that did. If a project is chosen, those for it.
+    """Return the transactions of a night's steps that are not undone, in order, each with its project.
 
-    Each write says in the journal which night it is of: so a night that was killed is one, too, and nothing that
-    somebody else wrote meanwhile is taken for it.
+    If a project is chosen, only its own. Each write has the id of its night in the journal: so a night that was killed
+    counts as well, and nothing that somebody else wrote in the meantime.
+
+    Args:
+        memory: of the vault.
+        night: the id of the night; by default the last one with such transactions.
+        before: ignore this transaction and older ones.
     """
     found: dict[str, str] = {}
     layout = memory.workspace.vault.layout
     for entry in memory.workspace.store(writes=False).history():
         if entry.txn <= before:
             break
-        mark = entry.record.get("night")
-        if mark and entry.command in COMMANDS and not entry.undone:
-            night = night or mark
-            if mark != night:
+        entry_night = entry.record.get("night")
+        if entry_night and entry.command in COMMANDS and not entry.undone:
+            night = night or entry_night
+            if entry_night != night:
                 break
-            inside = "" if entry.file.startswith(OURS) else layout.project_of(entry.file)
-            found[entry.txn] = found.get(entry.txn) or inside
+            project = "" if entry.file.startswith(OURS) else layout.project_of(entry.file)
+            found[entry.txn] = found.get(entry.txn) or project
     return {txn: project for txn, project in reversed(found.items()) if memory.workspace.project in ("", project)}
 
 
 def _alone(memory: Memory) -> AbstractContextManager[None]:
-    """Only one night's work goes on at a time; a dry run disturbs nobody."""
+    """Hold the lock that lets only one night run at a time; a dry run needs none."""
     if memory.workspace.dry_run:
         return nullcontext()
     busy, hint = "a night's work is going on already", "try again when it has ended"
@@ -487,21 +517,21 @@ def _alone(memory: Memory) -> AbstractContextManager[None]:
 
 
 PORTION = 64
-"""Passages that are embedded before the watcher looks for new hints; about two seconds of work."""
+"""Number of passages that are embedded before the watcher checks for new events; about two seconds of work."""
 
 RESPITE = 0.05
-"""Seconds for the events of our own writes to arrive before they are taken as answered."""
+"""Seconds to wait for the events of our own writes, which are then dropped."""
 
 
 class Batch(NamedTuple):
-    """What one look did.
+    """The result of one update of the index.
 
     Attributes:
-        changed, removed: notes.
-        embedded: passages that were given a vector.
-        pending: passages that have none yet.
-        took: seconds.
-        notices: what the person should know; each is told when it begins to hold, not with every look.
+        changed, removed: number of notes.
+        embedded: number of passages that were given a vector.
+        pending: number of passages that have none yet.
+        took: duration in seconds.
+        notices: what the person should know; a notice that persists is not repeated.
     """
 
     changed: int
@@ -518,11 +548,11 @@ class Batch(NamedTuple):
 
 
 class Watching:
-    """One watcher over one vault.
+    """Keeps the index of one vault up to date.
 
     Args:
-        open_memory: opens the vault again, so that a changed setting counts from the next look on.
-        watcher: tells when to look.
+        open_memory: opens the vault again for each update, so that changed settings take effect.
+        watcher: tells when to update.
     """
 
     def __init__(self, open_memory: Callable[[], Memory], watcher: Watcher) -> None:
@@ -536,7 +566,7 @@ class Watching:
         self._published: int | None = None
 
     def once(self) -> Batch:
-        """One look, with all vectors that are missing; another watcher may live meanwhile.
+        """Update the index once, with all missing vectors; another watcher may run at the same time.
 
         Raises:
             VaultError: there is no vault.
@@ -544,9 +574,9 @@ class Watching:
         with self._open_memory():
             pass
         self._serves = False
-        batch = self._look()
+        batch = self._update()
         while batch.pending and not self._watcher.stopped:
-            more = self._look()
+            more = self._update()
             if not more.embedded:
                 break
             batch = batch._replace(
@@ -558,10 +588,10 @@ class Watching:
         return batch
 
     def batches(self) -> Iterator[Batch]:
-        """One batch for each look, until the watcher is stopped; the first one right away.
+        """Yield a batch after each update, until the watcher is stopped; the first update is done at once.
 
         Raises:
-            BusyError: another watcher lives on this vault.
+            BusyError: another watcher runs on this vault.
             VaultError: there is no vault at the beginning.
         """
         with ExitStack() as stack:
@@ -572,16 +602,17 @@ class Watching:
             stack.callback(self._close_server)
             self._watcher.start()
             while True:
-                batch = self._look()
+                batch = self._update()
                 yield batch
                 while batch.pending and not self._watcher.hinted() and not self._watcher.stopped and batch.embedded:
-                    batch = self._look()
+                    batch = self._update()
                     yield batch
                 if not self._watcher.wait():
                     return
 
-    def _look(self) -> Batch:
-        begun = time.monotonic()
+    def _update(self) -> Batch:
+        """Apply ticks, read changed notes, embed a portion of their passages, and publish the index."""
+        started = time.monotonic()
         notices = [self._watcher.polling] if self._watcher.polling else []
         changed = removed = embedded = pending = 0
         try:
@@ -595,17 +626,17 @@ class Watching:
                 notices += report.notices
                 embedded, pending = self._embed(memory, notices)
                 if changed or removed or pending != self._published:
-                    self._published = None  # until it is
+                    self._published = None  # stays so if publishing fails
                     memory.workspace.publish()
                     self._published = pending
-        except TarsError as error:  # the vault may be back, the disk may have room at the next look
+        except TarsError as error:  # at the next update, the vault may be back, or the disk may have room
             self._watcher.forget()
             notices.append(reason(error))
-        took = time.monotonic() - begun
+        took = time.monotonic() - started
         return Batch(changed, removed, embedded, pending, took, self._news(notices))
 
     def _embed(self, memory: Memory, notices: list[str]) -> tuple[int, int]:
-        """Give a portion of the pending passages their vectors; how many were given one, and how many wait."""
+        """Embed a portion of the pending passages; return how many were embedded, and how many are pending."""
         try:
             self._hold_model(memory, notices)
             index: Index = memory.workspace.index()
@@ -613,7 +644,7 @@ class Watching:
             if self._serves and before > PORTION and memory.workspace.goes_on():
                 return 0, before
             assert self._embedder is not None
-            if index.reader().fingerprint not in (None, self._embedder.fingerprint):  # another model's make way
+            if index.reader().fingerprint not in (None, self._embedder.fingerprint):  # replaces another model's vectors
                 left = index.embed_pending(PORTION)
                 return PORTION, left
             pending = index.embed_pending(PORTION) if before else 0
@@ -623,7 +654,7 @@ class Watching:
         return before - pending, pending
 
     def _hold_model(self, memory: Memory, notices: list[str]) -> None:
-        """Keep the model open between looks, and answer queries with it; another one if another one is set."""
+        """Keep the model open between updates, and answer queries with it; open another one if the setting changed."""
         name = memory.workspace.settings.embedding.model
         if self._embedder is None or name != self._model:
             self._close_server()
@@ -633,6 +664,7 @@ class Watching:
         memory.workspace.embedder = self._embedder
 
     def _serve(self, memory: Memory, notices: list[str]) -> None:
+        """Answer other processes' queries with the open model, over a socket in the state folder."""
         assert self._embedder is not None
         identity = memory.workspace.manifest.identity
         try:
@@ -647,7 +679,7 @@ class Watching:
             server.close()
 
     def _news(self, notices: list[str]) -> tuple[str, ...]:
-        """Those that did not hold at the last look."""
+        """Return the notices that the last update did not have."""
         news = tuple(notice for notice in dict.fromkeys(notices) if notice not in self._told)
         self._told = frozenset(notices)
         return news
