@@ -1,4 +1,4 @@
-"""The state of vault, index and models, which embedding model is used, and how what every prompt begins with grows."""
+"""The state of vault, index, models and sources, and the size of the notes that every prompt begins with."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 
 SAMPLE, SAMPLED, FOREIGN_SHARE = 100, 2_000, 0.1
-"""Notes and characters of each that are looked at to learn a vault's languages, and the share of the notes in other
-languages than English from which on another model than one for English is recommended."""
+"""Number of notes, and of characters of each, that are sampled to detect a vault's languages; and the share of notes in
+other languages from which on a model for many languages is recommended instead of one for English."""
 SHOWN = 10
-"""Lines that a notice names."""
+"""Maximum number of lines that a notice names."""
 UNSEARCHED = {
     MISNAMED: "rename it with mv; convmv renames many",
     "too big": "raise [limits] max_note_bytes, or split the note",
@@ -51,20 +51,20 @@ UNSEARCHED = {
     UNREADABLE_FILE: "look at it with ls -l",
     UNREADABLE_FOLDER: "look at it with ls -ld",
 }
-"""Why what may be meant to be a note is not searched, and what to do about it."""
+"""Reasons why a file that may be meant as a note is not searched, each with what to do about it."""
 
 
 def status(workspace: Workspace) -> dict[str, Any]:
-    """One object: where things are, how far the index is, which model and driver are in use; additive only.
+    """Return the state of everything as one JSON object: paths, index, model, what waits; members are only ever added.
 
     Returns:
-        ``vault``, ``background`` (:func:`background`), ``index``, ``model``, ``waiting`` (``spool``, ``unfinished``
-        writes, ``proposals`` of the inbox, ``review``: all that a review would offer, ``ticks`` that agents' processes
-        found), ``rules`` (those that nobody typed or approved here, by note the lines), ``loaded`` (``Memory.loaded``),
-        ``growth`` (:func:`weeks`), ``sources`` (numbers of ``logs`` and ``conversations`` that are searched; None
-        without any), ``shared`` (``name`` and ``path`` of each shared vault that is searched), ``team`` (what a team's
-        index says of itself, and the ``problem`` if it can't be asked; None if none is set), ``settings`` and
-        ``notices``.
+        ``vault``, ``background`` (:func:`background`), ``index``, ``model``, ``waiting`` (numbers: ``spool``,
+        ``unfinished`` writes, ``proposals`` of the inbox, ``review``: all that a review would offer, ``ticks`` that
+        agents' processes found), ``rules`` (those that nobody typed or approved here: their number, and their line
+        numbers by note), ``loaded`` (``Memory.loaded``), ``growth`` (:func:`weeks`), ``sources`` (numbers of ``logs``
+        and ``conversations`` that are searched; None without any), ``shared`` (``name`` and ``path`` of each shared
+        vault that is searched), ``team`` (the state of a team's index, and the ``problem`` if it can't be asked; None
+        if none is set), ``settings`` and ``notices``.
     """
     if workspace.progress is not None:
         workspace.progress("looking at the vault", 0, 0)
@@ -73,27 +73,27 @@ def status(workspace: Workspace) -> dict[str, Any]:
     spool = Spool(workspace.state / "spool")
     model = model_of(workspace)
     unknown = [*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()]
-    notices = [*workspace.notices, *(said for said in unknown if said not in workspace.notices)]
+    notices = [*workspace.notices, *(notice for notice in unknown if notice not in workspace.notices)]
     notices += [*workspace.moved(), *report.notices]
-    told = index.status()
+    counts = index.status()
     if report.pending_vectors and model["usable"] and not report.reading:
         notices += filter(None, [workspace.covers(report.pending_vectors)])
-    doubtful = _unapproved(workspace, notices)
+    unapproved_lines = _unapproved(workspace, notices)
     if workspace.vault.look(workspace.vault.layout.review) is not None:
         notices += ticks.left(workspace.vault)
-    notices += [f"{said}; {hint}" for said, hint in agents(workspace)]
+    notices += [f"{problem}; {remedy}" for problem, remedy in agents(workspace)]
     return {
         "vault": {
             "path": str(workspace.root),
             "id": workspace.vault.id,
             "state": str(workspace.state),
-            "notes": told.pop("notes"),
-            "tiers": told.pop("tiers"),
+            "notes": counts.pop("notes"),
+            "tiers": counts.pop("tiers"),
             "skipped": report.skipped,
             "stale": report.stale,
         },
         "background": background(workspace, report.pending_vectors),
-        "index": told,
+        "index": counts,
         "model": model,
         "waiting": {
             "spool": len(spool.pending()),
@@ -102,19 +102,19 @@ def status(workspace: Workspace) -> dict[str, Any]:
             "review": workspace.review(writes=False).waiting(limit=1).total,
             "ticks": len(ticks.recorded(workspace.capture(writes=False))),
         },
-        "rules": {"unapproved": sum(map(len, doubtful.values())), "lines": doubtful},
+        "rules": {"unapproved": sum(map(len, unapproved_lines.values())), "lines": unapproved_lines},
         "loaded": loaded(workspace).as_dict(),
         "growth": {"weeks": weeks(workspace)},
         "sources": _sources(workspace),
         "team": _team(workspace),
-        "shared": [{"name": each.name, "path": str(each.vault.root)} for each in workspace.shared(notices)],
+        "shared": [{"name": shared.name, "path": str(shared.vault.root)} for shared in workspace.shared(notices)],
         "settings": workspace.settings.given,
         "notices": notices,
     }
 
 
 def agents(workspace: Workspace) -> list[tuple[str, str]]:
-    """What is wrong with the hooks of coding agents, and what they soon forget: sentences, each with what to do."""
+    """Return (problem, remedy) pairs: faults of coding agents' hooks, and what the agents leave out or soon delete."""
     from tars_memory.jobs.hosts import warnings
 
     now = workspace.now().timestamp()
@@ -123,15 +123,15 @@ def agents(workspace: Workspace) -> list[tuple[str, str]]:
 
 
 def _sources(workspace: Workspace) -> dict[str, int] | None:
-    """How much of conversations is searched."""
+    """Return the number of logs and conversations that are searched; None if no sources are set."""
     if not workspace.settings.sources.logs:
         return None
-    told = sources(workspace)
-    return {"logs": told["logs"], "conversations": told["conversations"]}
+    found = sources(workspace)
+    return {"logs": found["logs"], "conversations": found["conversations"]}
 
 
 def _team(workspace: Workspace) -> dict[str, Any] | None:
-    """A team's index, as far as it can be asked."""
+    """Return the state of the team's index, or the problem if it can't be asked; None if no team is set."""
     unknown = dict.fromkeys(("published", "by", "notes", "chunks", "vectors", "bytes"))
     try:
         team = workspace.team()
@@ -146,15 +146,15 @@ def _team(workspace: Workspace) -> dict[str, Any] | None:
 
 
 def background(workspace: Workspace, pending: int) -> dict[str, Any]:
-    """The process that finishes the index by itself.
+    """Return the state of the background process that embeds passages.
 
     Args:
         workspace: of the vault.
-        pending: passages without a vector.
+        pending: number of passages without a vector.
 
     Returns:
-        ``running``; ``covers`` (percent of the passages that have a vector), ``left`` (seconds that the rest takes
-        here, None if nothing is left or that isn't known), ``ended`` (why the last one stopped before the end).
+        ``running``; ``covers`` (percentage of the passages that have a vector), ``left`` (seconds that the rest takes
+        on this machine, None if nothing is left or that isn't known), ``ended`` (why the last process stopped early).
     """
     chunks = workspace.index().status()["chunks"] or 0
     running = index.detached.is_running(workspace.state)
@@ -167,30 +167,32 @@ def background(workspace: Workspace, pending: int) -> dict[str, Any]:
 
 
 WEEKS = 12
-"""Weeks of growth: as much as the journal keeps by default."""
+"""Number of weeks of growth that are shown: what the journal keeps by default."""
 
 
 def weeks(workspace: Workspace) -> list[int]:
-    """Lines that this program added to notes of our scope, less those it took out, a week each, this one last; what a
-    new vault begins with is left out.
+    """Return by how many lines this program grew or shrank the notes of our scope, per week, the current week last.
+
+    The lines that a new vault begins with don't count.
     """
     today = workspace.now().date()
     found = [0] * WEEKS
     for entry in of_scope(entries(workspace.store(writes=False).journal), workspace.vault.layout):
-        ago = (today - datetime.fromisoformat(entry.time).date()).days // 7
-        if ago >= WEEKS:
+        weeks_ago = (today - datetime.fromisoformat(entry.time).date()).days // 7
+        if weeks_ago >= WEEKS:
             break
-        if ago >= 0 and entry.command != "init" and not entry.file.startswith(OURS):
-            found[WEEKS - 1 - ago] += _lines(entry.after) - _lines(entry.before)
+        if weeks_ago >= 0 and entry.command != "init" and not entry.file.startswith(OURS):
+            found[WEEKS - 1 - weeks_ago] += _lines(entry.after) - _lines(entry.before)
     return found
 
 
 def _lines(text: str) -> int:
+    """Count the lines that are not blank."""
     return sum(bool(line.strip()) for line in re.split(r"\r\n|\r|\n", text))
 
 
 def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]]:
-    """The rules that ``context`` does not trust, said with what can be done."""
+    """Return the lines of rules that ``context`` does not trust, by note; add a notice about each note."""
     journal = workspace.store(writes=False).journal
     found = unapproved(workspace.vault, partial(typed_lines, journal), partial(stands_approved, journal))
     for path, lines in found.items():
@@ -203,7 +205,7 @@ def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]
 
 
 def refreshed(workspace: Workspace) -> RefreshReport:
-    """The index brought in step with the vault; where there is none and none can be made, all of the vault is stale."""
+    """Update the index and return the report; if there is no index and none can be made, all notes count as stale."""
     try:
         return workspace.look()
     except UnwritableError as error:
@@ -215,14 +217,16 @@ def refreshed(workspace: Workspace) -> RefreshReport:
 
 
 def models(workspace: Workspace, *, fetchable: bool = True) -> list[dict[str, Any]]:
-    """The models that pip installs, those fetched, and those that fastembed could fetch; the one in use is ``current``.
-
-    ``languages`` and ``megabytes`` where they are known; ``seconds`` that the vectors of this vault take, where the
-    model's speed was measured; ``recommended`` for the vault's languages.
+    """List the models that pip installs, those fetched, and those that fastembed could fetch.
 
     Args:
         workspace: of the vault.
         fetchable: False to leave out what fastembed could fetch: it takes a second to ask.
+
+    Returns:
+        For each model ``name``, ``installed``, ``current`` (it is in use), and ``recommended`` (for the vault's
+        languages); ``languages`` and ``megabytes`` where they are known; ``seconds`` that the vectors of this vault
+        take, where the model's speed was measured; ``dimension`` and ``gigabytes`` of those only fastembed knows.
     """
     cache = workspace.settings.places.cache
     current = workspace.settings.embedding.model
@@ -231,55 +235,55 @@ def models(workspace: Workspace, *, fetchable: bool = True) -> list[dict[str, An
         names[name] = _is_here(workspace.settings, name)
     names.setdefault(current, False)
     chunks = workspace.index().status()["chunks"] or 0
-    others = {one[0]: one for one in (passages.known_models() if fetchable else ())}
-    better = (recommended(workspace) or {"model": current})["model"]
+    others = {model[0]: model for model in (passages.known_models() if fetchable else ())}
+    best = (recommended(workspace) or {"model": current})["model"]
     listed: list[dict[str, Any]] = []
     for name in dict.fromkeys((*names, *others)):
-        told: dict[str, Any] = {"name": name, "installed": names.get(name, False), "current": name == current}
-        told["recommended"] = name == better and name in known.COSTS
+        model: dict[str, Any] = {"name": name, "installed": names.get(name, False), "current": name == current}
+        model["recommended"] = name == best and name in known.COSTS
         if name in known.COSTS:
             cost = known.COSTS[name]
-            told |= {"languages": cost.languages, "megabytes": cost.megabytes, "seconds": known.seconds(name, chunks)}
+            model |= {"languages": cost.languages, "megabytes": cost.megabytes, "seconds": known.seconds(name, chunks)}
         elif name in others:
             _, dimension, gigabytes, languages = others[name]
             size = {"gigabytes": gigabytes, "megabytes": round(1000 * gigabytes)}
-            told |= {"dimension": dimension, "languages": languages, **size}
-        listed.append(told)
+            model |= {"dimension": dimension, "languages": languages, **size}
+        listed.append(model)
     return listed
 
 
 def recommended(workspace: Workspace) -> dict[str, Any] | None:
-    """The model that fits the languages of the vault's notes better than the one that is set; None if none does.
+    """Return the model that fits the languages of the vault's notes better than the current one; None if none does.
 
     Returns:
-        ``model``, ``languages`` (with the share of the notes looked at), ``megabytes``, ``seconds`` that the vectors
+        ``model``, ``languages`` (with their share of the sampled notes), ``megabytes``, ``seconds`` that the vectors
         take, ``installed``.
     """
     current = workspace.settings.embedding.model
     paths = sorted(workspace.vault.paths())
     found: dict[str, int] = {}
-    looked = letters = 0
+    sampled = letters = 0
     for _, data in workspace.vault.readable(paths[:: max(1, len(paths) // SAMPLE)]):
         text = data.decode("utf-8", "replace")
-        looked += 1
+        sampled += 1
         letters += len(text)
         language = foreign(text[:SAMPLED])
         if language:
             found[language] = found.get(language, 0) + 1
-    if not known.is_english(current) or sum(found.values()) < max(2, looked * FOREIGN_SHARE):
+    if not known.is_english(current) or sum(found.values()) < max(2, sampled * FOREIGN_SHARE):
         return None
-    passages = round(letters / looked * len(paths) / 800)
+    estimate = round(letters / sampled * len(paths) / 800)
     return {
         "model": known.MULTILINGUAL,
-        "languages": {name: round(n / looked, 2) for name, n in sorted(found.items(), key=lambda one: -one[1])},
+        "languages": {name: round(n / sampled, 2) for name, n in sorted(found.items(), key=lambda item: -item[1])},
         "megabytes": known.COSTS[known.MULTILINGUAL].megabytes,
-        "seconds": known.seconds(known.MULTILINGUAL, passages),
+        "seconds": known.seconds(known.MULTILINGUAL, estimate),
         "installed": _is_here(workspace.settings, known.MULTILINGUAL),
     }
 
 
 def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str, Any]:
-    """Get the model unless it is here, and set it in the person's configuration.
+    """Fetch a model if necessary, and set it in the person's configuration.
 
     Raises:
         UsageError: fastembed knows no such model.
@@ -289,20 +293,20 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
     used = passages.use_model(name, workspace.settings.places.cache, folder)
     path = workspace.settings.places.config / "config.toml"
     workspace.settings.write("embedding", "model", used.name)
-    held = workspace.peek(lambda reader: reader.fingerprint)
+    indexed = workspace.peek(lambda reader: reader.fingerprint)
     notices = ["tars-memory reindex makes its vectors; until then the old model answers"]
-    if held is None:
+    if indexed is None:
         notices = ["its vectors are made as you search; tars-memory reindex makes them at once"]
-    elif held == used.fingerprint:
+    elif indexed == used.fingerprint:
         notices = []
     return {"model": used.name, "config": str(path), "notices": notices}
 
 
 def model_of(workspace: Workspace) -> dict[str, Any]:
-    """The model that is set: ``name``, ``usable``; its ``fingerprint``, or ``reason`` and ``hint``."""
+    """Describe the current model: ``name``, ``usable``, and its ``fingerprint`` or else ``reason`` and ``hint``."""
     name = workspace.settings.embedding.model
     try:
-        if workspace.embedder is None:  # one that was given is used instead
+        if workspace.embedder is None:  # an embedder that was passed in needs no model
             prepare.ready(name, workspace.settings.places.cache)
     except ModelUnavailableError as error:
         return {"name": name, "usable": False, "reason": error.message, "hint": error.hint}
@@ -310,7 +314,7 @@ def model_of(workspace: Workspace) -> dict[str, Any]:
 
 
 def _is_here(settings: Settings, name: str) -> bool:
-    """Whether a model that pip installs is here; it is not prepared for that, which takes seconds."""
+    """Whether a model that pip installs is available; it is not prepared here, since that takes seconds."""
     manifest = known.packaged(name)
     assert manifest is not None
     return known.is_prepared(name, settings.places.cache) or prepare.is_installed(manifest)
@@ -320,7 +324,7 @@ def _is_here(settings: Settings, name: str) -> bool:
 
 
 def sources(workspace: Workspace) -> dict[str, Any]:
-    """The sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
+    """List the sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
     paths = workspace.settings.sources.logs
     talks = workspace.talks()
     counts = talks.index.counts() if talks is not None and talks.index.exists else {}
@@ -336,34 +340,36 @@ def sources(workspace: Workspace) -> dict[str, Any]:
 
 
 def add_source(workspace: Workspace, path: str, progress: Progress | None) -> dict[str, Any]:
-    """Name a file or folder of logs in the person's own settings, and read it.
+    """Add a file or folder of logs to the sources in the person's settings, and read it.
 
     Raises:
-        UsageError: it is not a file or folder, or a vault, or its name holds what the settings can't.
+        UsageError: it is neither a file nor a folder, it is a vault, or the settings can't hold its name.
         UnwritableError: the settings or the index can't be written.
     """
-    whole = os.path.abspath(os.path.expanduser(path))
-    if not path or not os.path.exists(whole):
+    target = os.path.abspath(os.path.expanduser(path))
+    if not path or not os.path.exists(target):
         raise UsageError(f"{path or 'no file'} is not there", "name a file or a folder of logs")
-    if not os.path.isdir(whole) and not os.path.isfile(whole):
+    if not os.path.isdir(target) and not os.path.isfile(target):
         raise UsageError(f"{path} is neither a file nor a folder", "name a file or a folder of logs")
-    if "," in whole or whole != whole.strip() or not whole.isprintable():
+    if "," in target or target != target.strip() or not target.isprintable():
         raise UsageError(
             f"{path} has a comma, a blank at its end or a character that can't be shown in its name",
             "give it another name, or name a link to it",
         )
-    if os.path.isdir(whole) and any(os.path.lexists(os.path.join(whole, name)) for name in (".obsidian", VAULT_FOLDER)):
+    if os.path.isdir(target) and any(
+        os.path.lexists(os.path.join(target, name)) for name in (".obsidian", VAULT_FOLDER)
+    ):
         raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
     known, before = workspace.settings.sources.logs, sources(workspace)
-    if whole not in known:
-        workspace.settings.write("sources", "paths", ", ".join([*known, whole]))
+    if target not in known:
+        workspace.settings.write("sources", "paths", ", ".join([*known, target]))
     workspace.close_talks()
     talks = workspace.talks()
     notices = talks.refresh(None, progress).notices if talks is not None else []
     found = sources(workspace)
-    if whole not in known and found["conversations"] == before["conversations"]:
+    if target not in known and found["conversations"] == before["conversations"]:
         read = counted(found["logs"] - before["logs"], "file")
-        notices = [notice for notice in notices if not notice.startswith(f"{whole} ")]
+        notices = [notice for notice in notices if not notice.startswith(f"{target} ")]
         notices.insert(0, f"no conversation there yet ({read} read); what comes is searched")
     if found["pending_vectors"] and model_of(workspace)["usable"] and workspace.goes_on():
         notices.append("found by words now; vectors are being made in the background")
@@ -375,53 +381,53 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
 
 
 def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
-    """Take a source out of the person's settings, and forget what was read of it.
+    """Remove a source from the person's settings, and what was read of it from the index.
 
     Raises:
-        UsageError: it is not one.
+        UsageError: it is not a source.
         UnwritableError: the settings or the index can't be written.
     """
-    whole = os.path.abspath(os.path.expanduser(path))
-    before = workspace.talks()
+    target = os.path.abspath(os.path.expanduser(path))
+    talks = workspace.talks()
     known = workspace.settings.sources.logs
-    if whole not in known:
+    if target not in known:
         raise UsageError(f"{path} is not a source", "tars-memory sources lists them")
-    workspace.settings.write("sources", "paths", ", ".join(each for each in known if each != whole))
-    if before is not None:
-        before.sources = [each for each in before.sources if each != whole]
-        before.rebuild() if before.sources else before.index.clear()
+    workspace.settings.write("sources", "paths", ", ".join(source for source in known if source != target))
+    if talks is not None:
+        talks.sources = [source for source in talks.sources if source != target]
+        talks.rebuild() if talks.sources else talks.index.clear()
     workspace.close_talks()
     return sources(workspace)
 
 
 def has_nights(state: Path) -> bool:
-    """Whether a night's work ran in the last three days."""
+    """Whether a nightly run ended in the last three days."""
     try:
         return time.time() - os.stat(state / "sleep.json").st_mtime < 3 * 86_400
     except OSError:
         return False
 
 
-# -- what every prompt begins with, and how it grows
+# -- the notes that every prompt begins with, and their growth
 
 DAYS = 30
-"""Days of growth that are shown; the journal keeps 90."""
+"""Number of days over which growth is measured; the journal keeps 90."""
 
 LARGEST = 5
-"""Sections of a note that are named."""
+"""Maximum number of sections of a note that are listed."""
 
 
 class LoadedNote(NamedTuple):
-    """One note that every prompt begins with.
+    """A note that every prompt begins with.
 
     Attributes:
         path: of the note.
-        tokens: of its text.
-        grown: tokens that this program added to it, less those it took out, in :data:`DAYS` days.
-        left_out: lines that ``context`` has no room for.
-        sections: tokens of its largest sections by their headings, largest first; of a note of our scope.
-        characters: of its text.
-        limit: characters from which on it counts as large; 0 for none.
+        tokens: length of its text.
+        grown: tokens that this program added to it, less those it removed, in :data:`DAYS` days.
+        left_out: number of lines that ``context`` has no room for.
+        sections: tokens of its largest sections by their headings, largest first; empty for a note of another scope.
+        characters: length of its text.
+        limit: number of characters above which it counts as large; 0 for no limit.
     """
 
     path: str
@@ -439,16 +445,16 @@ class LoadedNote(NamedTuple):
 
     @property
     def heavy(self) -> bool:
-        """Whether it is large, or finds no room for some of its lines."""
+        """Whether it is large, or ``context`` has no room for some of its lines."""
         return self.large or self.left_out > 0
 
 
 class Growth(NamedTuple):
-    """What is always loaded.
+    """The notes that every prompt begins with.
 
     Attributes:
         notes: those that exist, in the order of a prompt.
-        budget: tokens that ``context`` packs by default.
+        budget: number of tokens that ``context`` packs by default.
     """
 
     notes: list[LoadedNote]
@@ -456,49 +462,50 @@ class Growth(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Of all notes."""
+        """The sum over all notes."""
         return sum(note.tokens for note in self.notes)
 
     @property
     def grown(self) -> int:
-        """Of all notes."""
+        """The sum over all notes."""
         return sum(note.grown for note in self.notes)
 
     @property
     def left_out(self) -> int:
-        """Of all notes."""
+        """The sum over all notes."""
         return sum(note.left_out for note in self.notes)
 
     def as_dict(self) -> dict[str, Any]:
-        """The documented JSON object."""
+        """Return the documented JSON object."""
         notes = {note.path: {name: getattr(note, name) for name in note._fields[1:]} for note in self.notes}
         totals = {"tokens": self.tokens, "grown": self.grown, "left_out": self.left_out}
         return {**totals, "budget": self.budget, "days": DAYS, "notes": notes}
 
 
 def loaded(workspace: Workspace) -> Growth:
-    """Measure the notes that are always loaded in our scope; one that can't be read is left out."""
+    """Measure the notes that every prompt in our scope begins with; a note that can't be read is left out."""
     vault, packed, journal = workspace.vault, Searcher(workspace).context(), workspace.store(writes=False).journal
     since = (workspace.now() - timedelta(days=DAYS)).isoformat()[:10]
     found: list[LoadedNote] = []
     options, others = workspace.settings.context, vault.layout.loaded
     for path, data in vault.readable(_paths(vault)):
         text = data.decode("utf-8", "replace")
-        gone = sum(
+        left_out = sum(
             drop.end_line - drop.start_line + 1
             for drop in packed.dropped
             if drop.path == path and drop.why in (NO_ROOM, BEYOND_CAP)
         )
-        lately = takewhile(lambda entry: entry.time[:10] >= since, entries(journal, path=path))
-        characters = sum(len(entry.after) - len(entry.before) for entry in lately)  # an undo counts, too
+        recent = takewhile(lambda entry: entry.time[:10] >= since, entries(journal, path=path))
+        characters = sum(len(entry.after) - len(entry.before) for entry in recent)  # an undo counts as a write
         grown = tokens(characters) if characters > 0 else -tokens(-characters)
         sections = _sections(data) if vault.layout.is_ours(path) else {}
         limit = options.user_chars if path in others else options.memory_chars
-        found.append(LoadedNote(path, tokens(len(text)), grown, gone, sections, len(text), limit))
+        found.append(LoadedNote(path, tokens(len(text)), grown, left_out, sections, len(text), limit))
     return Growth(found, packed.budget)
 
 
 def _paths(vault: Vault) -> Iterator[str]:
+    """Yield the paths of the notes that every prompt in our scope begins with."""
     layout = vault.layout
     for scope in [layout.scope, ""] if layout.scope else [""]:
         yield layout.memory_of(scope)
@@ -507,12 +514,15 @@ def _paths(vault: Vault) -> Iterator[str]:
 
 
 def _sections(data: bytes) -> dict[str, int]:
-    """Tokens by heading, without what comes before the first one; sections of one name count together."""
+    """Return the tokens of the largest sections by heading; sections with the same heading are summed.
+
+    Text before the first heading doesn't count.
+    """
     document = Document(data)
     sizes: dict[str, int] = {}
     for section in document.sections:
         if section.level:
             size = len(document.text(section.start_line, section.end_line))
             sizes[section.title] = sizes.get(section.title, 0) + size
-    largest = sorted(sizes.items(), key=lambda each: -each[1])[:LARGEST]
+    largest = sorted(sizes.items(), key=lambda item: -item[1])[:LARGEST]
     return {title: tokens(size) for title, size in largest}
