@@ -1,7 +1,8 @@
-"""What coding agents say to their hooks, and what is begun, kept and counted because of it.
+"""Events that coding agents send to their hooks, and the files that hooks write.
 
-An agent waits for its hook, so nothing of the other rooms is imported here: what takes time is begun as a process of
-its own (:mod:`tars_memory.doors.cli.background`), which shares nothing with the agent, not even a pipe or a terminal.
+An agent waits for its hook, so this module imports nothing from the other rooms: work that takes time runs in a
+process of its own (:mod:`tars_memory.doors.cli.background`), which shares nothing with the agent, not even a pipe or a
+terminal.
 """
 
 from __future__ import annotations
@@ -38,69 +39,70 @@ KINDS = {
     "tool": TOOL,
     "correction": CORRECTION,
 }
-"""Events by name, without case, ``-`` and ``_``: those of all :data:`AGENTS`, and a plain word for each. All others are
-ignored.
+"""Kinds of events by name, in lower case without ``-`` and ``_``: the names of all :data:`AGENTS`, and a plain word for
+each. Other events are ignored.
 """
 
 LINES = {"tools": TOOL, "corrections": CORRECTION, "compaction": COMPACT}
-"""What ``[hook] lines`` takes: of which events today's note gets a line."""
+"""The kinds of events that can get a line in today's note, by their names in ``[hook] lines``."""
 
 LINE = 80
-"""Characters of such a line that say what happened."""
+"""Maximum number of characters in such a line that describe the event."""
 
 TAIL = 64_000
-"""Bytes at the end of a log in which the sign is looked for that the person stopped the agent."""
+"""Number of bytes at the end of a log in which to look for a sign that the person stopped the agent."""
 
 STOPPED = ("[Request interrupted by user", "<turn_aborted")
-"""How Claude Code and Codex write down, in a message of its own, that the person stopped them."""
+"""The beginnings of the messages by which Claude Code and Codex record that the person stopped them."""
 
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
-"""The agents whose way of being answered is known, as ``--agent`` takes them."""
+"""The agents that we know how to answer, as ``--agent`` takes them."""
 
 UNREAD = ("gemini", "cursor", "copilot")
-"""Those of them whose logs can't be read: there is nothing to examine."""
+"""The agents whose logs can't be read, so that there is nothing to examine."""
 
 CLEANUP_DAYS = 30
 """Days after which Claude Code deletes conversations, unless ``cleanupPeriodDays`` says otherwise."""
 
 EXAMPLE = 'it looks like {"hook_event_name": "SessionStart"}'
+"""A hint for input that is not an event."""
 
 LONGEST_EVENT = 32_000_000
-"""Characters of an event; a prompt with a whole file in it is far below."""
+"""Maximum number of characters in an event; a prompt with a whole file in it is far below."""
 
 LONGEST_PROMPT = 1_000
-"""Characters of a prompt that is searched as one question. In a longer one the person pasted something, and asks before
-or after it; a single pasted line is enough for a search to find nothing.
+"""Maximum number of characters in a prompt that is searched as one question. In a longer prompt the person pasted
+something, and asks before or after it; a single pasted line is enough for a search to find nothing.
 """
 
 LONGEST_LOG = 200_000
-"""Bytes of the log before it becomes the old one, of which there is one."""
+"""Size in bytes at which the log is rotated; one old log is kept."""
 
 LONGEST_LINE = 1_000
-"""Characters of one line of the log."""
+"""Maximum number of characters in a line of the log."""
 
 LONGEST_COPY = 64_000_000
-"""Bytes of a transcript that is copied while the agent waits (about 30 ms); a bigger one is linked."""
+"""Maximum size in bytes of a transcript that is copied while the agent waits (about 30 ms); a larger one is linked."""
 
 FORGOTTEN = 14 * 86_400
-"""Seconds after which counts, and copies and marks of what nobody could examine, are removed."""
+"""Seconds after which counts are removed, and copies and marks of conversations that could not be examined."""
 
 RETRIES = 3
-"""Conversations left behind that are examined when a session starts, the latest first."""
+"""Maximum number of unexamined conversations that are examined when a session starts, the latest first."""
 
 
 class Event(NamedTuple):
-    """What an agent told.
+    """An event that an agent sent.
 
     Attributes:
         name: as it was written.
-        kind: ``start``, ``prompt``, ``compact``, ``end``; empty for one that is ignored.
-        transcript: the conversation's log, with its whole path; empty if there is none, or no regular file is there.
-        folder: where the agent works; empty if it wasn't said, or isn't there.
+        kind: ``start``, ``prompt``, ``compact``, ``end``, ``tool``, ``correction``; empty for one that is ignored.
+        transcript: the absolute path of the conversation's log; empty if none is given, or if it is not a regular file.
+        folder: where the agent works; empty if none is given, or if it doesn't exist.
         prompt: what the person typed.
-        cursor: Cursor told it: each of its events names its version.
-        what: that a daily line tells: what a tool was given, how a compaction came about.
-        tool: its name.
+        cursor: whether it comes from Cursor, which names its version in each event.
+        what: details for the daily line: a tool's input, or how a compaction came about.
+        tool: the tool's name.
     """
 
     name: str
@@ -114,40 +116,40 @@ class Event(NamedTuple):
 
 
 def event_of(data: bytes) -> Event:
-    """The event that these bytes hold.
+    """Parse an event.
 
     Raises:
-        UsageError: it is not a JSON object with the event's name.
+        UsageError: the data is not a JSON object with the event's name.
     """
     try:
-        said = json.loads(data)
+        values = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the event is not JSON: {error}", EXAMPLE) from None
-    if not isinstance(said, dict) or not isinstance(said.get("hook_event_name"), str):
+    if not isinstance(values, dict) or not isinstance(values.get("hook_event_name"), str):
         raise UsageError("the event has no hook_event_name", EXAMPLE)
-    name = said["hook_event_name"]
+    name = values["hook_event_name"]
     kind = KINDS.get(name.lower().replace("-", "").replace("_", ""), "")
-    roots = said.get("workspace_roots")  # of Cursor, which knows several
-    folder = _text(said, "cwd") or (_text({"": roots[0]}, "") if isinstance(roots, list) and roots else "")
+    roots = values.get("workspace_roots")  # from Cursor, which can have several folders open
+    folder = _text(values, "cwd") or (_text({"": roots[0]}, "") if isinstance(roots, list) and roots else "")
     folder = folder if os.path.isabs(folder) and os.path.isdir(folder) else ""
-    transcript = os.path.expanduser(_text(said, "transcript_path"))
+    transcript = os.path.expanduser(_text(values, "transcript_path"))
     if transcript:
         transcript = os.path.realpath(os.path.join(folder, transcript))
     transcript = transcript if _is_file(transcript) else ""
-    what = _given(said.get("tool_input")) if kind == TOOL else ""
+    details = _tool_input(values.get("tool_input")) if kind == TOOL else ""
     if kind == COMPACT:
-        what = ": ".join(filter(None, (_text(said, "trigger"), _text(said, "custom_instructions"))))
-    cursor = "cursor_version" in said
-    return Event(name, kind, transcript, folder, _text(said, "prompt"), cursor, what, _text(said, "tool_name"))
+        details = ": ".join(filter(None, (_text(values, "trigger"), _text(values, "custom_instructions"))))
+    cursor = "cursor_version" in values
+    return Event(name, kind, transcript, folder, _text(values, "prompt"), cursor, details, _text(values, "tool_name"))
 
 
-def lines_of(said: str) -> dict[str, str]:
-    """The kinds of events of which today's note gets a line, by their names in ``[hook] lines``.
+def lines_of(setting: str) -> dict[str, str]:
+    """Return the kinds of events that get a line in today's note, by their names in ``[hook] lines``.
 
     Raises:
-        SettingsError: it names another one.
+        SettingsError: the setting names an unknown one.
     """
-    names = [] if said.strip().lower() == "off" else [name for name in map(str.strip, said.split(",")) if name]
+    names = [] if setting.strip().lower() == "off" else [name for name in map(str.strip, setting.split(",")) if name]
     for name in names:
         if name not in LINES:
             raise SettingsError(f"hook.lines: {name!r} is unknown", f"it is off, or some of {', '.join(LINES)}")
@@ -155,13 +157,13 @@ def lines_of(said: str) -> dict[str, str]:
 
 
 def daily_line(agent: str, event: Event, wanted: Collection[str], mask: Callable[[str], str]) -> str:
-    """The line that an event gets in today's note, as tars writes it; empty for none.
+    """Return the line for an event in today's note, in the form that tars uses; empty for none.
 
     Args:
-        agent: who told it.
-        event: that it told.
-        wanted: the kinds of events that get one.
-        mask: hides credentials; asked before a text is cut, for half of one is not known again.
+        agent: who sent the event.
+        event: that it sent.
+        wanted: the kinds of events that get a line.
+        mask: hides credentials; called before a text is cut, for half a credential would not be recognised.
     """
     if event.kind == TOOL in wanted:
         name = cut(mask(event.tool), LINE) or "?"
@@ -172,17 +174,17 @@ def daily_line(agent: str, event: Event, wanted: Collection[str], mask: Callable
         return f"[{agent or 'agent'}] session compacted" + (f" — {how}" if how else "")
     stopped = event.kind == PROMPT and CORRECTION in wanted and was_stopped(event.transcript, event.prompt)
     if stopped or event.kind == CORRECTION in wanted:
-        said = cut(mask(event.prompt), LINE)
-        return f"correction: {said}" if said else ""
+        prompt = cut(mask(event.prompt), LINE)
+        return f"correction: {prompt}" if prompt else ""
     return ""
 
 
 def was_stopped(transcript: str, prompt: str) -> bool:
-    """Whether the last that the person did in a conversation was to stop the agent: what he types now corrects it.
+    """Whether the person's last act in a conversation was to stop the agent, so that this prompt corrects it.
 
     Args:
         transcript: the log.
-        prompt: what he types now; passed over if it is in the log already.
+        prompt: what the person types now; skipped if it is in the log already.
     """
     try:
         with open(transcript, "rb") as log:
@@ -195,16 +197,16 @@ def was_stopped(transcript: str, prompt: str) -> bool:
             record = json.loads(row)
         except (ValueError, RecursionError):
             continue
-        for said in reversed(_said(record)):
-            if said.lstrip().startswith(STOPPED):
+        for text in reversed(_message_texts(record)):
+            if text.lstrip().startswith(STOPPED):
                 return True
-            if said.strip() != prompt.strip():
+            if text.strip() != prompt.strip():
                 return False
     return False
 
 
-def _said(record: object) -> list[str]:
-    """The texts of a message in a log of Claude Code or Codex; of the model's the word that it said something."""
+def _message_texts(record: object) -> list[str]:
+    """Return the texts of a message in a log of Claude Code or Codex; of a message of the model only ``…``."""
     if not isinstance(record, dict):
         return []
     message = record.get("message") or record.get("payload")
@@ -212,20 +214,20 @@ def _said(record: object) -> list[str]:
         return []
     if message.get("role") == "assistant":
         return ["…"]
-    held = message.get("content")
-    parts = held if isinstance(held, list) else [{"text": held}]
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
     return [text for text in texts if isinstance(text, str)] if message.get("role") == "user" else []
 
 
 def cut(text: str, most: int) -> str:
-    """A text as one line of at most ``most`` characters."""
+    """Return a text as one line of at most ``most`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def _given(value: object) -> str:
-    """What a tool was given: its first words, with their label, which tells a credential; else all of it as JSON."""
+def _tool_input(value: object) -> str:
+    """Return the first text in a tool's input, with its label, by which a credential is recognised; else it as JSON."""
     if isinstance(value, dict):
         for name in value:
             if words := _text(value, name).strip():
@@ -234,19 +236,20 @@ def _given(value: object) -> str:
 
 
 def questions(prompt: str) -> list[str]:
-    """What is searched until something is found: all of a prompt; of a long one its first line, then its last."""
+    """Return the queries to try in turn until one finds something: the prompt, or a long one's first and last line."""
     if len(prompt) <= LONGEST_PROMPT:
         return [prompt]
     lines = [line for line in prompt.split("\n") if line.strip()]
-    return [cut for cut in (lines[0][:LONGEST_PROMPT], lines[-1][-LONGEST_PROMPT:]) if cut.strip()] if lines else []
+    ends = (lines[0][:LONGEST_PROMPT], lines[-1][-LONGEST_PROMPT:]) if lines else ()
+    return [end for end in ends if end.strip()]
 
 
 def answer(agent: str, event: Event, text: str) -> dict[str, Any] | None:
-    """What an agent reads as context, in its own form; None if it can't be told anything at this event.
+    """Return the context in the form that an agent reads; None if the agent reads none after this event.
 
     Args:
         agent: one of :data:`AGENTS`; empty for Claude Code's form, which most of them took over.
-        event: that it told.
+        event: that it sent.
         text: the context.
     """
     if agent == "cursor" or (event.cursor and not agent):
@@ -256,11 +259,12 @@ def answer(agent: str, event: Event, text: str) -> dict[str, Any] | None:
     return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
 
 
-def _text(said: dict[str, Any], name: str) -> str:
-    value = said.get(name)
+def _text(values: dict[str, Any], name: str) -> str:
+    """Return a text of a JSON object; empty if there is none, or if it has a NUL character."""
+    value = values.get(name)
     if not isinstance(value, str) or "\0" in value:
         return ""
-    return value.encode("utf-8", "replace").decode("utf-8")  # halves of characters name no file
+    return value.encode("utf-8", "replace").decode("utf-8")  # lone surrogates can't be in a file name
 
 
 def _is_file(path: str) -> bool:
@@ -271,17 +275,17 @@ def _is_file(path: str) -> bool:
 
 
 class Desk:
-    """What hooks write down, in one folder: the log, counts of messages, copies of conversations, locks.
+    """The folder in which hooks keep their files: the log, counts of messages, copies of conversations, locks.
 
     Args:
-        folder: made when something is written.
+        folder: created when something is written.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = os.fspath(folder)
 
     def log(self, text: str) -> None:
-        """Add one line, with the time; nothing that goes wrong here matters to anybody who waits."""
+        """Append one line with the time to the log; errors are ignored, for the waiting agent can't do anything."""
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {' | '.join(text.split(chr(10)))[:LONGEST_LINE]}\n"
         path = os.path.join(self.folder, "hook.log")
         try:
@@ -298,9 +302,9 @@ class Desk:
             return
 
     def count(self, transcript: str) -> int:
-        """Which message of the person this is in that conversation; the first is 1.
+        """Count one more message of the person in a conversation, and return its number; the first is 1.
 
-        The count is the length of a file: it can't be half written, and two messages at once are two.
+        The count is the length of a file: it can't be half written, and two messages at once count as two.
 
         Raises:
             OSError: it can't be written.
@@ -315,13 +319,13 @@ class Desk:
             os.close(descriptor)
 
     def watch(self, transcript: str) -> None:
-        """Note that a conversation has words that nobody examined yet."""
+        """Mark a conversation as not yet examined."""
         path = Path(self.folder, "kept", key(transcript), "transcript")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         disk.replace(path, os.fsencode(transcript))
 
     def keep(self, transcript: str) -> None:
-        """Keep a conversation as it is now, until it has been examined.
+        """Copy a conversation as it is now; the copy is kept until it has been examined.
 
         Raises:
             OSError: it can be neither copied nor linked.
@@ -334,24 +338,25 @@ class Desk:
         if os.path.getsize(transcript) <= LONGEST_COPY:
             try:
                 _copy(transcript, path)
-            except OSError as error:  # no room: a link takes none
+            except OSError as error:  # the disk may be full: a link needs no room
                 self.log(f"{transcript} could not be copied ({error.strerror}), it is linked")
             else:
                 return
         os.link(transcript, path)
 
     def kept(self, transcript: str) -> list[str]:
-        """The copies of a conversation, oldest first."""
+        """Return the copies of a conversation, oldest first."""
         home = Path(self.folder, "kept", key(transcript))
         return [str(path) for path in sorted(home.glob("*/*")) if not path.name.endswith(".part")]
 
     def left(self, most: int | None = RETRIES, *, but: str = "") -> list[str]:
-        """Conversations with words that wait to be examined, the latest first: of sessions that were killed or closed
-        without a word, that go on elsewhere, or whose examination failed.
+        """Return the conversations marked as not yet examined, the latest first.
+
+        Their sessions were killed or closed without an event, go on elsewhere, or could not be examined.
 
         Args:
-            most: how many of them; None for all.
-            but: one that is left out.
+            most: maximum number to return; None for all.
+            but: a conversation to leave out.
         """
         found: list[tuple[float, str]] = []
         for mark in Path(self.folder, "kept").glob("*/transcript"):
@@ -364,12 +369,14 @@ class Desk:
         return [path for _, path in sorted(found, reverse=True)][:most]
 
     def drop(self, transcript: str, copies: list[str], before: float) -> None:
-        """A conversation was examined: remove copies that are no longer needed, and the mark that it waits.
+        """Remove copies of a conversation that was examined, and its mark.
+
+        The mark stays if there are other copies, or if it was set after the examination began.
 
         Args:
-            transcript: its log.
+            transcript: the conversation's log.
             copies: to remove.
-            before: seconds since 1970 when the examination began; what was said since waits for the next one.
+            before: when the examination began, in seconds since the epoch.
         """
         for copy in copies:
             _remove(copy)
@@ -381,7 +388,7 @@ class Desk:
             _remove(home)
 
     def prune(self) -> None:
-        """Remove what is old: counts of conversations that ended long ago, copies that nobody could examine."""
+        """Remove old files: counts and locks of ended conversations, and copies that could not be examined."""
         before = time.time() - FORGOTTEN
         for path in (*Path(self.folder, "counts").glob("*"), *Path(self.folder).glob("*.lock")):
             if _older(path, before):
@@ -396,17 +403,17 @@ class Desk:
                 _remove(str(mark.parent))
 
     def lock(self, transcript: str, name: str) -> Path:
-        """A lock file of one conversation."""
+        """Return the path of a lock file of one conversation."""
         return Path(self.folder, f"{key(transcript)}.{name}.lock")
 
 
 def key(transcript: str) -> str:
-    """The name under which a conversation's things are kept."""
+    """Return the name under which a conversation's files are kept."""
     return sha256(os.fsencode(transcript)).hexdigest()[:16]
 
 
 def holds(transcript: str, copy: str) -> bool:
-    """Whether a conversation still begins with all of its copy."""
+    """Whether a conversation's log still begins with the whole copy."""
     try:
         with open(transcript, "rb") as whole, open(copy, "rb") as part:
             while portion := part.read(1 << 20):
@@ -418,25 +425,25 @@ def holds(transcript: str, copy: str) -> bool:
 
 
 def begin(desk: Desk, vault: Path, transcript: str, env: Mapping[str, str]) -> None:
-    """Examine a conversation in a process of its own, which lives on when the agent ends.
+    """Start a process that examines a conversation and outlives the agent.
 
     Raises:
         OSError: it can't be started.
     """
     os.makedirs(desk.folder, mode=0o700, exist_ok=True)
-    # -P: the folder that the agent works in must not lend us its modules
+    # -P: don't import modules from the folder that the agent works in
     argv = [sys.executable, "-P", "-m", "tars_memory.doors.cli.background", desk.folder, str(vault), transcript]
     env = {**env, "TARS_MEMORY_ACTOR": "agent"}
     disk.spawn(argv, env, os.path.join(desk.folder, "background.out"))
 
 
 def _copy(source: str, target: str) -> None:
-    """Copy bytes; the target has its name when it is whole."""
+    """Copy a file; the target gets its name only when it is complete."""
     part = f"{target}.part"
     try:
-        with open(source, "rb") as read, open(part, "xb") as written:
-            while portion := read.read(1 << 20):
-                written.write(portion)
+        with open(source, "rb") as reader, open(part, "xb") as writer:
+            while portion := reader.read(1 << 20):
+                writer.write(portion)
         os.replace(part, target)
     except OSError:
         _remove(part)
@@ -444,6 +451,7 @@ def _copy(source: str, target: str) -> None:
 
 
 def _older(path: Path, before: float) -> bool:
+    """Whether a file was last changed before a time in seconds since the epoch; False if there is no such file."""
     try:
         return path.stat().st_mtime < before
     except OSError:
