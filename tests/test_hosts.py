@@ -230,7 +230,7 @@ def test_a_file_that_was_edited_meanwhile_loses_our_entries_alone(home: Path, na
         text = data.decode("utf-8", "surrogateescape")
         keys = ("hooks", HOSTS[name].events[0])
         theirs = Insertion(keys, {"hooks": [{"type": "command", "command": "later"}]})
-        added = hostfile.put(text, [theirs, Insertion(("new",), True, listed=False)], lambda *_: False)
+        added = hostfile.insert(text, [theirs, Insertion(("new",), True, listed=False)], lambda *_: False)
         return added.encode("utf-8", "surrogateescape")
 
     path.write_bytes(edited(path.read_bytes()))
@@ -277,14 +277,14 @@ def test_any_json_keeps_every_other_byte(text: str, places: list[str]) -> None:
 
     wanted = [Insertion(("hooks", place), {"hooks": [{"command": "ours"}]}) for place in places]
     try:
-        after = hostfile.put(text, wanted, ours)
+        after = hostfile.insert(text, wanted, ours)
     except hostfile.UnfitError:
         assert text.count('"hooks"') >= 1, "it stands twice, or holds something else"
         return
     assert len([*hostfile.entries_of(hostfile.values(after), ours)]) == len(places)
     rest = iter(after)
     assert all(sign in rest for sign in "".join(text.split())), "what was there is there, in its order"
-    back = hostfile.taken(after, ours, hostfile.values(text))
+    back = hostfile.remove(after, ours, hostfile.values(text))
     assert hostfile.values(back) == hostfile.values(text)
     assert "".join(back.split()) == "".join(text.split()), "at most blanks within empty brackets differ"
 

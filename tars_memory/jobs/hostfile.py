@@ -1,8 +1,8 @@
-"""Settings files of other programs, JSON with comments or TOML: entries go in and out by splices, all else stays.
+"""Insert entries into settings files of other programs (JSON with comments, or TOML), and remove them, by splices.
 
-Text in, text out; nothing here reads or writes a file. A file is never parsed and written again: that would cost its
-comments, its order and its indentation. It is parsed to find where to cut, and once more to see that nothing but the
-entries has changed.
+Text in, text out; nothing here reads or writes a file. A file is never serialised from parsed values: it would lose its
+comments, order and indentation. It is parsed to find where to cut, and once more to check that only the entries have
+changed.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ import json
 import re
 import tomllib
 from collections import Counter
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Ours = Callable[[Any, str], bool]
-    """Whether a value of the file is an entry of ours; with the key that it is the value of, empty in a list."""
+    """Tells whether a value of the file is an entry of ours; called with the value and its key (empty in a list)."""
 
 DEEPEST = 64
-"""Levels of nesting; settings have six."""
+"""Maximum number of nested levels; settings have six."""
 
 INDENT = "  "
-"""Of a file that has none of its own."""
+"""Indentation for a file that has none of its own."""
 
 _WHITE = " \t\r\n"
 _BLANKS = re.compile(r"(?>(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*)", re.DOTALL)
@@ -31,12 +32,12 @@ _STRING = re.compile(r'"(?>(?:[^"\\\x00-\x1f]|\\.)*)"')
 _SCALAR = re.compile(r"-?[0-9][0-9.eE+-]*+|true|false|null")
 _HEADER = re.compile(r"^[ \t]*(\[\[?[^\r\n]*?\]\]?)[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)
 
-_LIBERTY = re.compile(
+_EXTENSION = re.compile(
     r'"(?>(?:[^"\\]|\\.)*)"|(//[^\r\n]*|/\*.*?\*/)|(,)(?=(?>(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*)[}\]])', re.DOTALL
 )
 
 MARK, COMMENTS, COMMA = "a byte order mark", "comments", "a comma before a closing bracket"
-"""What some programs take in JSON, and others do not."""
+"""Extensions of JSON that some programs accept and others don't."""
 
 
 class UnfitError(ValueError):
@@ -44,12 +45,12 @@ class UnfitError(ValueError):
 
 
 class Insertion(NamedTuple):
-    """What a file is to hold.
+    """An entry to insert into a file.
 
     Attributes:
-        keys: of the objects around it, from the outermost on.
+        keys: the keys that lead to it, from the outermost object on.
         value: JSON values.
-        listed: it is one more element of the list below the last key; else the value of that key.
+        listed: whether it is appended to the list under the last key; else it becomes the value of that key.
     """
 
     keys: tuple[str, ...]
@@ -58,12 +59,12 @@ class Insertion(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Of the value itself; empty in a list."""
+        """The key of the value itself; empty in a list."""
         return "" if self.listed else self.keys[-1]
 
 
 class _Node(NamedTuple):
-    """A value of JSON, and where it stands; ``start`` of a child is that of its key."""
+    """A JSON value with its start and end in the text."""
 
     start: int
     end: int
@@ -72,16 +73,18 @@ class _Node(NamedTuple):
 
 
 class _Child(NamedTuple):
+    """A member of an object (``start`` is that of its key) or an element of a list (``key`` is None)."""
+
     start: int
     key: str | None
     node: _Node
 
 
-# --- both kinds
+# --- both formats
 
 
 def values(text: str, *, toml: bool = False) -> Any:
-    """What a file says; an empty one is an empty object.
+    """Parse a file; an empty one is an empty object.
 
     Raises:
         ValueError: it is not valid; the message says where.
@@ -92,39 +95,39 @@ def values(text: str, *, toml: bool = False) -> Any:
     return _parsed(text).value if text.strip() else {}
 
 
-def put(text: str, entries: list[Insertion], ours: Ours, *, toml: bool = False) -> str:
-    """The text with the entries.
+def insert(text: str, entries: list[Insertion], ours: Ours, *, toml: bool = False) -> str:
+    """Return the text with the entries inserted.
 
     Raises:
-        UnfitError: it is not valid, or holds something else where an entry belongs.
+        UnfitError: the text is not valid, or has something else where an entry belongs.
     """
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     after = body = text[len(mark) :]
     if toml:
-        after = _toml_put(body, entries)
+        after = _toml_insert(body, entries)
     else:
         after = body if body.strip() else f"{body}{{}}\n"
         for entry in entries:
-            after = _json_put(after, entry)
+            after = _json_insert(after, entry)
     _check(body, after, ours, toml=toml, more=[entry for entry in entries if not ours(entry.value, entry.key)])
     return mark + after
 
 
-def taken(text: str, ours: Ours, held: Any = None, *, toml: bool = False) -> str:
-    """The text without our entries, and without the lists and objects that held nothing else.
+def remove(text: str, ours: Ours, held: Any = None, *, toml: bool = False) -> str:
+    """Return the text without our entries, and without the lists and objects that held nothing else.
 
     Args:
         text: of the file.
-        ours: which entries go.
-        held: what the file said before the entries came; objects and lists that it had stay, though they are empty.
+        ours: tells which entries to remove.
+        held: the parsed file from before the entries were inserted; objects and lists that it had stay, even if empty.
         toml: the file is TOML.
 
     Raises:
-        UnfitError: it is not valid, or an entry can't be cut out alone.
+        UnfitError: the text is not valid, or an entry can't be cut out alone.
     """
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text[len(mark) :]
-    after = _toml_taken(body, ours) if toml else _json_taken(body, ours, held)
+    after = _toml_remove(body, ours) if toml else _json_remove(body, ours, held)
     _check(body, after, ours, toml=toml, more=[])
     return mark + after
 
@@ -132,7 +135,7 @@ def taken(text: str, ours: Ours, held: Any = None, *, toml: bool = False) -> str
 def entries_of(
     value: Any, ours: Ours, keys: tuple[str, ...] = (), key: str = ""
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Our entries with the keys that lead to them."""
+    """Yield our entries, each with the keys that lead to it."""
     if ours(value, key):
         yield keys, value
     else:
@@ -141,22 +144,29 @@ def entries_of(
 
 
 def _inner(value: Any) -> list[tuple[Any, str]]:
-    """The values in an object, with their keys, or in a list, with empty ones."""
+    """Return the values in an object with their keys, or those in a list with empty keys."""
     if isinstance(value, dict):
         return [(inner, key) for key, inner in value.items()]
     return [(inner, "") for inner in value] if isinstance(value, list) else []
 
 
-def liberties(text: str) -> list[str]:
-    """What a text has that JSON does not know: of :data:`MARK`, :data:`COMMENTS`, :data:`COMMA`."""
-    found = [*_LIBERTY.finditer(text)]
-    told = [(MARK, text.startswith("\ufeff"))]
-    told += [(COMMENTS, any(each[1] for each in found)), (COMMA, any(each[2] for each in found))]
-    return [name for name, is_there in told if is_there]
+def extensions(text: str) -> list[str]:
+    """Return which extensions of JSON a text uses: of :data:`MARK`, :data:`COMMENTS`, :data:`COMMA`."""
+    matches = [*_EXTENSION.finditer(text)]
+    used = {
+        MARK: text.startswith("\ufeff"),
+        COMMENTS: any(match[1] for match in matches),
+        COMMA: any(match[2] for match in matches),
+    }
+    return [name for name, is_used in used.items() if is_used]
 
 
 def _check(before: str, after: str, ours: Ours, *, toml: bool, more: list[Insertion]) -> None:
-    """See that everything that is not ours is in both texts, and nothing else but what was asked for."""
+    """Check that both texts have the same values, apart from our entries and the insertions ``more``.
+
+    Raises:
+        UnfitError: they don't.
+    """
     old, new = (Counter(_others(values(text, toml=toml), ours)) for text in (before, after))
     added = Counter(pair for entry in more for pair in _others(entry.value, ours, entry.keys, entry.key))
     if old - new or new - old - added:
@@ -164,7 +174,7 @@ def _check(before: str, after: str, ours: Ours, *, toml: bool, more: list[Insert
 
 
 def _others(value: Any, ours: Ours, keys: tuple[str, ...] = (), key: str = "") -> Iterator[tuple[tuple[str, ...], str]]:
-    """All that the file says but for our entries, and but for lists and objects that hold nothing."""
+    """Yield all values of the file, with their keys, except our entries and empty lists and objects."""
     if ours(value, key):
         return
     if not isinstance(value, dict | list):
@@ -192,7 +202,7 @@ def _value(text: str, at: int, depth: int) -> _Node:
     found = _STRING.match(text, at) or _SCALAR.match(text, at)
     if found is None:
         raise _wrong(text, at, "a value was expected")
-    return _Node(at, found.end(), _plain(text, found))
+    return _Node(at, found.end(), _scalar(text, found))
 
 
 def _container(text: str, start: int, depth: int) -> _Node:
@@ -212,7 +222,7 @@ def _container(text: str, start: int, depth: int) -> _Node:
             found = _STRING.match(text, at)
             if found is None:
                 raise _wrong(text, at, "a name in double quotes was expected")
-            key = _plain(text, found)
+            key = _scalar(text, found)
             at = _skip(text, found.end())
             if text[at : at + 1] != ":":
                 raise _wrong(text, at, "a colon was expected")
@@ -220,28 +230,33 @@ def _container(text: str, start: int, depth: int) -> _Node:
         node = _value(text, at, depth + 1)
         children.append(_Child(first, key, node))
         at = _skip(text, node.end)
-    value: Any = {each.key: each.node.value for each in children} if is_object else [c.node.value for c in children]
+    values = [child.node.value for child in children]
+    value: Any = dict(zip([child.key for child in children], values, strict=True)) if is_object else values
     return _Node(start, at + 1, value, tuple(children))
 
 
 def _skip(text: str, at: int) -> int:
+    """Return the position after blanks and comments."""
     found = _BLANKS.match(text, at)
     return found.end() if found else at
 
 
-def _plain(text: str, found: re.Match[str]) -> Any:
+def _scalar(text: str, found: re.Match[str]) -> Any:
+    """Return the value of a string, number, true, false or null."""
     try:
         return json.loads(found[0])
     except ValueError:
         raise _wrong(text, found.start(), "it is not a value") from None
 
 
-def _wrong(text: str, at: int, what: str) -> UnfitError:
+def _wrong(text: str, at: int, why: str) -> UnfitError:
+    """Return an error that names line and column."""
     line = text.count("\n", 0, at) + 1
-    return UnfitError(f"line {line}, column {at - text.rfind(chr(10), 0, at)}: {what}")
+    return UnfitError(f"line {line}, column {at - text.rfind(chr(10), 0, at)}: {why}")
 
 
-def _json_put(text: str, entry: Insertion) -> str:
+def _json_insert(text: str, entry: Insertion) -> str:
+    """Return the text with one entry inserted, and with objects and lists for its keys where they are missing."""
     node = _parsed(text)
     for depth, key in enumerate(entry.keys):
         if not isinstance(node.value, dict):
@@ -267,7 +282,7 @@ def _dotted(keys: tuple[str, ...]) -> str:
 
 
 def _inserted(text: str, node: _Node, key: str | None, value: Any) -> str:
-    """The text with one more child at the end of an object or list, written as its neighbours are."""
+    """Return the text with one more child at the end of an object or list, formatted as its neighbours are."""
     root = _parsed(text)
     last = node.children[-1].node if node.children else None
     since = comma = last.end if last else node.start + 1
@@ -297,7 +312,8 @@ def _inserted(text: str, node: _Node, key: str | None, value: Any) -> str:
     return text if not last or trailing else f"{text[:comma]},{text[comma:]}"
 
 
-def _json_taken(text: str, ours: Ours, held: Any) -> str:
+def _json_remove(text: str, ours: Ours, held: Any) -> str:
+    """Return the text without our entries: see :func:`remove`."""
     if not text.strip():
         return text
     while True:
@@ -307,7 +323,7 @@ def _json_taken(text: str, ours: Ours, held: Any) -> str:
         while len(trail) > 1 and len(trail[-1][0].children) == 1 and not _has(held, trail[:-1]):
             trail.pop()
         if len(trail) > 1 and trail[-1][0].children[trail[-1][1]].key and isinstance(trail[-2][0].value, list):
-            # the person's own group around our entry stays, with an empty list
+            # our entry was the whole content of a group of hooks: keep the group, with an empty list
             node = trail[-1][0].children[trail[-1][1]].node
             text = text[: node.start] + "[]" + text[node.end :]
         else:
@@ -315,7 +331,7 @@ def _json_taken(text: str, ours: Ours, held: Any) -> str:
 
 
 def _trail(node: _Node, ours: Ours) -> list[tuple[_Node, int]] | None:
-    """The containers and positions that lead from a node to the first of our entries; None if it holds none."""
+    """Return the containers and child indices that lead from a node to the first of our entries, or None."""
     for index, child in enumerate(node.children):
         if ours(child.node.value, child.key or ""):
             return [(node, index)]
@@ -326,7 +342,7 @@ def _trail(node: _Node, ours: Ours) -> list[tuple[_Node, int]] | None:
 
 
 def _has(held: Any, trail: list[tuple[_Node, int]]) -> bool:
-    """Whether a value has something where a trail leads; a place in a list is never known."""
+    """Whether a value has something where a trail leads; False if the trail goes through a list."""
     for node, index in trail:
         key = node.children[index].key
         if not isinstance(held, dict) or key not in held:
@@ -336,7 +352,7 @@ def _has(held: Any, trail: list[tuple[_Node, int]]) -> bool:
 
 
 def _without(text: str, node: _Node, index: int) -> str:
-    """The text without one child, its comma and the blanks before it."""
+    """Return the text without one child, its comma and the blanks before it."""
     child = node.children[index]
     start = len(text[: child.start].rstrip(_WHITE))
     end = child.node.end
@@ -349,13 +365,14 @@ def _without(text: str, node: _Node, index: int) -> str:
             comma = _skip(text, node.children[index - 1].node.end)
             rest = rest[:comma] + rest[comma + 1 :]
     if len(node.children) == 1:
-        left = re.compile(rf"[{_WHITE}]*").match(rest, node.start + 1)
-        if left and rest[left.end() : left.end() + 1] in ("}", "]"):
-            rest = rest[: node.start + 1] + rest[left.end() :]
+        blanks = re.compile(rf"[{_WHITE}]*").match(rest, node.start + 1)
+        if blanks and rest[blanks.end() : blanks.end() + 1] in ("}", "]"):
+            rest = rest[: node.start + 1] + rest[blanks.end() :]
     return rest
 
 
 def _newline(text: str) -> str:
+    """Return the line ending that most lines of a text have."""
     pairs = text.count("\r\n")
     if pairs:
         return "\r\n" if 2 * pairs >= text.count("\n") else "\n"
@@ -371,16 +388,19 @@ def _line_start(text: str, at: int) -> int:
 
 
 def _indent(text: str, at: int) -> str:
+    """Return the indentation of the line with this position."""
     line = text[_line_start(text, at) : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _begins_line(text: str, at: int) -> bool:
-    return not text[_line_start(text, at) : at].strip(" \t") and (at > 0 and _line_start(text, at) > 0)
+    """Whether only blanks precede a position in its line, and the line is not the first one."""
+    start = _line_start(text, at)
+    return start > 0 and not text[start:at].strip(" \t")
 
 
 def _unit(text: str, root: _Node) -> str:
-    """What one level is indented by."""
+    """Return the indentation of one level."""
     base = _indent(text, root.start)
     for child in root.children:
         if _begins_line(text, child.start):
@@ -391,8 +411,8 @@ def _unit(text: str, root: _Node) -> str:
 # --- TOML
 
 
-def _toml_put(text: str, entries: list[Insertion]) -> str:
-    """The text with each entry as tables at its end, which belong to nothing that comes before them."""
+def _toml_insert(text: str, entries: list[Insertion]) -> str:
+    """Return the text with each entry appended as tables of its own, so that no table before it changes."""
     newline = _newline(text)
     rows: list[str] = []
     for entry in entries:
@@ -412,7 +432,7 @@ def _toml_rows(table: dict[str, Any]) -> list[str]:
 
 
 class _Section(NamedTuple):
-    """A table's header and lines, without the blank and comment lines before the next one."""
+    """A table's header and lines, without the blank and comment lines before the next table."""
 
     start: int
     end: int
@@ -420,37 +440,33 @@ class _Section(NamedTuple):
     table: Any
 
 
-def _toml_taken(text: str, ours: Ours) -> str:
-    """The text without the tables that are ours, and without the tables around them that say nothing else."""
-    found = _sections(text)
-    gone = [section for section in found if ours(section.table, "")]
-    for index, section in enumerate(found):
-        below = [each for each in _below(found, index) if each.keys[: len(section.keys)] == section.keys]
-        if section.table == {} and below and all(each in gone for each in below):
-            gone.append(section)
-    for section in sorted(gone, reverse=True):
+def _toml_remove(text: str, ours: Ours) -> str:
+    """Return the text without our tables, and without the tables around them that hold nothing else."""
+    sections = _sections(text)
+    removed = [section for section in sections if ours(section.table, "")]
+    for index, section in enumerate(sections):
+        inner = [other for other in _subsections(sections, index) if other.keys[: len(section.keys)] == section.keys]
+        if section.table == {} and inner and all(other in removed for other in inner):
+            removed.append(section)
+    for section in sorted(removed, reverse=True):
         start = section.start
         blank = re.search(r"(?:^|(?<=\n))[ \t]*\r?\n\Z", text[:start])
         text = text[: blank.start() if blank else start] + text[section.end :]
     return text
 
 
-def _below(found: list[_Section], index: int) -> list[_Section]:
-    """The sections that belong to one, up to the next of its own rank."""
-    rank = len(found[index].keys)
-    below = []
-    for section in found[index + 1 :]:
-        if len(section.keys) <= rank:
-            break
-        below.append(section)
-    return below
+def _subsections(sections: list[_Section], index: int) -> list[_Section]:
+    """Return the deeper sections that follow one, up to the next that is not deeper."""
+    depth = len(sections[index].keys)
+    return [*takewhile(lambda section: len(section.keys) > depth, sections[index + 1 :])]
 
 
 def _sections(text: str) -> list[_Section]:
+    """Return the tables of a TOML file."""
     heads = [*_HEADER.finditer(text)]
     found = []
     ends = [*(head.start() for head in heads[1:]), len(text)]
-    for head, end in zip(heads, ends, strict=False):  # in a file without a table there is its end alone
+    for head, end in zip(heads, ends, strict=False):  # a file without tables has one end and no head
         body = text[head.start() : end]
         last = [*re.finditer(r"^[ \t]*[^\s#][^\n]*(?:\n|\Z)", body, re.MULTILINE)][-1]
         try:

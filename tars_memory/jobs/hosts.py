@@ -396,7 +396,7 @@ class Hosts:
             rest = [
                 entry for entry in rest if entry.listed or ours(entry.value, entry.key) or entry.keys[0] not in known
             ]
-            after = _bytes(hostfile.put(text, rest, ours, toml=is_toml))
+            after = _bytes(hostfile.insert(text, rest, ours, toml=is_toml))
         except ValueError as error:
             raise SettingsError(f"{path} is left as it is: {error}", "mend it, then run this again") from error
         return Edit(name, path, target, current, after, base, tuple(notes))
@@ -415,7 +415,7 @@ class Hosts:
         held: Any = None
         with contextlib.suppress(ValueError):
             held = hostfile.values(_text(before), toml=is_toml) if record else None
-        return _bytes(hostfile.taken(_text(current), ours, held, toml=is_toml))
+        return _bytes(hostfile.remove(_text(current), ours, held, toml=is_toml))
 
 
 # --- contents of the files
@@ -521,7 +521,7 @@ def _switched_off(name: str, value: Any) -> str:
 
 def _unread(name: str, path: Path, data: bytes | None, *, is_toml: bool) -> str:
     """Return a problem if the host ignores a file for extensions of JSON that it does not accept; else ''."""
-    found = [] if is_toml else [form for form in hostfile.liberties(_text(data)) if form not in HOSTS[name].reads]
+    found = [] if is_toml else [form for form in hostfile.extensions(_text(data)) if form not in HOSTS[name].reads]
     return f"{HOSTS[name].title} ignores {path}: it has {' and '.join(found)}" if found else ""
 
 
