@@ -343,10 +343,10 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 
 
 def test_what_a_command_says_is_bounded() -> None:
-    said = background.LastWords()
+    said = background.FirstWords()
     for _ in range(1000):
         assert said.write("warning\n") == 8
-    assert len(said.getvalue()) == background.MOST_WORDS
+    assert len(said.getvalue()) == background.LOGGED
 
 
 def test_what_is_old_is_removed(tmp_path: Path) -> None:

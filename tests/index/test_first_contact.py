@@ -177,7 +177,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = make_vault(tmp_path / "vault", vault_notes(60))
     monkeypatch.setenv("TARS_MEMORY_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(Workspace, "open_embedder", lambda _: HashEmbedder())
-    monkeypatch.setattr(background, "_go_aside", lambda _: None)
+    monkeypatch.setattr(background, "_detach", lambda _: None)
     return root
 
 

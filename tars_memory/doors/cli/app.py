@@ -1,4 +1,4 @@
-"""The program: its commands by name, imported when called, and how every one of them ends.
+"""The program: finds commands by name, runs them, and turns every way to end into an exit code.
 
 A command's module is imported only when the command is called; ``--help`` reads names and sentences from
 :data:`COMMANDS`. Whatever happens, :func:`run` returns an exit code of the documented table, and no traceback is shown.
@@ -80,7 +80,7 @@ COMMANDS = {
         "completion": "Complete commands and names by Tab in bash, zsh or fish.",
     },
 }
-"""The commands by heading, in the order of ``tm help all``, each with its one line."""
+"""The commands by heading, in the order of ``tm help all``, each with its one-line help."""
 
 EVERY_DAY = {
     "init": "tm init ~/Notes",
@@ -96,10 +96,11 @@ EVERY_DAY = {
     "undo": "tm undo",
     "status": "tm status",
 }
-"""The commands that the help begins with, each with an example out of its own help."""
+"""The commands that the help begins with, each with an example from its own help."""
 
 HIDDEN = {"timeline", "verify", "merge"}
-"""Old names, which go on working, ``facts --timeline`` and ``doctor --index``; and what git calls."""
+"""Commands that help doesn't list: old names of ``facts --timeline`` and ``doctor --index``, which still work, and the
+command that git calls."""
 
 FILES = {
     "setup": ("init", "merge", "completion"),
@@ -112,12 +113,12 @@ FILES = {
     "health": ("status", "doctor", "reindex", "verify", "models", "eval"),
     "unattended": ("sleep", "watch"),
 }
-"""Which commands are in one file; any other has its own."""
+"""Modules that hold several commands; any other command is in a module of its own name."""
 
 HELP_TEXT = "Long-term memory in plain markdown: for you, scripts and agents, over the vault you keep editing by hand."
 
 COMPLETES = "_TARS_MEMORY_COMPLETE"
-"""Set by the scripts of :mod:`tars_memory.doors.cli.completion`, to the shell's name."""
+"""Variable that the scripts of :mod:`tars_memory.doors.cli.completion` set to the shell's name."""
 
 OK, PARTLY, UNWRITABLE, SIGNALLED, INTERRUPTED = 0, 3, 5, 128, 130
 
@@ -125,36 +126,36 @@ OK, PARTLY, UNWRITABLE, SIGNALLED, INTERRUPTED = 0, 3, 5, 128, 130
 class Group(TyperGroup):
     """The program's commands, imported one by one."""
 
-    whole = False
-    """The help is to list all commands."""
+    lists_all = False
+    """Whether the help lists all commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """All names, as the help orders them."""
+        """Return all names in the order of the help."""
         return [name for names in COMMANDS.values() for name in names]
 
-    def told(self) -> list[tuple[str, str]]:
-        """The names that are shown, each with its one line; no module is imported for it."""
+    def listed(self) -> list[tuple[str, str]]:
+        """Return the commands that are not hidden, each with its one-line help, without importing their modules."""
         return [(name, text) for names in COMMANDS.values() for name, text in names.items() if name not in HIDDEN]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name, its module imported now; None if there is none."""
+        """Import the module of a command and return the command; None if there is none of that name."""
         return load(cmd_name) if cmd_name in self.list_commands(ctx) else None
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that is named; without one, on a terminal, the live search."""
+        """Run the named command; without a name run the live search on a terminal."""
         words = [*ctx._protected_args, *ctx.args]
         return super().invoke(ctx) if words or not _is_live(ctx.obj) else _live(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first word names; ``help X`` is ``X --help``, ``help all`` lists all commands.
+        """Find the command that the first word names; ``help X`` is ``X --help``, ``help all`` lists all commands.
 
         Raises:
-            UsageError: there is none of that name.
+            UsageError: there is no command of that name.
         """
         name, rest = args[0], args[1:]
         if name == "help":
             if not rest or rest[0] == "all":
-                self.whole = bool(rest)
+                self.lists_all = bool(rest)
                 typer.echo(ctx.get_help())
                 ctx.exit()
             name, rest = rest[0], [HELP[0]]
@@ -164,37 +165,37 @@ class Group(TyperGroup):
         return name, found, rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The commands of every day with an example each, or all under their headings; then the options."""
-        if self.whole:
+        """Write the everyday commands, each with an example; or all commands under their headings, and the options."""
+        if self.lists_all:
             for title, names in COMMANDS.items():
                 with formatter.section(title):
-                    shown = [(f"{name:<10}", text) for name, text in names.items() if name not in HIDDEN]
-                    formatter.write_dl(shown)
+                    listed = [(f"{name:<10}", text) for name, text in names.items() if name not in HIDDEN]
+                    formatter.write_dl(listed)
             TyperCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
             return
         with formatter.section("Every day"):
-            said = dict(self.told())
+            texts = dict(self.listed())
             for name, example in EVERY_DAY.items():
-                formatter.write(f"  {name:<10}{said[name]}\n{'':<12}{example}\n")
+                formatter.write(f"  {name:<10}{texts[name]}\n{'':<12}{example}\n")
         formatter.write(f"\n{PROGRAM} alone, on a terminal: search as you type")
         formatter.write(f"\nAll commands and options: {PROGRAM} help all; one: {PROGRAM} help search\n")
 
 
 def load(name: str) -> Command:
-    """The command of that name; no other one is made."""
-    home = next((file for file, names in FILES.items() if name in names), name)
-    import_module(f"tars_memory.doors.commands.{home}")
+    """Return the command of that name; make no other."""
+    module = next((file for file, names in FILES.items() if name in names), name)
+    import_module(f"tars_memory.doors.commands.{module}")
     return MAKERS[name]()
 
 
 def _is_live(call: Call) -> bool:
-    """Whether a person sits at a terminal that can show more than lines."""
-    shows = call.interactive and call.out.screen and not call.out.quiet and call.out.stderr.isatty()
-    return shows and call.env.get("TERM", "dumb") != "dumb"
+    """Return whether a person sits at a terminal that can show the live search."""
+    at_terminal = call.interactive and call.out.screen and not call.out.quiet and call.out.stderr.isatty()
+    return at_terminal and call.env.get("TERM", "dumb") != "dumb"
 
 
 def _live(ctx: Any) -> int:
-    """The live search, or the help if what shows it is not installed."""
+    """Run the live search, or print the help if Textual is not installed."""
     call = call_of(ctx)
     if find_spec("textual") is None:
         typer.echo(ctx.get_help())
@@ -206,8 +207,9 @@ def _live(ctx: Any) -> int:
 
 
 def _similar(name: str, names: list[str]) -> str:
-    close = get_close_matches(name, names, n=2)
-    return f"did you mean {' or '.join(close)}?" if close else f"{PROGRAM} --help lists them"
+    """Return a hint that names similar commands."""
+    similar = get_close_matches(name, names, n=2)
+    return f"did you mean {' or '.join(similar)}?" if similar else f"{PROGRAM} --help lists them"
 
 
 def _show_version(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
@@ -216,16 +218,16 @@ def _show_version(ctx: typer.Context, _param: typer.CallbackParam, value: bool) 
         raise typer.Exit
 
 
-def _completion(what: str) -> TyperOption:
-    """``--install-completion`` and ``--show-completion``: the command ``completion`` by its old name."""
+def _completion(verb: str) -> TyperOption:
+    """Return ``--install-completion`` or ``--show-completion``, the old names of the command ``completion``."""
 
     def do(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
         if value and not ctx.resilient_parsing:
-            home = import_module("tars_memory.doors.commands.setup")
-            getattr(home, what)(call_of(ctx), "")
+            setup = import_module("tars_memory.doors.commands.setup")
+            getattr(setup, verb)(call_of(ctx), "")
             raise typer.Exit
 
-    name = f"{what}_completion"
+    name = f"{verb}_completion"
     return TyperOption(
         param_decls=[name, "--" + name.replace("_", "-")],
         is_flag=True,
@@ -238,7 +240,7 @@ def _completion(what: str) -> TyperOption:
 
 
 def build() -> Group:
-    """The program's command line."""
+    """Return the program's command line, without its commands."""
     version = TyperOption(
         param_decls=["version", "--version"],
         is_flag=True,
@@ -257,19 +259,19 @@ def build() -> Group:
 
 
 def program_name(path: str) -> str:
-    """The name the program was called by; completion scripts are bound to it."""
+    """Return the name that the program was called by; completion scripts are bound to it."""
     name = os.path.basename(path)
     name = name[:-4] if name.lower().endswith(".exe") else name
     return PROGRAM if name in ("__main__.py", "-c", "-m", "") else name
 
 
 def program() -> list[str]:
-    """The words by which a service calls the program: with its whole path, or by way of this Python."""
+    """Return the words by which a service calls the program: its absolute path, or this Python with ``-m``."""
     called = sys.argv[0] if sys.argv else ""
-    installed = [called] if os.path.isabs(called) and not called.endswith(".py") else []
-    installed += [shutil.which(os.path.basename(called)) or "", shutil.which("tars-memory") or ""]
-    installed.append(os.path.join(os.path.dirname(sys.executable), "tars-memory"))
-    found = next((path for path in installed if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    candidates = [called] if os.path.isabs(called) and not called.endswith(".py") else []
+    candidates += [shutil.which(os.path.basename(called)) or "", shutil.which("tars-memory") or ""]
+    candidates.append(os.path.join(os.path.dirname(sys.executable), "tars-memory"))
+    found = next((path for path in candidates if os.path.isfile(path) and os.access(path, os.X_OK)), "")
     return [os.path.abspath(found)] if found else [sys.executable, "-m", "tars_memory"]
 
 
@@ -278,10 +280,10 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
 
     Args:
         argv: the words behind the program's name.
-        call: for tests: environment and streams.
+        call: environment and streams, for tests.
 
     Returns:
-        The exit code, as the documentation of the command line lists them.
+        The exit code, one of those that the documentation of the command line lists.
     """
     call = call or Call()
     name = program_name(sys.argv[0] if sys.argv else "")
@@ -324,7 +326,7 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
 
 
 def _complete(group: Group, argv: list[str], call: Call) -> int:
-    """Answer a shell's Tab; nothing is said but values, whatever happens."""
+    """Answer a shell's Tab; print nothing but values, whatever happens."""
     try:
         code = cli.completion.answer(group, call.env[COMPLETES], argv, call)
         call.out.flush()
@@ -335,21 +337,21 @@ def _complete(group: Group, argv: list[str], call: Call) -> int:
 
 
 def _say_kept(error: BaseException, call: Call) -> bool:
-    """Where the words are that were not written, if there are any."""
-    told = str(getattr(error, "kept", ""))
-    if told:
-        call.out.complain(f"{PROGRAM}: {told}")
-    return bool(told)
+    """Print where the input is kept that was not written; return whether there is any."""
+    sentence = str(getattr(error, "kept", ""))
+    if sentence:
+        call.out.complain(f"{PROGRAM}: {sentence}")
+    return bool(sentence)
 
 
 def _invoke(group: Group, argv: list[str], name: str, call: Call) -> int:
-    """Parse and run; typer's own ways to leave become exit codes."""
+    """Parse and run the command; return its exit code, also if typer leaves by an exception."""
     try:
         with group.make_context(name, argv or ([] if _is_live(call) else [HELP[0]]), obj=call) as ctx:
             value = group.invoke(ctx)
     except typer.Exit as leaving:
         return leaving.exit_code
     except OSError:
-        call.out.flush()  # typer writes help by itself: where that is what failed, this fails as any other answer does
+        call.out.flush()  # typer writes help by itself: if stdout is what failed, this raises as for any other answer
         raise
     return value if isinstance(value, int) else OK

@@ -1,7 +1,7 @@
-"""The walk: one proposal after another on a terminal, each with its diff, each decided at once.
+"""The review walk: shows one proposal after another on a terminal, each with its diff, and decides each at once.
 
 Whatever ends the walk (quit, Ctrl-C, a closed terminal) ends it between two decisions, so nothing is lost and the next
-one goes on where this one stopped.
+walk goes on where this one stopped.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ KEYS = {
 
 
 class ReviewAnswer(NamedTuple):
-    """What a person said to a proposal.
+    """A person's answer to a proposal.
 
     Attributes:
-        key: of :data:`KEYS`, of ``r N`` the letter alone; empty for what is none of them, :data:`NO_LINE` for a number
+        key: one of :data:`KEYS`, for ``r N`` only the letter; empty for an unknown key, :data:`NO_LINE` for a number
             that no line has.
-        chosen: names (REF) of the lines that it replaces.
+        chosen: REFs of the lines that the proposal replaces.
     """
 
     key: str
@@ -69,42 +69,42 @@ class ReviewAnswer(NamedTuple):
 
     @property
     def decides(self) -> bool:
-        """Whether it accepts or rejects."""
+        """Whether the answer accepts or rejects the proposal."""
         return self.key in tuple("aesbmr")
 
     @property
     def rejects(self) -> bool:
-        """Whether it refuses the proposal: ``r`` without a number."""
+        """Whether the answer rejects the proposal: ``r`` without a number."""
         return self.key == "r" and not self.chosen
 
 
-def answer_to(proposal: Proposal, said: str) -> ReviewAnswer:
-    """Read what was typed for a proposal, also in full-width letters; nothing typed is ``l``."""
-    said = normalize("NFKC", said)
-    key, numbers = said[:1].lower() or "l", [each for each in re.split(r"[\s,]+", said[1:].strip()) if each]
+def answer_to(proposal: Proposal, typed: str) -> ReviewAnswer:
+    """Parse the typed answer to a proposal, also in full-width letters; an empty one is ``l``."""
+    typed = normalize("NFKC", typed)
+    key, numbers = typed[:1].lower() or "l", [word for word in re.split(r"[\s,]+", typed[1:].strip()) if word]
     lines = proposal.choices
-    named = [each for each in numbers if each.isdecimal() and 0 < int(each) <= len(lines)]
-    if key in "esmr" and numbers != named:
+    valid = [number for number in numbers if number.isdecimal() and 0 < int(number) <= len(lines)]
+    if key in "esmr" and numbers != valid:
         return ReviewAnswer(NO_LINE)
     known = key in "qluaesbmr" or (key == "o" and bool(proposal.parts))
     if not known or (key in "ab" and numbers):
         return ReviewAnswer("")
-    return ReviewAnswer(key, tuple(lines[int(each) - 1].ref for each in named))
+    return ReviewAnswer(key, tuple(lines[int(number) - 1].ref for number in valid))
 
 
 def no_line(proposal: Proposal) -> str:
-    """What to say to a number that no line has."""
+    """Return the reply to a number that no line has."""
     return f"name a line by its number: {counted(len(proposal.choices), 'line')} to choose from"
 
 
-class ReviewTold(NamedTuple):
-    """What came of an answer.
+class ReviewOutcome(NamedTuple):
+    """The outcome of an answer.
 
     Attributes:
-        lines: sentences to be shown, in their style.
-        done: False if the proposal waits as it did.
-        proposal: the one whose decision was taken back.
-        notices: what the person should know beside it.
+        lines: sentences to show, with their style.
+        done: False if the proposal still waits.
+        proposal: the proposal whose decision was taken back.
+        notices: further notices for the person.
     """
 
     lines: list[Text]
@@ -114,15 +114,15 @@ class ReviewTold(NamedTuple):
 
 
 class Sitting:
-    """Decisions one after another, and the last of them taken back. It asks nobody and prints nothing.
+    """A series of decisions, the last of which can be taken back. It asks nobody and prints nothing.
 
     Args:
-        memory: whose undo takes a decision back.
-        review: what is decided.
-        place: how a note and its line are shown.
+        memory: its undo takes a decision back.
+        review: decides the proposals.
+        place: returns a note and a line number as they are shown.
 
     Attributes:
-        accepted, rejected: how many proposals so far.
+        accepted, rejected: number of proposals so far.
     """
 
     def __init__(self, memory: Memory, review: Review, place: Callable[[str, int | None], str]) -> None:
@@ -134,18 +134,18 @@ class Sitting:
 
     def decide(
         self, proposal: Proposal, answer: ReviewAnswer, *, words: str | None = None, heading: str | None = None
-    ) -> ReviewTold:
-        """Accept or reject a proposal, at once.
+    ) -> ReviewOutcome:
+        """Accept or reject a proposal at once.
 
         Args:
             proposal: as it was shown.
-            answer: one that decides.
-            words: of the person, in place of the proposal's.
-            heading: below which it is to stand.
+            answer: an answer that :attr:`~ReviewAnswer.decides`.
+            words: the person's words in place of the proposal's.
+            heading: the heading to write the line below.
         """
         name, key = proposal.id, answer.key
         if not is_for(key, proposal):
-            return ReviewTold([Text("that is nothing to do here", style="dim")], done=False)
+            return ReviewOutcome([Text("that is nothing to do here", style="dim")], done=False)
         try:
             if answer.rejects:
                 done = self.review.decide(reject=[name])
@@ -159,43 +159,41 @@ class Sitting:
                     replace={name: answer.chosen},
                 )
         except ConflictError as error:
-            return ReviewTold([Text(f"{line(error.message)}; it will be shown again", style="yellow")], done=True)
+            return ReviewOutcome([Text(f"{line(error.message)}; it will be shown again", style="yellow")], done=True)
         except TarsError as error:
-            return ReviewTold([Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow")], done=False)
+            return ReviewOutcome([Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow")], done=False)
         accepted = sum(result.decision == "accepted" for result in done.decided)
         if done.txn:
             self._last.append((done.txn, proposal, accepted))
         self.accepted += accepted
         self.rejected += len(done.decided) - accepted
-        return ReviewTold(self._sentences(done, accepted), done=True, notices=done.notices)
+        return ReviewOutcome(self._sentences(done, accepted), done=True, notices=done.notices)
 
     def _sentences(self, done: Reviewed, accepted: int) -> list[Text]:
+        """Return a sentence for each decision."""
         if not accepted:
             return [Text("rejected", style="dim")]
         dry = " (dry run: nothing was written)" if self.memory.workspace.dry_run else ""
-        told = (line(each.reason) or f"accepted: {self._place(each.path, each.line)}" for each in done.decided)
-        return [Text(each + dry, style="dim") for each in told]
+        texts = (line(result.reason) or f"accepted: {self._place(result.path, result.line)}" for result in done.decided)
+        return [Text(text + dry, style="dim") for text in texts]
 
-    def take_back(self) -> ReviewTold:
-        """Take the last decision back; the proposal waits again."""
+    def take_back(self) -> ReviewOutcome:
+        """Take back the last decision, so that the proposal waits again."""
         if not self._last:
-            return ReviewTold([Text("there is nothing to take back", style="dim")], done=False)
+            return ReviewOutcome([Text("there is nothing to take back", style="dim")], done=False)
         txn, proposal, accepted = self._last.pop()
         try:
             self.memory.undo(txn)
         except TarsError as error:
-            return ReviewTold([Text(line(error.message), style="yellow")], done=False)
+            return ReviewOutcome([Text(line(error.message), style="yellow")], done=False)
         self.accepted -= accepted
         self.rejected -= len(proposal.each) - accepted
-        return ReviewTold([Text(f"taken back: {line(proposal.text)}", style="dim")], done=True, proposal=proposal)
+        return ReviewOutcome([Text(f"taken back: {line(proposal.text)}", style="dim")], done=True, proposal=proposal)
 
     def summary(self, left: int) -> str:
-        """What was decided, and how much is left."""
-        said = [f"{self.accepted} accepted", f"{self.rejected} rejected"]
-        said.append(
-            f"{counted(left, 'proposal')} left: continue with tars-memory review" if left else "nothing is left"
-        )
-        return ", ".join(said)
+        """Return a sentence on the decisions so far and the number of proposals ``left``."""
+        rest = f"{counted(left, 'proposal')} left: continue with tars-memory review" if left else "nothing is left"
+        return f"{self.accepted} accepted, {self.rejected} rejected, {rest}"
 
 
 class Walk:
@@ -203,9 +201,9 @@ class Walk:
 
     Args:
         call: the call it answers.
-        review: what is decided.
-        limit: most proposals of the sitting; None for the setting.
-        expired: candidates that aged, too.
+        review: decides the proposals.
+        limit: maximum number of proposals; None for the setting.
+        expired: also show expired candidates.
     """
 
     def __init__(self, call: Call, review: Review, *, limit: int | None, expired: bool) -> None:
@@ -216,12 +214,12 @@ class Walk:
         self.sitting = Sitting(call.memory(), review, call.out.place)
         self._seen: list[str] = []
         self._apart: set[str] = set()
-        """Lines of a conversation that are decided one by one."""
+        """Ids of the lines of conversations that are decided one by one."""
         self._numbers: dict[str, int] = {}
-        """The place that each was shown at: one whose decision is taken back has it again."""
+        """Number that a proposal was shown with, by id: it keeps it when its decision is taken back."""
 
     def run(self) -> int:
-        """Walk until the end or until the person quits; the exit code: 1 if nothing waits."""
+        """Walk until the end or until the person quits; return the exit code, 1 if nothing waits."""
         self.review.settle()
         listed = self.review.waiting(limit=self.limit, expired=self.expired)
         for notice in (*self.review.ctx.notices, *listed.notices):
@@ -239,29 +237,34 @@ class Walk:
             if answer == QUIT:
                 break
             if answer == APART:
-                self._apart |= {each.id for each in proposal.parts}
+                self._apart |= {part.id for part in proposal.parts}
                 self._numbers.pop(proposal.id)
                 self._seen.remove(proposal.id)
                 most += len(proposal.parts) - 1
                 queue[:0] = proposal.parts
             if answer == AGAIN:
-                # Something was written or taken back: what is left may be in conflict with other lines now.
+                # Something was written or taken back: the rest may conflict with other lines now.
                 listed = self.review.waiting(limit=0, expired=self.expired)
-                every = [one for each in listed.proposals for one in apart(each, self._apart)]
-                queue = [each for each in every if each.id not in self._seen][: max(0, most - len(self._seen))]
-        left_now = self.review.waiting(limit=1, expired=self.expired).total
-        self._print(Text("\n" + self.sitting.summary(left_now)))
+                waiting = [part for proposal in listed.proposals for part in apart(proposal, self._apart)]
+                unseen = [proposal for proposal in waiting if proposal.id not in self._seen]
+                queue = unseen[: max(0, most - len(self._seen))]
+        left = self.review.waiting(limit=1, expired=self.expired).total
+        self._print(Text("\n" + self.sitting.summary(left)))
         return 0
 
     def _answer(self, proposal: Proposal) -> str:
-        """What the person says to one proposal; :data:`AGAIN` if something was written or taken back."""
+        """Ask until the proposal is decided or left.
+
+        Returns:
+            How to go on; :data:`AGAIN` if anything was written or taken back.
+        """
         while True:
-            said = self._ask(f"{offer(proposal)} [?]: ")
-            answer = ReviewAnswer("q") if said is None else answer_to(proposal, said)
+            typed = self._ask(f"{offer(proposal)} [?]: ")
+            answer = ReviewAnswer("q") if typed is None else answer_to(proposal, typed)
             if answer.key == NO_LINE:
                 self._print(Text(no_line(proposal), style="dim"))
-            elif answer.key in _WAYS:
-                return _WAYS[answer.key]
+            elif answer.key in _WITHOUT_DECISION:
+                return _WITHOUT_DECISION[answer.key]
             elif answer.key == "u":
                 if self._take_back(proposal):
                     return AGAIN
@@ -269,34 +272,35 @@ class Walk:
                 if self._decided(proposal, answer):
                     return LATER if answer.rejects else AGAIN
             else:
-                self._print(Text("\n".join(f"  {each:<3}  {text}" for each, text in KEYS.items())))
+                self._print(Text("\n".join(f"  {key:<3}  {text}" for key, text in KEYS.items())))
 
     def _decided(self, proposal: Proposal, answer: ReviewAnswer) -> bool:
-        """Do it, asking for words or a heading first; False, and said, if the proposal waits as it did."""
+        """Decide the proposal, after asking for words or a heading; print the outcome; False if it still waits."""
         words = heading = None
         if is_for(answer.key, proposal):
             if answer.key == "e" and (words := self._edited(proposal)) is None:
                 return False
             if answer.key == "s" and not (heading := self._ask("heading: ")):
                 return False
-        told = self.sitting.decide(proposal, answer, words=words, heading=heading)
-        self.call.notices(told.notices)
-        for each in told.lines:
-            self._print(each)
-        return told.done
+        outcome = self.sitting.decide(proposal, answer, words=words, heading=heading)
+        self.call.notices(outcome.notices)
+        for text in outcome.lines:
+            self._print(text)
+        return outcome.done
 
     def _take_back(self, shown: Proposal) -> bool:
-        told = self.sitting.take_back()
-        if told.proposal is not None:
-            self._seen = [each for each in self._seen if each not in (told.proposal.id, shown.id)]
+        """Take back the last decision while another proposal is shown; print the outcome."""
+        outcome = self.sitting.take_back()
+        if outcome.proposal is not None:
+            self._seen = [name for name in self._seen if name not in (outcome.proposal.id, shown.id)]
             if [*self._numbers][-1:] == [shown.id]:
-                del self._numbers[shown.id]  # it may be another one now, in the same place
-        for each in told.lines:
-            self._print(each)
-        return told.done
+                del self._numbers[shown.id]  # another proposal may get this number now
+        for text in outcome.lines:
+            self._print(text)
+        return outcome.done
 
     def _edited(self, proposal: Proposal) -> str | None:
-        """The person's words, or None: nothing is decided then."""
+        """Return the person's words for the proposal, from the editor or else a prompt; None if there are none."""
         try:
             words = edited(self.call, proposal)
         except UsageError as error:
@@ -307,42 +311,42 @@ class Walk:
             return None
         return words
 
-    def _show(self, proposal: Proposal, place: str) -> None:
-        head = Text(f"\n{place}  ", style="bold")
+    def _show(self, proposal: Proposal, count: str) -> None:
+        """Print a proposal; ``count`` is its number of how many."""
+        head = Text(f"\n{count}  ", style="bold")
         head.append(place_of(proposal), "cyan")
         head.append(f"  {line(proposal.date)}", "green")
         self._print(head)
-        for each in change(proposal):
-            self._print(Padding(each, (0, 0, 0, 2), expand=False))
+        for text in change(proposal):
+            self._print(Padding(text, (0, 0, 0, 2), expand=False))
 
-    def _print(self, what: Text | Padding) -> None:
-        _print(self.call, what)
+    def _print(self, text: Text | Padding) -> None:
+        _print(self.call, text)
 
     def _ask(self, prompt: str) -> str | None:
         return _ask(self.call, prompt)
 
 
-_WAYS = {"q": QUIT, "l": LATER, "o": APART}
+_WITHOUT_DECISION = {"q": QUIT, "l": LATER, "o": APART}
+"""How the walk goes on after a key that decides nothing."""
 
 
 def apart(proposal: Proposal, names: Collection[str]) -> tuple[Proposal, ...]:
-    """A proposal, or the lines of a conversation if one of them is decided by itself."""
-    return proposal.parts if any(each.id in names for each in proposal.parts) else (proposal,)
+    """Return a proposal, or the lines of a conversation if one of them is decided by itself."""
+    return proposal.parts if any(part.id in names for part in proposal.parts) else (proposal,)
 
 
 def edited(call: Call, proposal: Proposal) -> str:
-    """The words of a proposal as the person leaves them in the editor.
+    """Return the words of a proposal as the person leaves them in the editor.
 
     Raises:
         UsageError: there is no editor, or it failed.
     """
-    return in_editor(call, clean(proposal.text), _told(proposal))
+    return in_editor(call, clean(proposal.text), _context(proposal))
 
 
 def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
-    """One rule after another that nobody approved here: approve it, all that are left of its vault, or none; the exit
-    code.
-    """
+    """Ask about each unapproved rule: approve it, all that are left of its vault, or none. Return the exit code."""
     approved: list[UnapprovedRule] = []
     for number, rule in enumerate(found, 1):
         if rule in approved:
@@ -352,18 +356,20 @@ def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
         head.append(f" › {line(rule.section)}" if rule.section else "", "cyan")
         head.append(f"  {line(rule.vault)}" if rule.vault else "", "magenta")
         _print(call, head)
-        for each in rule.text.split("\n"):
-            _print(call, Padding(Text(line(each)), (0, 0, 0, 2), expand=False))
-        said: str | None = "?"
-        while said not in ("a", "A", "l", "q", "", None):
-            here = f"[a]dd to {ctx.layout.procedural} [A]ll of {line(rule.vault)}"
-            said = _ask(call, f"{here if rule.vault else '[a]pprove [A]ll that are left'} [l]ater [q]uit [?]: ")
-        if said in ("a", "A"):
-            rest = [each for each in found[number - 1 :] if each.vault == rule.vault]
-            chosen = rest if said == "A" else [rule]
+        for text in rule.text.split("\n"):
+            _print(call, Padding(Text(line(text)), (0, 0, 0, 2), expand=False))
+        choices = "[a]pprove [A]ll that are left"
+        if rule.vault:
+            choices = f"[a]dd to {ctx.layout.procedural} [A]ll of {line(rule.vault)}"
+        answer: str | None = "?"
+        while answer not in ("a", "A", "l", "q", "", None):
+            answer = _ask(call, f"{choices} [l]ater [q]uit [?]: ")
+        if answer in ("a", "A"):
+            rest = [other for other in found[number - 1 :] if other.vault == rule.vault]
+            chosen = rest if answer == "A" else [rule]
             approve(ctx, chosen)
             approved += chosen
-        if said in ("q", None):
+        if answer in ("q", None):
             break
     left = len(found) - len(approved)
     call.notices(call.dry())
@@ -371,23 +377,23 @@ def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
     return 0
 
 
-def _print(call: Call, what: Text | Padding) -> None:
+def _print(call: Call, text: Text | Padding) -> None:
     try:
-        console(call.out).print(what)
+        console(call.out).print(text)
     except (OSError, ValueError):
-        raise ClosedOutput from None  # the terminal is gone: what was decided is done
+        raise ClosedOutput from None  # the terminal is gone: the decisions so far are done
 
 
 def _ask(call: Call, prompt: str) -> str | None:
-    """A line from the person; None if there will be no more."""
+    """Read a line from the person; None if there will be no more."""
     call.out.flush()
     try:
         console(call.out).print(Text(prompt), end="")
         call.out.flush()
-        said = sys.stdin.buffer.readline()
+        typed = sys.stdin.buffer.readline()
     except (OSError, ValueError):
         return None  # the terminal is gone
-    return said.decode("utf-8", "replace").strip() if said else None
+    return typed.decode("utf-8", "replace").strip() if typed else None
 
 
 _FOR = {
@@ -396,40 +402,41 @@ _FOR = {
     "e": ("append", "replace", "fact", "create"),
     "s": ("append", "replace"),
 }
-"""What keys are for one kind of proposal or another."""
+"""Kinds of proposals that a key applies to, for keys that don't apply to all."""
 
 _NAMES = {"a": "ccept", "e": "dit", "b": "oth", "m": "emory", "o": "ne by one", "r": "eject", "l": "ater", "q": "uit"}
+"""Names of the keys, without their first letter."""
 _NAMES_OF = {"choose": {"a": "ll stay"}, "together": {"a": "ccept all", "r": "eject all"}}
-"""What a key means where it means something else."""
+"""The same for kinds of proposals where a key has another meaning."""
 
 
 def offer(proposal: Proposal) -> str:
-    """The keys of a proposal, with their names."""
+    """Return the keys of a proposal, with their names."""
     facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
     by_kind = {"append": "aerlq", "create": "aerlq", "replace": "aebrlq", "fact": facts, "together": "aorlq"}
     names = {**_NAMES, **_NAMES_OF.get(proposal.op, {})}
-    told = " ".join(f"[{key}]{names[key]}" for key in by_kind.get(_kind(proposal), "arlq"))
+    keys = " ".join(f"[{key}]{names[key]}" for key in by_kind.get(_kind(proposal), "arlq"))
     if lines := proposal.choices:
         verb = "remove" if proposal.op == "choose" else "replace"
-        told = told.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}] {verb} [r]", 1)
-    return told
+        keys = keys.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}] {verb} [r]", 1)
+    return keys
 
 
 def is_for(key: str, proposal: Proposal) -> bool:
-    """Whether a key means anything for a proposal of this kind."""
+    """Return whether a key applies to a proposal of this kind."""
     return _kind(proposal) in _FOR.get(key, (_kind(proposal),))
 
 
 def _kind(proposal: Proposal) -> str:
-    """The op; a new heading with a line below it is decided as that line is."""
+    """Return the operation; a new heading with a line below it counts as ``append``."""
     return "append" if proposal.op == "add_section" and proposal.text.strip() else proposal.op
 
 
 def show(call: Call, proposals: Sequence[Proposal]) -> None:
-    """The list on a terminal: under its note and heading each id with its diff."""
+    """Print proposals on a terminal, below their note and heading, each with its id and diff."""
     screen = console(call.out)
     last = ""
-    for proposal in sorted(proposals, key=lambda each: (bool(each.parts), each.target, each.section)):
+    for proposal in sorted(proposals, key=lambda proposal: (bool(proposal.parts), proposal.target, proposal.section)):
         place = place_of(proposal)
         if place != last:
             screen.print(Text(place, style="cyan"))
@@ -437,50 +444,51 @@ def show(call: Call, proposals: Sequence[Proposal]) -> None:
         head = Text(f"  {proposal.id}  ", style="bold")
         head.append(line(proposal.date), "green")
         screen.print(head)
-        for each in change(proposal):
-            screen.print(Padding(each, (0, 0, 0, 4), expand=False))
+        for text in change(proposal):
+            screen.print(Padding(text, (0, 0, 0, 4), expand=False))
 
 
 def place_of(proposal: Proposal) -> str:
-    """Where its line is to stand; of several lines, that they are of one conversation."""
+    """Return the note and heading of the proposed line; for several lines say that they are of one conversation."""
     if proposal.parts:
         return f"one conversation, {counted(len(proposal.parts), 'line')}"
     return line(proposal.target) + (f" › {line(proposal.section)}" if proposal.section else "")
 
 
 def change(proposal: Proposal) -> list[Text]:
-    """What would change, and what there is to know beside it; of several lines each in its place."""
+    """Return the diff of a proposal and the context below it; for several lines those of each, below its place."""
     if not proposal.parts:
-        return [*diff(proposal), *(Text(told, style="dim") for told in _told(proposal))]
-    found = []
-    for each in proposal.parts:
-        found += [Text(f"{place_of(each)}  {each.id}", style="cyan"), *change(each._replace(why=""))]
-    return found
+        return [*diff(proposal), *(Text(text, style="dim") for text in _context(proposal))]
+    lines = []
+    for part in proposal.parts:
+        lines += [Text(f"{place_of(part)}  {part.id}", style="cyan"), *change(part._replace(why=""))]
+    return lines
 
 
 def diff(proposal: Proposal) -> list[Text]:
-    """The lines that go and come, the words that differ lit."""
+    """Return the removed and added lines, with the words that differ highlighted."""
     old = line(shown(proposal.replaces)) if proposal.op in ("replace", "remove", "remove_section") else ""
     new = line(proposal.text) if proposal.op not in ("remove", "remove_section") else ""
     if not new and proposal.op == "add_section":
         new = f"## {line(proposal.section)}"
     lines = []
-    for each in proposal.fact.ends if proposal.fact else ():
-        lines += [_lit("- ", line(each.text), line(each.becomes), "red")]
-        lines += [_lit("+ ", line(each.becomes), line(each.text), "green")]
+    for ended in proposal.fact.ends if proposal.fact else ():
+        lines += [_highlighted("- ", line(ended.text), line(ended.becomes), "red")]
+        lines += [_highlighted("+ ", line(ended.becomes), line(ended.text), "green")]
     if proposal.fact and proposal.source:
         new += f" ([[{line(proposal.source)}|{line(proposal.date)}]])"
     if old:
-        lines.append(_lit("- ", old, new, "red"))
+        lines.append(_highlighted("- ", old, new, "red"))
     if proposal.op == "create":
-        shown_lines = [each for each in clean(proposal.text).split("\n") if each.strip()]
-        return [_lit("+ ", each, "", "green") for each in shown_lines]
+        rows = [row for row in clean(proposal.text).split("\n") if row.strip()]
+        return [_highlighted("+ ", row, "", "green") for row in rows]
     if new:
-        lines.append(_lit("? " if proposal.op == "choose" else "+ ", new, old, "green"))
+        lines.append(_highlighted("? " if proposal.op == "choose" else "+ ", new, old, "green"))
     return lines
 
 
-def _lit(mark: str, words: str, other: str, style: str) -> Text:
+def _highlighted(mark: str, words: str, other: str, style: str) -> Text:
+    """Return a line of the diff; the words that the ``other`` side lacks are bold."""
     text = Text(mark, style=style)
     known = set(other.casefold().split())
     for part in re.split(r"(\s+)", words):
@@ -488,50 +496,52 @@ def _lit(mark: str, words: str, other: str, style: str) -> Text:
     return text
 
 
-def _told(proposal: Proposal) -> list[str]:
-    """What there is to know beside the change."""
-    told = []
+def _context(proposal: Proposal) -> list[str]:
+    """Return what to show below the change: quote, remarks, numbered lines to replace, related lines, reason."""
+    lines = []
     if proposal.quoted:
-        told.append(line(proposal.quoted))
+        lines.append(line(proposal.quoted))
     if proposal.remarks:
-        told.append(f"mind: {line(proposal.remarks)}")
-    chosen = proposal.choices
-    told += [f"{number}  {_related(each, proposal)}" for number, each in enumerate(chosen, 1)]
-    told += [f"beside: {_related(each, proposal)}" for each in proposal.conflicts if each not in chosen]
+        lines.append(f"mind: {line(proposal.remarks)}")
+    choices = proposal.choices
+    lines += [f"{number}  {_related(choice, proposal)}" for number, choice in enumerate(choices, 1)]
+    lines += [f"beside: {_related(related, proposal)}" for related in proposal.conflicts if related not in choices]
     if proposal.fact:
         target, section, text = map(line, proposal.fact.instead)
-        told.append(f"or as a line of {target}{f' › {section}' if section else ''}: {text}")
+        lines.append(f"or as a line of {target}{f' › {section}' if section else ''}: {text}")
     if proposal.why and proposal.why != BESIDE:
-        told.append(line(proposal.why))
+        lines.append(line(proposal.why))
     if proposal.asked_before:
-        told.append(f"asked before: you refused “{line(proposal.asked_before)}”")
-    return told
+        lines.append(f"asked before: you refused “{line(proposal.asked_before)}”")
+    return lines
 
 
-def _related(each: Related, proposal: Proposal) -> str:
-    """A line about the same, with its note if that is another one, and its day."""
-    place = ", waits too" if each.waits else f", {each.path}" if each.path not in ("", proposal.target) else ""
-    return line(f"{each.text} ({each.date or 'undated'}{place})")
+def _related(related: Related, proposal: Proposal) -> str:
+    """Return a related line with its day, and its note if that is another one."""
+    place = ", waits too" if related.waits else ""
+    if not related.waits and related.path not in ("", proposal.target):
+        place = f", {related.path}"
+    return line(f"{related.text} ({related.date or 'undated'}{place})")
 
 
 def in_editor(
-    call: Call, text: str, told: Iterable[str], *, instead: str = "write the words here, or Enter for nothing"
+    call: Call, text: str, comments: Iterable[str], *, instead: str = "write the words here, or Enter for nothing"
 ) -> str:
-    """A text as the person leaves it in $VISUAL or $EDITOR.
+    """Let the person edit a text in $VISUAL or $EDITOR, and return the result.
 
     Args:
-        call: whose environment names the editor.
-        text: to begin with.
-        told: shown below a line under which nothing is kept.
-        instead: what helps where there is no editor.
+        call: its environment names the editor.
+        text: the text to begin with.
+        comments: shown below :data:`SCISSORS`; they are not part of the result.
+        instead: the hint where there is no editor.
 
     Raises:
-        UsageError: there is no editor, it failed, or what it left is no text; that is kept then.
-        UnwritableError: it is no text, and can't be kept: the message repeats it.
+        UsageError: there is no editor, it failed, or the result is not text, which is kept in a file then.
+        UnwritableError: the result is not text, and can't be kept: the message repeats it.
     """
-    named = call.env.get("VISUAL") or call.env.get("EDITOR") or ""
+    editor = call.env.get("VISUAL") or call.env.get("EDITOR") or ""
     try:
-        words = shlex.split(named, posix=os.name != "nt")
+        words = shlex.split(editor, posix=os.name != "nt")
     except ValueError:
         words = []
     if not words:
@@ -540,7 +550,7 @@ def in_editor(
     try:
         path = os.path.join(folder, "line.md")
         with open(path, "w", encoding="utf-8", errors="replace") as file:
-            file.write("\n".join([text, "", SCISSORS, *(f"# {line(each)}" for each in told)]) + "\n")
+            file.write("\n".join([text, "", SCISSORS, *(f"# {line(comment)}" for comment in comments)]) + "\n")
         try:
             code = subprocess.run([*words, path], check=False).returncode
         except OSError as error:
@@ -549,15 +559,15 @@ def in_editor(
             raise UsageError(f"{words[0]} ended with {code}", instead)
         try:
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                left = file.read().partition(SCISSORS)[0].strip()
+                edited_text = file.read().partition(SCISSORS)[0].strip()
         except OSError:
             return ""
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     try:
-        check_text(left, "what the editor left")
+        check_text(edited_text, "what the editor left")
     except UsageError as error:
         store = vault.writing.store
-        kept = store.keep_aside(Places.of(call.env).state / "kept", f"{store.new_item()}-editor", left)
+        kept = store.keep_aside(Places.of(call.env).state / "kept", f"{store.new_item()}-editor", edited_text)
         raise UsageError(error.message, f"{error.hint}; it is kept in {kept}") from None
-    return left
+    return edited_text

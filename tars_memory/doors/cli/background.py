@@ -1,7 +1,7 @@
-"""What is left to the background, by ``python -m tars_memory.doors.cli.background``.
+"""Background work: ``python -m tars_memory.doors.cli.background``.
 
-A hook leaves a conversation to be examined: it does not wait and does not look, and the log says what happens. A
-search leaves the rest of an index to be made (``index VAULT``): a file that ``status`` reads says how far that is.
+A hook starts it to examine a conversation, without waiting for the result, which goes into the log. A search starts it
+to finish an index (``index VAULT``); a file that ``status`` reads shows the progress.
 """
 
 from __future__ import annotations
@@ -28,111 +28,113 @@ from tars_memory.vault.writing.system import alone
 
 NICENESS = 10
 
-ASIDE = 0.5
-"""Seconds between two looks whether the run before this one has ended."""
+POLL = 0.5
+"""Seconds between two checks whether the run before this one has ended."""
 
-MOST_WORDS = 600
-"""Characters of what the command said that are put into the log."""
+LOGGED = 600
+"""Maximum number of characters of the command's messages that go into the log."""
 
 EXAMINED = FINISHED = 0
 UNREADABLE = 3
-"""The exit code of ``extract`` for a log that it can't read: to look again at the same bytes is of no use."""
+"""The exit code of ``extract`` for a log that it can't read: reading the same bytes again would be useless."""
 
 PORTION = 512
-"""Passages between two looks at power, vault and settings: about 10 s of work."""
+"""Passages to embed between two checks of power, vault and settings: about 10 s of work."""
 
 NEWS = 1.0
-"""Seconds between two notes of how far the work is."""
+"""Seconds between two reports of progress."""
 
 
-class LastWords(io.StringIO):
-    """A stream that keeps the beginning of what is written to it, and takes the rest."""
+class FirstWords(io.StringIO):
+    """A stream that keeps the beginning of the text written to it, and drops the rest."""
 
     def write(self, text: str) -> int:
-        """Take all of the text, keep what there is room for."""
-        super().write(text[: max(0, MOST_WORDS - self.tell())])
+        """Keep as much of the text as there is room for; return its full length."""
+        super().write(text[: max(0, LOGGED - self.tell())])
         return len(text)
 
 
 def main(folder: str, vault: str, transcript: str) -> int:
-    """Examine a conversation, after the run that may be at it; if one waits already, it will see all that is there.
+    """Examine a conversation; wait first for a run that is at it.
+
+    If another run waits already, it will read all of the conversation, so that this one ends.
 
     Args:
-        folder: where hooks write down what they do.
+        folder: the folder of the hooks' log and copies.
         vault: its real path.
         transcript: the conversation's log.
 
     Returns:
-        The exit code: of ``extract``; 0 if another run does the work.
+        The exit code of ``extract``; 0 if another run does the work.
     """
     desk = Desk(folder)
-    settings = Settings(os.environ)
-    options = settings.hook
-    _go_aside(options.longest)
+    options = Settings(os.environ).hook
+    _detach(options.longest)
     with contextlib.ExitStack() as turn:
         try:
             _take_turn(desk, transcript, turn)
         except BusyError:
             return EXAMINED
-        _go_aside(options.longest)
+        _detach(options.longest)
         desk.prune()
         return _examine(desk, vault, transcript, options)
 
 
 def _take_turn(desk: Desk, transcript: str, turn: contextlib.ExitStack) -> None:
-    """Wait for the run that is at it; not if another one waits.
+    """Wait until no other run examines the conversation, and hold its lock until ``turn`` closes.
 
     Raises:
-        BusyError: another one waits, and will look at the conversation after this moment.
+        BusyError: another run waits already, and will read the conversation later than now.
     """
     with alone(desk.lock(transcript, "next"), "hook", "another run waits", ""):
         while True:
             try:
                 turn.enter_context(alone(desk.lock(transcript, "run"), "hook", "a run is at it", ""))
             except BusyError:
-                time.sleep(ASIDE)
+                time.sleep(POLL)
             else:
                 return
 
 
 def _examine(desk: Desk, vault: str, transcript: str, options: HookOptions) -> int:
-    there = os.path.isfile(transcript)
+    """Run ``extract`` on the transcript and on those of its copies that hold more; log and return its exit code."""
+    exists = os.path.isfile(transcript)
     copies = desk.kept(transcript)
-    held = [copy for copy in copies if there and holds(transcript, copy)]
-    sources = [*(copy for copy in copies if copy not in held), *([transcript] if there else [])]
+    redundant = [copy for copy in copies if exists and holds(transcript, copy)]
+    sources = [*(copy for copy in copies if copy not in redundant), *([transcript] if exists else [])]
     if not sources:
         desk.drop(transcript, [], time.time())
         return EXAMINED
     model = ["--model", options.model] if options.model else []
     begun, moment = time.monotonic(), time.time()
-    with _talk() as said:
+    with _captured_messages() as messages:
         code = run(["--vault", vault, "extract", "--auto", *model, "--", *sources])
     if code == EXAMINED:
         desk.drop(transcript, copies, moment)
     elif code == UNREADABLE:
         desk.drop(transcript, [], moment)
-    told = masked(said.getvalue().strip().replace("tars-memory: ", ""))
-    desk.log(f"background: {transcript}: exit {code} after {time.monotonic() - begun:.1f} s: {told or 'nothing new'}")
+    text = masked(messages.getvalue().strip().replace("tars-memory: ", ""))
+    desk.log(f"background: {transcript}: exit {code} after {time.monotonic() - begun:.1f} s: {text or 'nothing new'}")
     return code
 
 
 @contextlib.contextmanager
-def _talk() -> Iterator[LastWords]:
-    """What is said on stderr meanwhile; what is printed are the person's words, and goes nowhere."""
-    said = LastWords()
+def _captured_messages() -> Iterator[FirstWords]:
+    """Capture stderr during the block; drop stdout, which holds the person's own words."""
+    messages = FirstWords()
     with (
         open(os.devnull, "w", encoding="utf-8") as nowhere,
         contextlib.redirect_stdout(nowhere),
-        contextlib.redirect_stderr(said),
+        contextlib.redirect_stderr(messages),
     ):
-        yield said
+        yield messages
 
 
 def finish(vault: str) -> int:
-    """Read the notes that are not in the index yet, the newest first, and make the vectors that are missing.
+    """Read the notes that are not in the index yet, the newest first, and make the missing vectors.
 
-    One such process at a time; it ends when all is done, on battery, when the vault is gone, and at the first error,
-    and says which in its note. Whatever is done by then stays done.
+    Only one such process runs at a time. It ends when all is done, on battery, when the vault is gone, and at the first
+    error, and records which in its progress file. Work that is done by then is not lost.
 
     Args:
         vault: its path.
@@ -140,13 +142,13 @@ def finish(vault: str) -> int:
     Returns:
         The exit code, always 0: nobody waits for it.
     """
-    _go_aside(0)
+    _detach(0)
     try:
         with Memory(vault) as memory, IndexFiles(memory.workspace.made_state()).lock(0.0, BACKGROUND) as mine:
             if mine:
                 _Finishing(memory).run()
     except TarsError:
-        pass  # no vault, or no folder to say anything in
+        pass  # no vault, or no folder for the progress file
     return FINISHED
 
 
@@ -155,28 +157,28 @@ class _Finishing:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._begun = self._told = 0.0
+        self._begun = self._reported = 0.0
         self._work = detached.Work(speed=detached.told(memory.workspace.state).speed)
 
     def run(self) -> None:
-        """Do what there is to do, and say how it ended."""
+        """Do the work, and record how it ended."""
         ended = ""
         try:
             self._read()
             ended = self._embed()
         except TarsError as error:
             ended = reason(error)
-        self._tell(self._work._replace(ended=ended), now=True)
+        self._report(self._work._replace(ended=ended), now=True)
 
     def _read(self) -> None:
         budget = RefreshBudget(None, WRITER_WAIT, strict=True, wanted="")
-        self.memory.workspace.index().refresh(budget, self._far)
+        self.memory.workspace.index().refresh(budget, self._report_progress)
 
-    def _far(self, phase: str, done: int, total: int) -> None:
-        self._tell(self._work._replace(phase=phase, done=done, total=total))
+    def _report_progress(self, phase: str, done: int, total: int) -> None:
+        self._report(self._work._replace(phase=phase, done=done, total=total))
 
     def _embed(self) -> str:
-        """Make the vectors, portion by portion; why not all of them, or nothing."""
+        """Make the vectors, portion by portion; return why it stopped early, or an empty text."""
         index = self.memory.workspace.index()
         pending = total = index.pending()
         if pending:
@@ -185,47 +187,50 @@ class _Finishing:
         while pending:
             if detached.on_battery():
                 return detached.BATTERY
-            left = index.embed_pending(PORTION, partial(self._made, total - pending, total))
+            left = index.embed_pending(PORTION, partial(self._report_vectors, total - pending, total))
             if left >= pending:
-                return ""  # another process is at it, or what is left can't be given a vector
+                return ""  # another process is at it, or the rest can't be given vectors
             self._read()
             pending = left if self._answered_by_another() else index.pending()
             total = max(total, pending)
         return self._embed_talks()
 
     def _embed_talks(self) -> str:
-        """The same for the conversations that are searched beside the vault."""
+        """Make the vectors of the conversations that are searched beside the vault; return as :meth:`_embed` does."""
         talks = self.memory.workspace.talks()
         if talks is not None and talks.index.exists and talks.index.pending():
             if detached.on_battery():
                 return detached.BATTERY
             talks.index.embed_pending(
-                self.memory.workspace.open_embedder, partial(self._made, 0, talks.index.pending())
+                self.memory.workspace.open_embedder, partial(self._report_vectors, 0, talks.index.pending())
             )
         return ""
 
     def _answered_by_another(self) -> bool:
-        """Whether the vectors of another model answer until the new ones are made: these are counted apart."""
+        """Return whether another model's vectors still answer, so that the new ones are counted separately."""
         embedder = self.memory.workspace.embedder
         held = self.memory.workspace.index().reader().fingerprint
         return embedder is not None and held not in (None, embedder.fingerprint)
 
-    def _made(self, before: int, total: int, _phase: str, some: int, _of: int) -> None:
-        done = before + some
+    def _report_vectors(self, before: int, total: int, _phase: str, done_now: int, _of: int) -> None:
+        done = before + done_now
         took = time.monotonic() - self._begun
         speed = done / took if took >= detached.LEAST else self._work.speed
         self._work = self._work._replace(speed=round(speed, 2))
-        self._far("vectors", done, total)
+        self._report_progress("vectors", done, total)
 
-    def _tell(self, work: detached.Work, *, now: bool = False) -> None:
+    def _report(self, work: detached.Work, *, now: bool = False) -> None:
+        """Write the progress file, if ``now`` or if the last report is long enough ago."""
         self._work = work
-        if now or time.monotonic() - self._told >= NEWS:
-            self._told = time.monotonic()
+        if now or time.monotonic() - self._reported >= NEWS:
+            self._reported = time.monotonic()
             detached.tell(self.memory.workspace.state, work._replace(at=time.time()))
 
 
-def _go_aside(longest: int) -> None:
-    """Let everybody else go first, and end by force after these seconds (0: never); then the kernel frees locks."""
+def _detach(longest: int) -> None:
+    """Run at low priority in a session of its own, killed after ``longest`` seconds (0: never); then the kernel frees
+    its locks.
+    """
     if hasattr(signal, "alarm"):
         signal.alarm(longest)
     if hasattr(os, "nice") and os.nice(0) < NICENESS:

@@ -1,12 +1,12 @@
-"""What a shell offers when somebody presses Tab: commands, options and their values, those of the vault too.
+"""Completion at Tab: the commands, options and values that a shell offers, those of the vault too.
 
-The scripts hand over the words before the cursor and take a value a line, with a tab and what it means behind it. No
-shell ever evaluates such a line: a note may be called ``$(reboot)``. Nothing is written, no index is brought up to
-date, and whatever fails is silence.
+The scripts pass the words before the cursor and read one value a line, followed by a tab and its meaning. No shell
+ever evaluates such a line: a note may be called ``$(reboot)``. Nothing is written, no index is refreshed, and a failure
+prints nothing.
 
 A script calls the program with ``_TARS_MEMORY_COMPLETE`` set to the shell's name and the words as arguments; bash,
-which parts words in its own way, hands over its line and its word breaks. The exit code is 3 where files are to be
-offered, for bash 4 where its script has to quote what is inserted and 5 where quotes are open, else 0.
+which splits words in its own way, passes its line and its word breaks. The exit code is 3 where the shell is to offer
+files; for bash it is 4 where the script has to quote the inserted text, and 5 where quotes are open; else 0.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry
 
 FILES, PLAIN, OPEN = 3, 4, 5
+"""Exit codes."""
 MOST = 500
-"""Values that are offered at most: nobody reads more."""
+"""Maximum number of values: nobody reads more."""
 SHOWN = 60
-"""Characters of what a value means."""
+"""Maximum length of a value's meaning, in characters."""
 
 SHELLS = ("bash", "zsh", "fish")
 """Shells that have a script; ``tm completion`` prints and installs it."""
@@ -42,14 +43,14 @@ _FILES = {"bash": "tm.bash", "zsh": "_tars_memory", "fish": "tm.fish"}
 
 
 def script(shell: str) -> str:
-    """What a shell runs at Tab: a file of the package, or of the sources."""
+    """Return the completion script of a shell, from the installed package or the source tree."""
     inside = Path(__file__).parents[2] / "_completions"
     folder = inside if inside.is_dir() else inside.parents[1] / "completions"
     return (folder / _FILES[shell]).read_text("utf-8")
 
 
 Value = tuple[str, str]
-"""What is offered, and what it means; empty for nothing to say."""
+"""A value and its meaning, which may be empty."""
 
 
 def answer(group: Any, shell: str, argv: Sequence[str], call: Call) -> int:
@@ -58,28 +59,33 @@ def answer(group: Any, shell: str, argv: Sequence[str], call: Call) -> int:
     Args:
         group: the program's commands.
         shell: one of :data:`SHELLS`.
-        argv: the words, the last one as far as it is typed; of bash its line and its word breaks.
-        call: nobody is asked anything by it.
+        argv: the words, the last one as far as it is typed; for bash its line and its word breaks.
+        call: the call; its actor becomes a script, so that it asks nothing.
 
     Returns:
         0, :data:`FILES`, and for bash :data:`PLAIN` or :data:`OPEN`.
     """
     words, cut, code = ([*argv], 0, 0) if shell != "bash" else _of_bash(*argv[:2])
     if words and shell == "zsh":
-        words[-1] = words[-1].lstrip("'\"")  # of a word whose quotes are open it keeps them
+        words[-1] = words[-1].lstrip("'\"")  # zsh passes the open quotes of a word
     call.actor = "script"
     found = _offered(group, words or [""], call)
     if found is None:
         return FILES
     for value, meaning in islice(found, MOST):
         if line(value) != value:
-            continue  # no line can hold it, or it would steer the terminal that shows it
+            continue  # it doesn't fit on a line, or it would steer the terminal
         call.out.data(f"{value[cut:]}\t{line(meaning)[:SHOWN]}".rstrip("\t"), of_notes=False)
     return code
 
 
 def _of_bash(typed: str, breaks: str) -> tuple[list[str], int, int]:
-    """The words of a line behind the program's, how much of the last one bash takes for another word, the exit code."""
+    """Split a line of bash.
+
+    Returns:
+        The words behind the program's name, the length of the last word's part that bash counts as a word before it,
+        and the exit code.
+    """
     lexer = shlex.shlex(typed, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
     words: list[str] = []
@@ -96,27 +102,27 @@ def _of_bash(typed: str, breaks: str) -> tuple[list[str], int, int]:
 
 
 def _offered(group: Any, words: Sequence[str], call: Call) -> Iterable[Value] | None:
-    """What fits; None where files do."""
+    """Return the values that fit the words; None where files do."""
     *before, typed = words
-    name, given, option = _read(group, before, call)
+    name, given, option = _split_command(group, before, call)
     if name is None:
         if option is not None:
             return _values_of(option, "", [], typed, call)
         if typed.startswith("-"):
             return _options(group.params, typed, before)
-        return _beginning([(each, text) for each, text in group.told()], typed)
+        return _beginning(group.listed(), typed)
     if name == "help":
-        return _beginning([("all", "List all commands."), *group.told()], typed) if not given else []
+        return _beginning([("all", "List all commands."), *group.listed()], typed) if not given else []
     command = group.get_command(None, name)
     if command is None:
         return []
     params: list[Any] = [*command.params, *group.params]
-    given, option, literal = _given(command, group.params, given)
+    given, option, literal = _split_options(command, group.params, given)
     if not literal and typed.startswith("--") and "=" in typed:
-        at, _, value = typed.partition("=")
-        option = _named(params, at)
-        found = _values_of(option, name, given, value, call) if option is not None else []
-        return None if found is None else [(f"{at}={each}", meaning) for each, meaning in found]
+        option_name, _, start = typed.partition("=")
+        option = _named(params, option_name)
+        found = _values_of(option, name, given, start, call) if option is not None else []
+        return None if found is None else [(f"{option_name}={value}", meaning) for value, meaning in found]
     if option is not None:
         return _values_of(option, name, given, typed, call)
     if not literal and typed.startswith("-"):
@@ -128,8 +134,12 @@ def _offered(group: Any, words: Sequence[str], call: Call) -> Iterable[Value] | 
     return _values_of(arguments[place], name, given, typed, call)
 
 
-def _read(group: Any, before: Sequence[str], call: Call) -> tuple[str | None, list[str], Any]:
-    """The command's name, the words behind it, and the option of every command whose value is next, if there is one."""
+def _split_command(group: Any, before: Sequence[str], call: Call) -> tuple[str | None, list[str], Any]:
+    """Take in the shared options before the command's name.
+
+    Returns:
+        The command's name and the words behind it; or, if a shared option still lacks its value, that option.
+    """
     rest = iter(before)
     for word in rest:
         if not word.startswith("-"):
@@ -143,31 +153,32 @@ def _read(group: Any, before: Sequence[str], call: Call) -> tuple[str | None, li
     return None, [], None
 
 
-def _given(command: Command, shared: Sequence[Any], words: Sequence[str]) -> tuple[list[str], Any, bool]:
-    """The words that are not options; the option whose value is next; whether all that follows is text."""
-    found: list[str] = []
+def _split_options(command: Command, shared: Sequence[Any], words: Sequence[str]) -> tuple[list[str], Any, bool]:
+    """Return the words that are not options, the option that still lacks its value, and whether ``--`` was given."""
+    arguments: list[str] = []
     rest = iter(words)
     for word in rest:
         if word == "--":
-            return [*found, *rest], None, True
+            return [*arguments, *rest], None, True
         if not word.startswith("--"):
-            found.append(word)
+            arguments.append(word)
             continue
         option = _named([*command.params, *shared], word)
         if option is not None and not option.is_flag and "=" not in word:
             value = next(rest, None)
             if value is None:
-                return found, option, False
-    return found, None, False
+                return arguments, option, False
+    return arguments, None, False
 
 
 def _named(params: Iterable[Any], word: str) -> Any:
+    """Return the option that a word names, or None."""
     name = word.partition("=")[0]
     return next((param for param in params if isinstance(param, TyperOption) and name in param.opts), None)
 
 
 def _options(params: Iterable[Any], typed: str, before: Sequence[str]) -> list[Value]:
-    """Options, each once; those that may be repeated, again."""
+    """Return the options that begin with what is typed, without those that are given already and can't be repeated."""
     offered = [
         (option.opts[0], option.help or "")
         for option in params
@@ -177,14 +188,14 @@ def _options(params: Iterable[Any], typed: str, before: Sequence[str]) -> list[V
 
 
 def _beginning(values: Iterable[Value], typed: str) -> list[Value]:
-    """Those that begin with what is typed; where none does, in any case of letters."""
-    every = list(dict.fromkeys(values))
-    exact = [each for each in every if each[0].startswith(typed)]
-    return exact or [each for each in every if each[0].casefold().startswith(typed.casefold())]
+    """Return the values that begin with what is typed; if none does, ignore case."""
+    unique = list(dict.fromkeys(values))
+    exact = [value for value in unique if value[0].startswith(typed)]
+    return exact or [value for value in unique if value[0].casefold().startswith(typed.casefold())]
 
 
 def _values_of(param: Any, command: str, given: Sequence[str], typed: str, call: Call) -> Iterable[Value] | None:
-    """The values of an option or an argument that begin with what is typed; None where they are files."""
+    """Return the values of an option or an argument that begin with what is typed; None where they are files."""
     metavar = (param.metavar or "").strip("[]…").rstrip("…")
     key = f"{command} {param.name}"
     if metavar in ("DIR", "FILE", "FILES", "FOLDER", "PATH", "SOURCES") and key != "sources path":
@@ -193,13 +204,13 @@ def _values_of(param: Any, command: str, given: Sequence[str], typed: str, call:
         return None
     fixed = FIXED.get(key) or FIXED.get(metavar)
     if fixed is not None:
-        return _beginning([(each, "") for each in fixed], typed)
+        return _beginning([(value, "") for value in fixed], typed)
     source = SOURCES.get(key) or SOURCES.get(metavar) or SOURCES.get(f"--{param.name}")
     if source is None:
         return []
-    said = " ".join(given) + " " if isinstance(param, TyperArgument) and key in WORDS and given else ""
-    found = _beginning(source(call, given), said + typed)
-    return [(value[len(said) :], meaning) for value, meaning in found if value[len(said) :]]
+    start = " ".join(given) + " " if isinstance(param, TyperArgument) and key in WORDS and given else ""
+    found = _beginning(source(call, given), start + typed)
+    return [(value[len(start) :], meaning) for value, meaning in found if value[len(start) :]]
 
 
 def _notes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
@@ -213,14 +224,14 @@ def _people(call: Call, given: Sequence[str]) -> Iterator[Value]:
 
 
 def _facts(call: Call, given: Sequence[str]) -> Iterator[Value]:
-    """What ``facts`` takes: a verb, or a name; behind ``end`` and ``remove`` the REF of a fact."""
+    """Yield the values of ``facts``: verbs and names; behind ``end`` and ``remove`` the REFs of facts."""
     if given[:1] in (["end"], ["remove"]):
         for fact in call.workspace.peek(lambda reader: reader.facts(call.workspace.project)) or ():
             yield f"{given[0]} {fact.ref}", f"{fact.subject} {fact.predicate}: {fact.object}"
         return
     if not given:
         yield from (("add", "SUBJECT PREDICATE OBJECT"), ("end", "REF"), ("remove", "REF"))
-    yield from ((name, meaning) for name, meaning in _people(call, given))
+    yield from _people(call, given)
 
 
 def _tags(call: Call, _given: Sequence[str]) -> Iterator[Value]:
@@ -237,7 +248,7 @@ def _sections(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 
 def _entries(call: Call) -> Iterator[Entry]:
-    """Those of the two notes that ``list`` shows; read here, which loads less than the command."""
+    """Yield the entries of the two notes that ``list`` shows; this loads less than the command does."""
     vault = call.workspace.vault
     for path in (vault.layout.memory, vault.layout.procedural):
         if vault.look(path) is not None:
@@ -250,9 +261,9 @@ def _writes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 
 def _models(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    """Those that need no download; for the names of the others fastembed would have to be imported."""
+    """Yield models that need no download; the names of the others would require importing fastembed."""
     yield from ((name, cost.languages) for name, cost in index.models.COSTS.items())
-    yield from ((made.name, "") for made in index.models.installed(call.workspace.settings.places.cache))
+    yield from ((model.name, "") for model in index.models.installed(call.workspace.settings.places.cache))
 
 
 def _sources(call: Call, _given: Sequence[str]) -> Iterator[Value]:
@@ -294,7 +305,7 @@ FIXED: dict[str, tuple[str, ...]] = {
     "list|use|check": ("list", "use", "check"),
     "bash|zsh|fish": SHELLS,
 }
-"""The values that a command of that option, or any option with that placeholder, takes."""
+"""Fixed values, by command and parameter or by metavar."""
 
 SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
     "TAG": _tags,
@@ -315,7 +326,7 @@ SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
     "export table": _tables,
     "--project": _projects,
 }
-"""Where values come from: the vault, its index or its journal."""
+"""Functions that yield values of the vault, its index or its journal, by command and parameter, metavar or option."""
 
 WORDS = {"open what", "links note", "related note", "timeline about", "facts words", "sources path", "playbooks name"}
-"""Arguments of several words that are one name."""
+"""Arguments whose words together are one name."""

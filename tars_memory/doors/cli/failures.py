@@ -1,4 +1,4 @@
-"""What a failure says and which exit code it has. Imported only when something went wrong."""
+"""Error messages and their exit codes, and keeping input that was not written. Imported only on a failure."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ from tars_memory.settings import AUTHOR, PROJECT, Settings, here
 USAGE, UNWRITABLE, BUG = 2, 5, 70
 
 WORLD = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EIO, errno.ENAMETOOLONG, errno.EMFILE}
-"""Errors of the machine around us, not of the program: said in a sentence, not as a bug."""
+"""Errors of the machine, not of the program: reported in a sentence, not as a bug."""
 
 KEPT_TRACES = 10
+"""Maximum number of crash reports in the state folder."""
 
 
 def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
-    """Say what happened and what to do next; with ``--json`` as one object on stderr.
+    """Print what happened and what to do next; with ``--json`` as one object on stderr.
 
     The object is ``{"error", "hint", "exit_code"}``, with ``candidates`` for an ambiguous name, and ``spooled`` for
     text that waits in the spool.
 
     Args:
-        error: what happened.
-        call: how to say it.
-        argv: the words of the call: a bad one is found before ``--json`` is read.
+        error: the failure.
+        call: the call that failed.
+        argv: its words; ``--json`` is looked up here, since parsing may fail before it is read.
 
     Returns:
         The exit code.
@@ -46,10 +47,11 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
     call.out.json = call.out.json or "--json" in argv[: argv.index("--") if "--" in argv else len(argv)]
     if hasattr(error, "format_message"):  # typer's own; the class has another name in each of its versions
         command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
-        near = list(getattr(error, "possibilities", None) or ())[:1]
-        said = str(getattr(error, "message", "")) if near else error.format_message()
-        message = said.rstrip(".").replace("a valid int range", "a whole number")
-        hint = _joined(f"{errors.did_you_mean(near)} {command} --help" if near else f"{command} --help shows how", kept)
+        similar = list(getattr(error, "possibilities", None) or ())[:1]
+        text = str(getattr(error, "message", "")) if similar else error.format_message()
+        message = text.rstrip(".").replace("a valid int range", "a whole number")
+        help_hint = f"{errors.did_you_mean(similar)} {command} --help" if similar else f"{command} --help shows how"
+        hint = _joined(help_hint, kept)
         return _say(call, message[:1].lower() + message[1:], hint, USAGE)
     more: dict[str, Any] = {"spooled": error.spooled} if kept and getattr(error, "spooled", None) else {}  # type: ignore[attr-defined]
     if isinstance(error, errors.TarsError):
@@ -60,23 +62,23 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
             more["spooled"] = error.spooled
             kept = _waits(error.spooled)
         return _say(call, error.message, _joined(hint, kept), error.exit_code, more)
-    if isinstance(error, RuntimeError) and isinstance(error, typer.Abort):
+    if isinstance(error, typer.Abort):
         return _say(call, "given up", "", 130)
     if isinstance(error, OSError) and error.errno in WORLD:
-        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        file = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         return _say(
             call,
-            f"{where}{error.strerror}",
+            f"{file}{error.strerror}",
             _joined("look at its permissions and the free space", kept),
             UNWRITABLE,
             more,
         )
-    what, hint = _bug(error, call)
-    return _say(call, what, _joined(hint, kept), BUG, more)
+    message, hint = _bug(error, call)
+    return _say(call, message, _joined(hint, kept), BUG, more)
 
 
 def say_begun(call: Call) -> None:
-    """Say what a command did that was stopped while a vault was read for the first time; of others nothing is said."""
+    """Print how far a first reading of the vault or other long work got that was interrupted; nothing otherwise."""
     if call.opened is None:
         return
     with contextlib.suppress(errors.TarsError):
@@ -85,32 +87,33 @@ def say_begun(call: Call) -> None:
 
 
 def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:
-    """Keep what was typed and is not written, whatever ended the command; ``error.kept`` says where.
+    """Keep the input that is not written, whatever ended the command; set ``error.kept`` to a sentence that says where.
 
-    What was refused for what it says, or for how the command was called, stays with whoever typed it; only what came
-    through a pipe or from an editor, which nobody can call back, becomes a file.
+    Input that was refused for its text, or for how the command was called, is not spooled: whoever typed it still has
+    it. Only if it came through a pipe or from an editor, so that nobody can call it back, a file keeps it.
     """
     if call.dry_run or isinstance(error, SystemExit | GeneratorExit):
         return
-    call.listen(ignoring=True)  # what is kept now must not be cut off
+    call.listen(ignoring=True)  # a signal must not cut this off
     typed = call.typed
     if _is_refusal(error, typed.command if typed else ""):
         source = typed.source if typed else ""
         text = typed.arguments.get("text", "") if typed and source else _left_in_the_pipe(argv)
-        told = _aside(call, text, typed.command if typed else "typed", source or "on stdin") if text.strip() else ""
+        kept = _aside(call, text, typed.command if typed else "typed", source or "on stdin") if text.strip() else ""
     elif typed is None or not str(typed.arguments.get("text", "")).strip():
-        told = ""
+        kept = ""
     elif isinstance(error, errors.UnwritableError) and error.repeats:
-        told = _unclaimed(error, call, typed)
+        kept = _unclaimed(error, call, typed)
     elif getattr(error, "spooled", None):
-        told = ""  # explain() says it
+        kept = ""  # explain() says it
     else:
-        told = _spooled(error, call, typed)
-    if told:
-        error.kept = told  # type: ignore[attr-defined]
+        kept = _spooled(error, call, typed)
+    if kept:
+        error.kept = kept  # type: ignore[attr-defined]
 
 
 def _is_refusal(error: BaseException, command: str) -> bool:
+    """Return whether the command was refused for its input, so that the same call would fail again."""
     if isinstance(error, errors.SettingsError):
         return False
     gone = isinstance(error, errors.ConflictError) and command == "edit"
@@ -118,45 +121,51 @@ def _is_refusal(error: BaseException, command: str) -> bool:
 
 
 def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
-    """Put the words where the next writing command finds them; a sentence that says so, or repeats them."""
+    """Put the input into the spool, where the next writing command finds it.
+
+    Returns:
+        A sentence that says so, or if it can't be kept one that repeats the text.
+    """
     memory = call.opened
     arguments = typed.arguments if call.interactive else _masked(typed.arguments)
-    said: dict[str, Any] = {**arguments, "actor": call.actor, "interactive": call.interactive}
-    said["now"] = (call.now or datetime.now().astimezone()).isoformat()
-    said |= {"author": call.env[AUTHOR]} if call.env.get(AUTHOR) else {}
+    record: dict[str, Any] = {**arguments, "actor": call.actor, "interactive": call.interactive}
+    record["now"] = (call.now or datetime.now().astimezone()).isoformat()
+    record |= {"author": call.env[AUTHOR]} if call.env.get(AUTHOR) else {}
     spool = vault.writing.store.Spool
     try:
         try:
             assert memory is not None
-            of = {"project": memory.workspace.project} if memory.workspace.project else {}
-            item = spool(memory.workspace.made_state() / "spool").put(typed.command, said | of, typed.item)
-        except Exception:  # no vault, or none that can be opened: it is found when the same call would find it
+            project = {"project": memory.workspace.project} if memory.workspace.project else {}
+            item = spool(memory.workspace.made_state() / "spool").put(typed.command, record | project, typed.item)
+        except Exception:  # no vault can be opened: record which one was asked for, to find it later
             named = call.vault or call.env.get("TARS_MEMORY_DIR")
             asked = os.path.abspath(os.path.expanduser(named)) if named else None
-            said |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
-            said |= {"asked_folder": str(here())}
-            item = spool(Places.of(call.env).state / "spool").put(typed.command, said, typed.item)
+            record |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
+            record |= {"asked_folder": str(here())}
+            item = spool(Places.of(call.env).state / "spool").put(typed.command, record, typed.item)
     except errors.UnwritableError as failed:
         return errors.reason(failed)
     except Exception as failed:
-        return f"your text could NOT be kept ({failed}), copy it from here: {said['text']}"
+        return f"your text could NOT be kept ({failed}), copy it from here: {record['text']}"
     error.spooled = item  # type: ignore[attr-defined]
     return _waits(item)
 
 
 def _unclaimed(error: errors.UnwritableError, call: Call, typed: Typed) -> str:
-    """Keep words beside the vault's own state folder, which can't hold them; empty if that fails, too: the error
-    repeats them.
+    """Keep input that the vault's own spool could not take in the spool beside it.
+
+    Returns:
+        A sentence that says so; empty if this fails too, since the error repeats the text.
     """
-    told = _spooled(error, call, typed)
+    sentence = _spooled(error, call, typed)
     if not error.spooled:
         return ""
     error.message, error.hint, error.repeats = error.hint, "", False
-    return told
+    return sentence
 
 
 def _aside(call: Call, text: str, command: str, source: str) -> str:
-    """Make a file of words that no command can place; a sentence that says where."""
+    """Write text that no command can place into a file; return a sentence that says where."""
     text = text if call.interactive else masked(text)
     try:
         path = vault.writing.store.keep_aside(
@@ -168,27 +177,26 @@ def _aside(call: Call, text: str, command: str, source: str) -> str:
 
 
 def _left_in_the_pipe(argv: Sequence[str]) -> str:
-    """What a command would have read, had it been called rightly."""
-    wanted = any(word in ("remember", "log", "new", "learn", "topic") for word in argv) and "--stdin" in argv
+    """Return the stdin that the command would have read, had its words been right."""
+    reads_stdin = any(word in ("remember", "log", "new", "learn", "topic") for word in argv) and "--stdin" in argv
     try:
-        if not wanted or sys.stdin is None or sys.stdin.isatty():
+        if not reads_stdin or sys.stdin is None or sys.stdin.isatty():
             return ""
-        text = read_stdin()
+        return read_stdin()
     except (OSError, ValueError):
         return ""
-    return text
 
 
-def _masked(said: dict[str, Any]) -> dict[str, Any]:
-    """The arguments without credentials; as they are if looking for those is what fails."""
+def _masked(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with credentials masked; unchanged if masking itself is what fails."""
     try:
-        return {name: masked(value) if isinstance(value, str) else value for name, value in said.items()}
+        return {name: masked(value) if isinstance(value, str) else value for name, value in arguments.items()}
     except Exception:
-        return said
+        return arguments
 
 
 def _mistyped(error: errors.TarsError, call: Call) -> list[str]:
-    """Variables that set nothing, where no vault was found: one of them may have been to name it."""
+    """Return notices about unknown variables if no vault was found: one may have been meant to name it."""
     if not isinstance(error, errors.VaultError):
         return []
     try:
@@ -219,20 +227,19 @@ def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | 
 
 
 def _bug(error: Exception, call: Call) -> tuple[str, str]:
-    """Save the trace; a sentence and where it is."""
-    text = "".join(traceback.format_exception(error))
-    text = masked(text)
+    """Save the trace; return a message, and a hint that says where the trace is."""
+    text = masked("".join(traceback.format_exception(error)))
     if call.env.get("TARS_MEMORY_DEBUG"):
         call.out.complain(text)
-    what = f"this is a bug: {type(error).__name__}: {masked(str(error))[:200]}"
+    message = f"this is a bug: {type(error).__name__}: {masked(str(error))[:200]}"
     path = _save(text, call)
     if path is None:
-        return what, "the trace could not be saved; TARS_MEMORY_DEBUG=1 prints it"
-    return what, f"please report it with {path}"
+        return message, "the trace could not be saved; TARS_MEMORY_DEBUG=1 prints it"
+    return message, f"please report it with {path}"
 
 
 def _save(text: str, call: Call) -> str | None:
-    """Write the trace into the state folder (0600), keep the newest few; the path, or None."""
+    """Write the trace into the state folder (mode 0600), and delete all but the newest; return its path, or None."""
     import tempfile
 
     head = f"{PROGRAM} {__version__}, Python {sys.version}, {sys.platform}\n\n"
