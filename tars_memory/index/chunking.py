@@ -56,7 +56,12 @@ SEPARATOR = " › "
 """Separates title, headings and date in the head of a chunk."""
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？])")
-_DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_DATE = re.compile(
+    r"(?<!\d)(?:(\d{4})([-_.])(\d\d)\2(\d\d)(?!\d)"
+    r"|((?:19|20)\d\d)((?:0[1-9]|1[0-2]))((?:0[1-9]|[12]\d|3[01]))(?:[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?(?!\d))"
+)
+"""A date in a note's name: ``2026-11-21``, ``2026_11_21`` (Logseq), ``2026.11.21``, ``20261121``, and the identifier of
+a Zettelkasten, ``202611211405``."""
 
 
 class Chunk:
@@ -169,7 +174,8 @@ def _day(stem: str, properties: dict[str, Any], day: date | None, modified: date
 
 def _first_date(text: str) -> int:
     """Return the first valid date in a text as yyyymmdd, 0 if there is none."""
-    for year, month, day in _DATE.findall(text):
+    for found in _DATE.finditer(text):
+        year, month, day = found.group(1, 3, 4) if found[1] else found.group(5, 6, 7)
         try:
             return day_number(date(int(year), int(month), int(day)))
         except ValueError:

@@ -350,7 +350,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 21
+VERSION = 22
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import VAULT_FOLDER
@@ -134,20 +133,21 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
 
 
 def _days_elsewhere(vault: Vault) -> list[str]:
-    """What to do where notes are named as days, but none in the place of daily notes: today's would stand elsewhere."""
-    layout, named = vault.layout, moment.pattern(DAILY_FORMAT)
-    days: Counter[str] = Counter()
-    for path in vault.paths():
-        if layout.day_of(path):
-            return []
-        folder, _, name = path.rpartition("/")
-        if not layout.project_of(path) and moment.day(DAILY_FORMAT, named, name[:-3]):
-            days[folder] += 1
-    folder, count = max(days.items(), key=lambda one: one[1], default=("", 0))
-    said = f"write daily_folder = {json.dumps(folder, ensure_ascii=False)} under [layout] in {CONFIG}"
-    return (
-        [f"in {folder}, {counted(count, 'note')} named by their day: to have today's there {said}"] if count > 1 else []
-    )
+    """Return the settings that take up daily notes which are elsewhere than the layout expects; empty if none are."""
+    layout, paths = vault.layout, list(vault.paths())
+    if any(map(layout.day_of, paths)):
+        return []
+    folder, form, count = moment.likely(path for path in paths if not layout.project_of(path))
+    if count < 2:
+        return []
+    settings = {"daily_folder": folder, "daily_format": form if form != DAILY_FORMAT else ""}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items() if value]
+    return [
+        (
+            f"in {folder or 'the root'}, {counted(count, 'note')} named by their day: to have today's there "
+            f"write {' and '.join(lines)} under [layout] in {CONFIG}"
+        )
+    ]
 
 
 def _tiers(layout: Layout) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from tars_memory.errors import UnwritableError, VaultError
 from tars_memory.memory import Memory
 from tars_memory.vault import template
 from tars_memory.vault.layout import Layout
+from tars_memory.vault.markdown import moment
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import Store
@@ -138,6 +139,36 @@ def test_days_in_another_folder_are_told_with_the_setting_that_takes_them_up(tmp
     (root / "2026-11-18.md").write_text("- b\n")
     (root / ".tars/config.toml").unlink()
     assert init(root, tmp_path / "state").notices == [], "there are daily notes in their place"
+
+
+@pytest.mark.parametrize(
+    ("paths", "settings"),
+    [
+        (("journals/2026_11_19.md", "journals/2026_11_20.md"), ("journals", "YYYY_MM_DD")),
+        (("2026/11/2026-11-19.md", "2026/11/2026-11-20.md"), ("", "YYYY/MM/YYYY-MM-DD")),
+        (("D/2026/11-November/2026-11-19-Thursday.md", "D/2026/11-November/2026-11-20-Friday.md"),
+         ("D", "YYYY/MM-MMMM/YYYY-MM-DD-dddd")),
+        (("19.11.2026.md", "20.11.2026.md"), ("", "DD.MM.YYYY")),
+        (("a/11-09-2026.md", "a/11-13-2026.md", "a/11-10-2026.md"), ("a", "MM-DD-YYYY")),
+        (("daily.journal.2026.11.19.md", "daily.journal.2026.11.20.md"), ("", "[daily.journal.]YYYY.MM.DD")),
+        (("November 19th, 2026.md", "November 20th, 2026.md", "Boat 2026.md"), ("", "MMMM Do, YYYY")),
+        (("Boat 1.md", "2026.md", "2026-13-40.md"), ("", "")),
+    ],
+)  # fmt: skip
+def test_the_format_of_days_is_read_from_the_names_of_notes(paths: tuple[str, ...], settings: tuple[str, str]) -> None:
+    assert moment.likely(paths)[:2] == settings
+
+
+def test_logseqs_journal_is_taken_up_by_the_settings_that_init_gives(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    (root / "journals").mkdir(parents=True)
+    for day in (19, 20):
+        (root / f"journals/2026_11_{day}.md").write_text("- a\n")
+    (notice,) = init(root, tmp_path / "state").notices
+    lines = notice.partition(" there write ")[2].partition(" under ")[0].replace(" and ", "\n")
+    (root / ".tars/config.toml").write_text(f"[layout]\n{lines}\n")
+    with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW) as memory:
+        assert memory.log("tea").path == "journals/2026_11_21.md"
 
 
 def test_today_is_named_where_the_vault_has_its_own_place_for_it(tmp_path: Path) -> None:

@@ -60,6 +60,16 @@ _LONGEST = 255
 _WAYS = 10_000
 """Ways to part a name between such tokens, at most: the format comes with the vault, and each name is held to it."""
 
+_NAMES_OF_DAYS = (
+    "YYYY-MM-DD", "YYYY_MM_DD", "YYYY.MM.DD", "YYYYMMDD", "DD-MM-YYYY", "DD.MM.YYYY", "MM-DD-YYYY", "DD",
+    "YYYY-MM-DD dddd", "YYYY-MM-DD-dddd", "YYYY-MM-DD ddd", "dddd D MMMM YYYY", "D MMMM YYYY",
+    "dddd, MMMM Do, YYYY", "MMMM Do, YYYY", "MMM Do, YYYY", "[daily.journal.]YYYY.MM.DD",
+)  # fmt: skip
+"""How people and their programs (Logseq, Roam, Dendron, templates for Obsidian) name the note of a day."""
+
+_FOLDERS_OF_DAYS = ("", "YYYY/", "YYYY-MM/", "YYYY/MM/", "YYYY/YYYY-MM/", "YYYY/MM-MMMM/", "YYYY/MM-MMM/")
+"""How they sort these notes into folders."""
+
 _CLOCK = frozenset(["HH", "H", "hh", "h", "kk", "k", "mm", "m", "ss", "s", "SSS", "A", "a", "X", "x", "ZZ", "Z"])
 
 
@@ -129,6 +139,38 @@ def pattern(form: str) -> re.Pattern[str]:
 def day(form: str, matcher: re.Pattern[str], name: str) -> date | None:
     """The day that a name in the format stands for; None if it is not a such name."""
     return _read(form, matcher, name) if matcher.fullmatch(name) else None
+
+
+def likely(paths: Iterable[str]) -> tuple[str, str, int]:
+    """Find the folder and the format in which most of these notes are named by their day.
+
+    Args:
+        paths: of notes, relative to the vault.
+
+    Returns:
+        The folder ('' for the root), the format, and how many notes it names. ``("", "", 0)`` if it names none. Of
+        formats that name as many notes, the one with more folders counts, then the earlier one of the tables.
+    """
+    forms = [folder + name for folder in _FOLDERS_OF_DAYS for name in _NAMES_OF_DAYS if folder or name != "DD"]
+    readable = []
+    for form in forms:
+        try:
+            readable.append((form, pattern(form), form.count("/") + 1))
+        except ValueError:  # "YYYY/DD" names no month
+            continue
+    counts: Counter[tuple[str, str]] = Counter()
+    for path in paths:
+        parts = path.removesuffix(".md").split("/")
+        if not any(sign.isdigit() for sign in parts[-1]):
+            continue
+        for form, matcher, depth in readable:
+            if len(parts) >= depth and day(form, matcher, "/".join(parts[-depth:])):
+                counts["/".join(parts[:-depth]), form] += 1
+    if not counts:
+        return "", "", 0
+    order = {form: place for place, (form, _, _) in enumerate(readable)}
+    (folder, form), count = max(counts.items(), key=lambda item: (item[1], item[0][1].count("/"), -order[item[0][1]]))
+    return folder, form, count
 
 
 @lru_cache(maxsize=32_768)
