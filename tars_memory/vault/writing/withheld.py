@@ -1,13 +1,14 @@
-"""What was forgotten stays forgotten: salted hashes of the sentences, and when; no words.
+"""Keep forgotten sentences forgotten: stores their salted hashes and the time of forgetting, but no words.
 
-A turn of a conversation that was said before and holds such a sentence is withheld from all that reads conversations:
-extraction, kept turns, the index of talks, context. Said again later it counts. The file stands in the state folder,
-beside journal and index, and survives a rebuild of either.
+A turn of a conversation that is older than the forgetting and holds such a sentence is withheld from all that reads
+conversations: extraction, kept turns, the index of talks, context. If it is said again later, it counts. The file is in
+the state folder, beside journal and index, and survives a rebuild of either.
 
-A sentence is found inside a longer text, case, blanks and punctuation aside: as a run of the same words; of scripts
-that part no words, of the same signs. One of less than three words must be a whole sentence of the text.
+A sentence is found inside a longer text as a run of the same words, whatever their case, blanks and punctuation; in
+scripts without blanks between words, as a run of the same characters. A sentence of less than three words must be a
+whole sentence of the text.
 
-The words themselves are taken out of the journal's records, which then can't be undone (:func:`purge`).
+The words themselves are removed from the journal's records, which then can't be undone (:func:`purge`).
 """
 
 from __future__ import annotations
@@ -31,135 +32,145 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-LEAST_WORDS, LEAST_SIGNS = 3, 6
-"""Shorter sentences must be a whole sentence of a text: "tea" must not withhold all that mentions tea."""
+MIN_WORDS, MIN_CHARACTERS = 3, 6
+"""Size of a sentence below which it must be a whole sentence of a text: "tea" must not withhold all mentions of tea."""
 
-LONGEST_SALT = 64
-"""Bytes: no hash takes a longer key."""
+MAX_SALT_BYTES = 64
+"""Maximum length of a salt: BLAKE2b takes no longer key."""
 
-_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Signs of scripts without blanks: Thai, Lao, Burmese, Khmer, kana, Han."""
-_UNITS = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
-_ENDS = re.compile(r"[.!?;:…。！？；：\n\r\u2028\u2029]+")
-_ASIDE = re.compile(r"\[[^\[\]]*\]|(?:^|(?<=\s))#\S+|\((?:\[\[)?\d{4}-\d\d-\d\d[^()]*\)")
-"""What a note adds to what was said: what a word refers to, fields, tags, a day."""
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Characters of scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana, Han."""
+_UNITS = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+_SENTENCE_ENDS = re.compile(r"[.!?;:…。！？；：\n\r\u2028\u2029]+")
+_ASIDES = re.compile(r"\[[^\[\]]*\]|(?:^|(?<=\s))#\S+|\((?:\[\[)?\d{4}-\d\d-\d\d[^()]*\)")
+"""What a note adds to the words that were said: explanations in brackets, fields, tags, a day."""
 
 
 def folded(text: str) -> str:
-    """A text without case, in one form of each character."""
+    """Return a text in NFKC and without case."""
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
 
 
 def units(text: str) -> list[str]:
-    """The words of a text as they are compared; of scripts that part none each sign."""
+    """Return the words of a text in the form that is compared; in scripts without blanks, the characters."""
     return _UNITS.findall(folded(text))
 
 
 def mentions(text: str, sentences: Iterable[Sequence[str]]) -> bool:
-    """Whether a text holds one of these sentences; they are as :func:`units` gives them."""
-    said: list[str] | None = None
+    """Whether a text holds one of the sentences, each a list as :func:`units` returns it."""
+    words: list[str] | None = None
     for sentence in sentences:
         if not sentence:
             continue
-        if said is None:
-            said = units(text)
-        if _short(sentence):
-            if any(units(part) == [*sentence] for part in _ENDS.split(text)):
+        if words is None:
+            words = units(text)
+        if _is_short(sentence):
+            if any(units(part) == [*sentence] for part in _SENTENCE_ENDS.split(text)):
                 return True
             continue
         size, first = len(sentence), sentence[0]
-        for at, unit in enumerate(said[: len(said) - size + 1]):
-            if unit == first and said[at : at + size] == [*sentence]:
+        for at, unit in enumerate(words[: len(words) - size + 1]):
+            if unit == first and words[at : at + size] == [*sentence]:
                 return True
     return False
 
 
 def wordings(text: str) -> list[list[str]]:
-    """A statement as a note says it, and as it may have been said: without asides, tags and days."""
-    found = [units(text), units(_ASIDE.sub(" ", text))]
-    return [each for at, each in enumerate(found) if each and each not in found[:at]]
+    """Return the units of a statement in a note as written, and as it may have been said (without asides)."""
+    written, said = units(text), units(_ASIDES.sub(" ", text))
+    return [wording for wording in ([written] if said == written else [written, said]) if wording]
 
 
 class _Forgotten(NamedTuple):
-    """What one command forgot: when, which transaction, the logs it came from, and the sentences."""
+    """What one command forgot.
+
+    Attributes:
+        at: the time of the command.
+        txn: its transaction; empty if it has none.
+        logs: hashed names of the logs that the sentences came from.
+        sentences: for each sentence the number of its units, a byte of the hash of its first unit (which suffices to
+            rule out most texts), and its own hash.
+    """
 
     at: datetime
     txn: str
     logs: tuple[str, ...]
-    said: tuple[tuple[int, int, str], ...]
-    """Of each sentence how many units, a byte of its first one (most texts need no more than that), and its hash."""
+    sentences: tuple[tuple[int, int, str], ...]
 
 
 class Withheld:
     """The sentences that were forgotten in one vault.
 
     Args:
-        state: the vault's state folder; where nothing was forgotten there is no file, and nothing is withheld.
+        state: the vault's state folder; if nothing was forgotten, there is no file, and nothing is withheld.
 
     Raises:
-        StateError: the file can't be read or has lost its salt: what was forgotten can't be told from what was not.
+        StateError: the file can't be read or has lost its salt, so that forgotten sentences can't be recognised.
     """
 
     def __init__(self, state: Path) -> None:
         self.path = state / layout.FORGOTTEN
         try:
-            self._salt, self._records, self._odd = _read(self.path)
+            self._salt, self._records, self._foreign_lines = _read(self.path)
         except SettingsError as error:
             raise StateError(error.message, error.hint) from error
-        self._known: dict[str, list[_Forgotten]] = {}
-        self._sizes: dict[int, set[int]] = {}
+        self._records_by_digest: dict[str, list[_Forgotten]] = {}
+        self._sizes_by_byte: dict[int, set[int]] = {}
         for record in self._records:
-            for size, sign, digest in record.said:
-                self._known.setdefault(digest, []).append(record)
-                self._sizes.setdefault(sign, set()).add(size)
-        self._signs: dict[str, int] = {}
+            for size, first_byte, digest in record.sentences:
+                self._records_by_digest.setdefault(digest, []).append(record)
+                self._sizes_by_byte.setdefault(first_byte, set()).add(size)
+        self._bytes_by_unit: dict[str, int] = {}
 
     def __bool__(self) -> bool:
         return bool(self._records)
 
     def holds(self, text: str, when: datetime | str | None, *logs: str) -> bool:
-        """Whether a text is to be withheld: it holds a sentence that was forgotten after the text was said.
+        """Whether a text must be withheld: it holds a sentence that was forgotten after the text was said.
 
         Args:
             text: a sentence, or a whole turn.
-            when: it was said, or the ISO day of that, which counts from its beginning; None or '' if that isn't known.
-                Then it is withheld if the sentence came from one of its logs, or from no log that is known.
-            logs: names of the log it is from: its file, its own name of the conversation.
+            when: when the text was said: an instant, or an ISO day, which counts as its first instant; None or '' if
+                that isn't known. Then the text is withheld if the sentence came from one of its logs, or from no known
+                log.
+            logs: names of the log that the text is from: its file, its own name of the conversation.
         """
         if not self._records:
             return False
         if isinstance(when, str):
-            when = _moment(when)
-        names = {self._digest(_name(log)) for log in logs if log} if when is None else set()
-        return any(self._applies(record, when, names) for record in self._found(text))
+            when = _parse_instant(when)
+        names = {self._digest(_log_name(log)) for log in logs if log} if when is None else set()
+        return any(self._applies(record, when, names) for record in self._matches(text))
 
     def remember(
         self, sentences: Iterable[Sequence[str]], now: datetime, *, txn: str = "", logs: Iterable[str] = ()
     ) -> None:
-        """Withhold what holds one of these sentences and was said before now.
+        """Withhold from now on what holds one of the sentences and was said before now.
 
         Args:
-            sentences: as :func:`units` gives them.
+            sentences: each a list as :func:`units` returns it.
             now: the instant of the command.
-            txn: the transaction; :meth:`drop` takes it back.
+            txn: name of the transaction; :meth:`drop` takes it.
             logs: names of the logs that the sentences came from.
 
         Raises:
             OSError: the file can't be written.
         """
-        said = tuple(
+        hashed = tuple(
             dict.fromkeys(
-                (len(each), self._sign(each[0]), self._digest("\x1f".join(each))) for each in sentences if each
+                (len(sentence), self._digest_byte(sentence[0]), self._digest("\x1f".join(sentence)))
+                for sentence in sentences
+                if sentence
             )
         )
-        if not said:
+        if not hashed:
             return
-        names = tuple(dict.fromkeys(self._digest(_name(log)) for log in logs if log))
-        self._records.append(_Forgotten(now.astimezone(), txn, names, said))
+        names = tuple(dict.fromkeys(self._digest(_log_name(log)) for log in logs if log))
+        self._records.append(_Forgotten(now.astimezone(), txn, names, hashed))
         self._write()
 
     def drop(self, txns: Collection[str]) -> None:
-        """Withhold no longer what these transactions forgot: they were undone.
+        """Stop withholding what these transactions forgot, as they were undone.
 
         Raises:
             OSError: the file can't be written.
@@ -177,29 +188,29 @@ class Withheld:
     def _write(self) -> None:
         lines: list[dict[str, Any]] = [{"salt": self._salt.hex()}]
         lines += [
-            {"at": record.at.isoformat(), "txn": record.txn, "logs": record.logs, "said": record.said}
+            {"at": record.at.isoformat(), "txn": record.txn, "logs": record.logs, "said": record.sentences}
             for record in self._records
         ]
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         written = [json.dumps(line).encode("ascii") for line in lines]
-        replace_file(self.path, b"".join(line + b"\n" for line in (*written, *self._odd)))
+        replace_file(self.path, b"".join(line + b"\n" for line in (*written, *self._foreign_lines)))
         self.__init__(self.path.parent)  # type: ignore[misc]
 
-    def _found(self, text: str) -> Iterator[_Forgotten]:
-        """What forgot a sentence that the text holds."""
-        said = units(text)
-        for at, unit in enumerate(said):
-            sign = self._signs.get(unit)
-            if sign is None:
-                sign = self._signs[unit] = self._sign(unit)
-            for size in self._sizes.get(sign, ()):
-                run = said[at : at + size]
-                if len(run) == size and not _short(run):
-                    yield from self._known.get(self._digest("\x1f".join(run)), ())
-        for part in _ENDS.split(text):
+    def _matches(self, text: str) -> Iterator[_Forgotten]:
+        """Yield the records with a sentence that the text holds."""
+        words = units(text)
+        for at, unit in enumerate(words):
+            first_byte = self._bytes_by_unit.get(unit)
+            if first_byte is None:
+                first_byte = self._bytes_by_unit[unit] = self._digest_byte(unit)
+            for size in self._sizes_by_byte.get(first_byte, ()):
+                run = words[at : at + size]
+                if len(run) == size and not _is_short(run):
+                    yield from self._records_by_digest.get(self._digest("\x1f".join(run)), ())
+        for part in _SENTENCE_ENDS.split(text):
             run = units(part)
-            if run and _short(run):
-                yield from self._known.get(self._digest("\x1f".join(run)), ())
+            if run and _is_short(run):
+                yield from self._records_by_digest.get(self._digest("\x1f".join(run)), ())
 
     @staticmethod
     def _applies(record: _Forgotten, when: datetime | None, logs: Collection[str]) -> bool:
@@ -210,64 +221,70 @@ class Withheld:
     def _digest(self, text: str) -> str:
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self._salt).hexdigest()
 
-    def _sign(self, unit: str) -> int:
+    def _digest_byte(self, unit: str) -> int:
         return blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=1, key=self._salt).digest()[0]
 
 
-def _moment(day: str) -> datetime | None:
+def _parse_instant(day: str) -> datetime | None:
+    """Return the instant of an ISO time or day; None if it is neither."""
     try:
         return datetime.fromisoformat(day).astimezone()
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _name(log: str) -> str:
+def _log_name(log: str) -> str:
+    """Return the file name of a log's path, without case."""
     return log.replace("\\", "/").rpartition("/")[2].casefold()
 
 
-def _short(sentence: Sequence[str]) -> bool:
-    return len(sentence) < LEAST_WORDS or sum(map(len, sentence)) < LEAST_SIGNS
+def _is_short(sentence: Sequence[str]) -> bool:
+    return len(sentence) < MIN_WORDS or sum(map(len, sentence)) < MIN_CHARACTERS
 
 
 def _read(path: Path) -> tuple[bytes, list[_Forgotten], list[bytes]]:
-    """Salt, records, and the lines that are none: they are kept. A new salt where there is no file."""
+    """Return the salt (a new one if there is no file), the records, and the lines that are no records, to be kept.
+
+    Raises:
+        SettingsError: the file can't be read or has lost its salt.
+    """
     data = disk.read(path, most=disk.LARGEST_OWN) or b""
     salt = b""
-    found: list[_Forgotten] = []
-    odd: list[bytes] = []
+    records: list[_Forgotten] = []
+    foreign: list[bytes] = []
     for line in filter(bytes.strip, data.split(b"\n")):
         try:
-            said = json.loads(line)
-            if "salt" in said:
-                salt = bytes.fromhex(said["salt"])[:LONGEST_SALT]
+            value = json.loads(line)
+            if "salt" in value:
+                salt = bytes.fromhex(value["salt"])[:MAX_SALT_BYTES]
                 continue
-            records = tuple((int(size), int(sign), str(digest)) for size, sign, digest in said["said"])
-            at = datetime.fromisoformat(said["at"]).astimezone()
-            found.append(_Forgotten(at, str(said["txn"]), tuple(map(str, said["logs"])), records))
+            sentences = tuple((int(size), int(first_byte), str(digest)) for size, first_byte, digest in value["said"])
+            at = datetime.fromisoformat(value["at"]).astimezone()
+            records.append(_Forgotten(at, str(value["txn"]), tuple(map(str, value["logs"])), sentences))
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            odd.append(line)
-    if not salt and (found or odd):
+            foreign.append(line)
+    if not salt and (records or foreign):
         raise SettingsError(
             f"{path} has lost its first line (the salt), so what was forgotten is not recognised; it is left as it is",
             "put it back from a backup; or move it away: old conversations may then bring back what was forgotten",
         )
-    return salt or os.urandom(16), found, odd
+    return salt or os.urandom(16), records, foreign
 
 
-# -- taking words out of the journal for good
+# -- removing words from the journal for good
 
 
-_HEAD = ("t", "txn", "n", "time", "command", "actor", "file", "op", "undoes", "settles", "whole")
-"""What a purged record keeps."""
+_KEPT_KEYS = ("t", "txn", "n", "time", "command", "actor", "file", "op", "undoes", "settles", "whole")
+"""Members that a purged record keeps."""
 
 
 def purge(journal: Journal, texts: Sequence[str]) -> int:
-    """Take texts out of every record that holds one; such a write can't be undone any more.
+    """Remove texts from every record that holds one; such a write can't be undone any more.
 
-    The newest file comes last, so that the removal of an entry is told until all older files are done.
+    The newest file is rewritten last, so that the journal shows the removal of an entry until all older files are done.
 
     Returns:
-        how many records held one.
+        The number of records that held a text.
 
     Raises:
         OSError: a file could not be rewritten; it is as it was.
@@ -278,11 +295,11 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
         lines, found = [], 0
         for line in io.BytesIO(path.read_bytes()):
             record = parse(line)
-            if record is not None and any(_holds(record, text) for text in texts):
+            if record is not None and any(_record_holds(record, text) for text in texts):
                 found += 1
-                kept = {key: record[key] for key in _HEAD if key in record} | {"purged": True, "spans": []}
+                kept = {key: record[key] for key in _KEPT_KEYS if key in record} | {"purged": True, "spans": []}
                 line = encode_record(
-                    kept | {"file": _unnamed(str(kept.get("file", "")), texts)} if "file" in kept else kept
+                    kept | {"file": _neutral_path(str(kept.get("file", "")), texts)} if "file" in kept else kept
                 )
             lines.append(line)
         if found:
@@ -291,28 +308,29 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
     return purged
 
 
-def _unnamed(path: str, texts: Sequence[str]) -> str:
-    """The path of a note, under another name if its own one tells what was forgotten."""
+def _neutral_path(path: str, texts: Sequence[str]) -> str:
+    """Return the path of a note, with a neutral file name if the path holds a forgotten text."""
+    if not mentions(path, [units(text) for text in texts]):
+        return path
     folder, _, name = path.rpartition("/")
-    telling = mentions(path, [units(text) for text in texts])
-    return "/".join(filter(None, (folder, f"forgotten.{name.rpartition('.')[2]}"))) if telling else path
+    return "/".join(filter(None, (folder, f"forgotten.{name.rpartition('.')[2]}")))
 
 
 def item_says(arguments: dict[str, Any], words: str) -> bool:
-    """Whether what waits in the spool would become an entry of exactly these words (with its tags or without)."""
+    """Whether an item of the spool mentions the words, or would become an entry of them (with or without its tags)."""
     text = arguments.get("text")
     if not isinstance(text, str) or not text.strip():
         return False
     if mentions(text, [units(words)]):
         return True
-    said = neutralise(text)
-    tags = arguments.get("tags")
-    # of a removal that waits, the spool holds the words without their credentials
-    return any(one in (said, said + "".join(f" #{tag}" for tag in tags or ())) for one in (words, secrets.mask(words)))
+    entry = neutralise(text)
+    tagged = entry + "".join(f" #{tag}" for tag in arguments.get("tags") or ())
+    # the spool holds the words of a removal with their credentials masked
+    return not {words, secrets.mask(words)}.isdisjoint((entry, tagged))
 
 
 def says(value: Any, words: str) -> bool:
-    """Whether somewhere in a JSON value a text holds these words, or an entry with them."""
+    """Whether a text anywhere in a JSON value holds these words, or an entry with them."""
     if isinstance(value, str):
         return (
             " ".join(value.split()) == " ".join(words.split()) or holds(value, words) or mentions(value, [units(words)])
@@ -322,7 +340,7 @@ def says(value: Any, words: str) -> bool:
 
 
 def file_says(text: str, words: str) -> bool:
-    """Whether one of our JSON files has the words: the whole of it, or one of its lines, is a JSON value."""
+    """Whether one of our JSON or JSON lines files holds the words."""
     for part in (text, *re.split(r"\r\n|\r|\n", text)):
         try:
             if says(json.loads(part), words):
@@ -332,11 +350,11 @@ def file_says(text: str, words: str) -> bool:
     return False
 
 
-def _holds(record: Record, words: str) -> bool:
-    said = [units(words)]
+def _record_holds(record: Record, words: str) -> bool:
+    """Whether a record's path or one of its texts holds the words."""
+    sentence = [units(words)]
     texts = [part for span in record.get("spans", ()) for part in span[1:] if part]
     texts += [record["base"]] if record.get("base") else []
-    within = file_says if str(record.get("file", "")).startswith(layout.OURS) else holds
-    return mentions(str(record.get("file", "")), said) or any(
-        within(text, words) or mentions(text, said) for text in texts
-    )
+    path = str(record.get("file", ""))
+    text_holds = file_says if path.startswith(layout.OURS) else holds
+    return mentions(path, sentence) or any(text_holds(text, words) or mentions(text, sentence) for text in texts)
