@@ -1,12 +1,12 @@
-"""The index as a database: drivers, connections and files, the only place that knows which SQLite is at work; and the
-schema, one script that runs on SQLite 3.40, readable from top to bottom.
+"""The index's database: the driver, connections and files, and the schema, one script that runs on SQLite 3.40.
 
-Three rungs, the first that works is taken; ``TARS_MEMORY_SQLITE`` forces one (for support and for tests):
+No other module knows which SQLite driver is used. Of these three, the first that works is chosen;
+``TARS_MEMORY_SQLITE`` forces one (for support and for tests):
 
 ``pysqlite3``
     A current SQLite from PyPI that loads extensions.
 ``sqlite3``
-    The standard library, where it was built with extension loading.
+    The standard library, if it was built with extension loading.
 ``sqlite3-noext``
     The standard library without extensions: the same neighbours, computed exactly over the cached vectors.
 
@@ -36,36 +36,38 @@ if TYPE_CHECKING:
 
 
 Progress = Callable[[str, int, int], None]
-"""Called with a phase ("reading notes", "vectors"), how many are done, and how many there are."""
+"""Called with a phase ("reading notes", "vectors"), the number of items done, and their total number."""
 
 RUNGS = ("pysqlite3", "sqlite3", "sqlite3-noext")
+"""Names of the drivers, in the order in which they are tried."""
 VARIABLE = "TARS_MEMORY_SQLITE"
+"""Environment variable that forces a driver."""
 
 FIXED_WAL = (3, 51, 3)
 """First SQLite whose WAL can't be reset under a running checkpoint (sqlite.org/wal.html#walresetbug)."""
 FIXED_WAL_BRANCHES = ((3, 50, 7), (3, 44, 6))
-"""The branches that the fix was taken back to: each from its own patch release on."""
+"""Patch releases of older branches that first contain the fix."""
 NETWORK_FILE_SYSTEMS = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs", "vboxsf"}
     | {"virtiofs", "prl_fs", "drvfs", "hgfs"}
 )
-"""Where shared memory or file locks can't be relied on: no WAL there. Anything through FUSE counts as well."""
+"""File systems without reliable shared memory or file locks: no WAL there. Anything through FUSE counts as well."""
 BUSY_SECONDS = 5.0
-"""How long a statement waits for another process's transaction; ours last milliseconds."""
+"""Seconds that a statement waits for another process's transaction; ours last milliseconds."""
 
 
 class IndexDamagedError(Exception):
-    """The index file can't be read as what it should be; it is rebuilt by itself."""
+    """The index file is damaged or is not an index; it is rebuilt automatically."""
 
 
 class Driver:
-    """One rung of the ladder.
+    """A SQLite driver.
 
     Attributes:
-        name: of the rung.
+        name: one of :data:`RUNGS`.
         module: the DB-API module.
-        vec: path of sqlite-vec's library without its suffix, None where vectors are compared by us.
-        reason: why this rung; one sentence for ``status``.
+        vec: path of sqlite-vec's library without its suffix; None: vectors are compared without it.
+        reason: why this driver was chosen; one sentence for ``status``.
     """
 
     def __init__(self, name: str, module: Any, vec: str | None, reason: str) -> None:
@@ -76,7 +78,7 @@ class Driver:
 
     @property
     def version(self) -> tuple[int, ...]:
-        """SQLite's version, as numbers."""
+        """SQLite's version as numbers."""
         return tuple(int(part) for part in self.module.sqlite_version.split("."))
 
 
@@ -84,10 +86,10 @@ _drivers: dict[str, Driver] = {}
 
 
 def driver() -> Driver:
-    """The rung that this process stands on; chosen once for each value of the variable.
+    """Return the driver that this process uses; chosen once for each value of the variable.
 
     Raises:
-        UsageError: the variable names no rung, or one that does not work here.
+        UsageError: the variable names no driver, or one that does not work here.
     """
     forced = os.environ.get(VARIABLE, "")
     found = _drivers.get(forced)
@@ -97,23 +99,24 @@ def driver() -> Driver:
 
 
 def capabilities() -> dict[str, object]:
-    """What the driver can do here, for ``status``, tried on a database in memory rather than assumed."""
-    rung = driver()
-    connection = rung.module.connect(":memory:")
+    """Return what the driver can do here, for ``status``, by trying it on a database in memory."""
+    chosen = driver()
+    connection = chosen.module.connect(":memory:")
     try:
         fts5 = bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone())
     finally:
         connection.close()
     return {
-        "driver": rung.name,
-        "sqlite": rung.module.sqlite_version,
+        "driver": chosen.name,
+        "sqlite": chosen.module.sqlite_version,
         "fts5": fts5,
-        "vec": rung.vec is not None,
-        "reason": rung.reason,
+        "vec": chosen.vec is not None,
+        "reason": chosen.reason,
     }
 
 
 def _choose(forced: str) -> Driver:
+    """Return the forced driver, or the first that works if ``forced`` is empty."""
     if forced and forced not in RUNGS:
         raise UsageError(f"{VARIABLE}={forced!r} is unknown", "it is one of " + ", ".join(RUNGS))
     vec = _vec_library()
@@ -125,8 +128,8 @@ def _choose(forced: str) -> Driver:
             reasons.append(f"{name} is not installed")
             continue
         if name == "sqlite3-noext":
-            said = "; ".join(reasons) or "as asked"
-            return Driver(name, module, None, f"{said}: vectors are compared without sqlite-vec, exactly")
+            reason = "; ".join(reasons) or "as asked"
+            return Driver(name, module, None, f"{reason}: vectors are compared without sqlite-vec, exactly")
         problem = _cannot_load(module, vec)
         if not problem:
             return Driver(name, module, vec, "loads sqlite-vec")
@@ -135,7 +138,7 @@ def _choose(forced: str) -> Driver:
 
 
 def _cannot_load(module: Any, vec: str | None) -> str:
-    """Why the module can't load sqlite-vec; empty if it can."""
+    """Return why the module can't load sqlite-vec; empty if it can."""
     if vec is None:
         return "finds no sqlite-vec library"
     if not hasattr(module.Connection, "enable_load_extension"):
@@ -151,7 +154,7 @@ def _cannot_load(module: Any, vec: str | None) -> str:
 
 
 def _vec_library() -> str | None:
-    """The path of the ``vec0`` library inside the sqlite_vec package, without its suffix."""
+    """Return the path of the ``vec0`` library inside the sqlite_vec package, without its suffix."""
     spec = find_spec("sqlite_vec")
     if spec is None or not spec.origin:
         return None
@@ -161,7 +164,7 @@ def _vec_library() -> str | None:
 
 
 def load_vec(connection: Any, library: str) -> None:
-    """Load sqlite-vec into a connection; loading is switched off again at once."""
+    """Load sqlite-vec into a connection, then switch extension loading off again."""
     connection.enable_load_extension(True)
     try:
         connection.load_extension(library)
@@ -169,24 +172,24 @@ def load_vec(connection: Any, library: str) -> None:
         connection.enable_load_extension(False)
 
 
-def connect(path: Path, way: str = "mode=rw", *, alone: bool = False) -> sqlite3.Connection:
-    """Open an existing database file; it is never made by opening.
+def connect(path: Path, parameters: str = "mode=rw", *, exclusive: bool = False) -> sqlite3.Connection:
+    """Open an existing database file; never creates one.
 
-    The connection is in autocommit mode: transactions are begun and ended by name.
+    The connection is in autocommit mode: transactions begin and end with explicit statements.
 
     Args:
         path: of the file.
-        way: parameters of SQLite's file URI (sqlite.org/uri.html).
-        alone: keep every other process out for as long as it is open; a write-ahead log then needs no shared memory.
+        parameters: of SQLite's file URI (sqlite.org/uri.html).
+        exclusive: keep every other process out while the file is open; a write-ahead log then needs no shared memory.
 
     Raises:
         FileNotFoundError: there is no such file.
-        IndexDamagedError: it is not a database.
+        IndexDamagedError: the file is not a database.
     """
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # SQLite would wait for a pipe
         raise IndexDamagedError(f"{path} is not a regular file")
     module = driver().module
-    uri = f"{path.absolute().as_uri()}?{way}"
+    uri = f"{path.absolute().as_uri()}?{parameters}"
     try:
         connection: sqlite3.Connection = module.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
     except module.OperationalError as error:
@@ -195,7 +198,7 @@ def connect(path: Path, way: str = "mode=rw", *, alone: bool = False) -> sqlite3
         error.args = (f"{path}: {error}",)  # SQLite doesn't say which file it can't open
         raise
     try:
-        if alone:
+        if exclusive:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -209,15 +212,15 @@ def connect(path: Path, way: str = "mode=rw", *, alone: bool = False) -> sqlite3
 
 
 def create(path: Path) -> None:
-    """Make an empty file that only its owner can read, in a folder that only its owner can enter."""
+    """Create an empty file that only its owner can read, in a folder that only its owner can enter."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
 
 
 def set_journal_mode(connection: sqlite3.Connection, path: Path) -> str:
-    """WAL where it is safe, else TRUNCATE; returns what the file has now.
+    """Set WAL mode where it is safe, else TRUNCATE; return the mode that the file has now.
 
-    A file in WAL mode that this SQLite can't be trusted with is taken back, unless another process holds it open.
+    A file whose WAL mode is unsafe with this SQLite is switched back, unless another process holds it open.
     """
     wanted = "wal" if wal_is_safe(driver().version, path) else "truncate"
     now = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
@@ -239,11 +242,11 @@ def wal_is_safe(version: tuple[int, ...], path: Path) -> bool:
 
 def wal_is_fixed(version: tuple[int, ...]) -> bool:
     """Whether this SQLite's WAL is free of the reset bug."""
-    return version >= FIXED_WAL or any(version[:2] == at[:2] and version >= at for at in FIXED_WAL_BRANCHES)
+    return version >= FIXED_WAL or any(version[:2] == fix[:2] and version >= fix for fix in FIXED_WAL_BRANCHES)
 
 
 def is_local(path: Path) -> bool:
-    """Whether the file system is of this machine, as far as the platform says; unknown counts as remote."""
+    """Whether the file is on a local file system, as far as the platform tells; unknown counts as remote."""
     if sys.platform == "win32":
         return not str(path.absolute()).startswith("\\\\")
     if sys.platform == "darwin":
@@ -257,7 +260,7 @@ def is_local(path: Path) -> bool:
 
 
 def file_system_of(path: str, mountinfo: str) -> str | None:
-    """The type of the file system that holds an absolute path, by the text of ``/proc/self/mountinfo``."""
+    """Return the type of the file system that holds an absolute path, from the text of ``/proc/self/mountinfo``."""
     best, kind = -1, None
     for line in mountinfo.split("\n"):
         left, separator, right = line.partition(" - ")
@@ -306,12 +309,12 @@ DAMAGE_WORDS = (
     "contentless table",
     "queries are not supported",
 )
-"""What SQLite, FTS5 and sqlite-vec say where a bit of the file or of its schema is not what we wrote: what we ask is
-always well-formed."""
+"""Parts of the messages of SQLite, FTS5 and sqlite-vec for a damaged file or schema; our own statements are always
+well-formed."""
 
 
 def damaged(error: BaseException) -> bool:
-    """Whether an error says that the file is damaged (and not busy, full or forbidden)."""
+    """Whether an error means that the file is damaged (and not busy, full or forbidden)."""
     if isinstance(error, IndexDamagedError | UnicodeDecodeError):
         return True
     if not isinstance(error, driver().module.Error):
@@ -319,8 +322,8 @@ def damaged(error: BaseException) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     if isinstance(code, int) and code & 0xFF in DAMAGE_CODES:
         return True
-    said = str(error).lower()
-    return any(words in said for words in DAMAGE_WORDS)
+    message = str(error).lower()
+    return any(words in message for words in DAMAGE_WORDS)
 
 
 REFUSAL_CODES = frozenset({3, 8, 10, 13, 14})
@@ -328,14 +331,14 @@ REFUSAL_CODES = frozenset({3, 8, 10, 13, 14})
 
 
 def refused(error: BaseException) -> bool:
-    """Whether an error says that the disk or its permissions won't have it (and not: busy, or damaged)."""
+    """Whether an error means that the disk or its permissions refused access (and not: busy, or damaged)."""
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(code, int) and code & 0xFF in REFUSAL_CODES and not damaged(error)
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """One ``BEGIN IMMEDIATE`` … ``COMMIT``; rolled back if anything is raised inside."""
+    """Run the block between ``BEGIN IMMEDIATE`` and ``COMMIT``; roll back if it raises anything."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -349,26 +352,27 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 # -- the schema
 
 CHUNKER = 3
-"""Raise it with every change that makes other chunks or other embedded text of the same bytes."""
+"""Version of the chunker; raise it with every change that produces other chunks or other embedded text."""
 VERSION = 22
-"""Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
+"""Version of the index, in the file's name and ``user_version``; raise it with every change to the schema below or to
+the content of rows."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
-"""The codes of the tier columns are positions in here."""
+"""A code in a ``tier`` column is a position in this tuple."""
 
 AUTOMATED = "automated"
-"""The tag of a conversation in which a program asked, and nobody typed."""
+"""Tag of a conversation in which a program asked and nobody typed."""
 
 ALWAYS = 99_999_999
-"""Stands for a missing last day, so that a comparison needs no case for it."""
+"""Value for a missing last day, so that a comparison needs no special case."""
 
 BETWEEN = "\x1f"
-"""Parts the items of a list in one column (the ASCII unit separator; in no name)."""
+"""Separates the items of a list in one column (the ASCII unit separator; no name contains it)."""
 
 WORDS = "porter unicode61 remove_diacritics 2"
-"""The tokenizer of words."""
+"""Tokenizer for words."""
 SIGNS = "unicode61 remove_diacritics 2 categories 'L* N* Co M* S* Po'"
-"""The tokenizer of signs (:mod:`tars_memory.index.fulltext`): whatever stands between two blanks is one token."""
+"""Tokenizer for signs (:mod:`tars_memory.index.fulltext`): everything between two blanks is one token."""
 
 SCRIPT = f"""
 CREATE TABLE meta (                 -- recipe, root, device, model, counters
@@ -376,10 +380,10 @@ CREATE TABLE meta (                 -- recipe, root, device, model, counters
   value
 ) WITHOUT ROWID;
 
-CREATE TABLE files (                -- what the last sweep saw
+CREATE TABLE files (                -- files as the last sweep saw them
   path  TEXT PRIMARY KEY,
-  stamp BLOB NOT NULL,              -- size, mtime_ns, ctime_ns, inode; a '?' behind: too young (git's racy rule)
-  hash  BLOB NOT NULL,              -- of the bytes, and the file's day if it has no other; or why it isn't indexed
+  stamp BLOB NOT NULL,              -- size, mtime_ns, ctime_ns, inode; '?' at the end: too young (git's racy rule)
+  hash  BLOB NOT NULL,              -- of the bytes, and of the file's day if it has no other; or why it isn't indexed
   note  INTEGER                     -- notes.id; null: not indexed
 ) WITHOUT ROWID;
 CREATE INDEX files_not_indexed ON files (hash) WHERE note IS NULL;
@@ -399,15 +403,15 @@ CREATE TABLE notes (
   day_source TEXT NOT NULL,         -- name, property, mtime (weak), '' (none)
   title      TEXT NOT NULL,
   about      TEXT NOT NULL,         -- aliases, tags, other properties, file name: searched at note level
-  aliases    TEXT NOT NULL,         -- parted by BETWEEN
-  tags       TEXT NOT NULL,         -- of the front matter, likewise
-  links      TEXT NOT NULL,         -- targets of links to notes and files, likewise
+  aliases    TEXT NOT NULL,         -- separated by BETWEEN
+  tags       TEXT NOT NULL,         -- of the front matter, separated by BETWEEN
+  links      TEXT NOT NULL,         -- targets of links to notes and files, separated by BETWEEN
   lines      INTEGER NOT NULL,
-  until      INTEGER NOT NULL       -- yyyymmdd, the first day that it no longer counts; 99999999: not said
+  until      INTEGER NOT NULL       -- yyyymmdd, the first day on which it no longer counts; 99999999: none
 );
-CREATE INDEX notes_of_folder ON notes (links, scope) WHERE tier = {TIERS.index("talk")};  -- where each talk was held
+CREATE INDEX notes_of_folder ON notes (links, scope) WHERE tier = {TIERS.index("talk")};  -- links: a talk's folder
 
-CREATE TABLE chunks (               -- narrow: what filters and ranking read for many rows
+CREATE TABLE chunks (               -- narrow: filters and ranking read it for many rows
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   note       INTEGER NOT NULL,
   position   INTEGER NOT NULL,      -- 0-based order in the note
@@ -420,8 +424,8 @@ CREATE TABLE chunks (               -- narrow: what filters and ranking read for
   hash       BLOB NOT NULL,         -- of the text that is embedded
   embedded   INTEGER NOT NULL,      -- 0: no vector yet, 1: in chunk_vectors, 2: in the cache alone (no sqlite-vec),
                                     -- 3: the model can't read its script
-  until      INTEGER NOT NULL,      -- as of notes; of its lines where these end earlier
-  latin      INTEGER NOT NULL       -- 0: it is in another script
+  until      INTEGER NOT NULL,      -- that of the note, or of the chunk's lines if they end earlier
+  latin      INTEGER NOT NULL       -- 0: in another script
 );
 CREATE INDEX chunks_of_note ON chunks (note, position);
 CREATE INDEX chunks_pending ON chunks (embedded) WHERE embedded <> 1;
@@ -431,21 +435,21 @@ CREATE INDEX chunks_ending ON chunks (until) WHERE until < {ALWAYS};
 CREATE TABLE chunk_texts (
   id       INTEGER PRIMARY KEY,     -- chunks.id
   head     TEXT NOT NULL,           -- title › headings › date
-  text     TEXT NOT NULL,           -- verbatim lines, parted by one newline
-  headings TEXT NOT NULL,           -- parted by BETWEEN
+  text     TEXT NOT NULL,           -- verbatim lines, separated by one newline
+  headings TEXT NOT NULL,           -- separated by BETWEEN
   block_id TEXT                     -- if the chunk is one block that has an id
 );
 
-CREATE TABLE lines (                -- what each line of a chunk is, so that recall need not parse it
+CREATE TABLE lines (                -- the parsed lines of a chunk, so that recall need not parse them
   chunk    INTEGER NOT NULL,
   place    INTEGER NOT NULL,        -- 0-based in the chunk's text
-  number   INTEGER NOT NULL,        -- in a note counted from chunks.start_line; of a conversation the line of its log
+  number   INTEGER NOT NULL,        -- in a note, counted from chunks.start_line; in a conversation, the line of its log
   indent   INTEGER NOT NULL,
   kind     TEXT NOT NULL,           -- item, heading, text, machinery, replaced
   state    TEXT NOT NULL,           -- of a candidate: extracted, promoted, rejected, expired; else ''
-  block_id TEXT NOT NULL,           -- as this and the next ones: '' for none
+  block_id TEXT NOT NULL,           -- '' for none, as in the next columns
   speaker  TEXT NOT NULL,
-  source   TEXT NOT NULL,           -- where it came from, as in the link to it
+  source   TEXT NOT NULL,           -- where the line came from, as in the link to it
   since    TEXT NOT NULL,           -- ISO day
   until    TEXT NOT NULL,           -- the first ISO day on which it no longer holds
   PRIMARY KEY (chunk, place)
@@ -454,7 +458,7 @@ CREATE INDEX lines_with_id ON lines (block_id) WHERE block_id <> '';
 CREATE INDEX lines_rejected ON lines (chunk) WHERE state = 'rejected';
 CREATE INDEX lines_replaced ON lines (source) WHERE kind = 'replaced';
 
-CREATE VIRTUAL TABLE chunk_words USING fts5 (  -- kept by the writer: a trigger costs seven times as much
+CREATE VIRTUAL TABLE chunk_words USING fts5 (  -- updated by the writer: a trigger costs seven times as much
   head, text, content = 'chunk_texts', content_rowid = 'id', tokenize = "{WORDS}"
 );
 CREATE VIRTUAL TABLE chunk_vocabulary USING fts5vocab ('chunk_words', 'row');
@@ -462,21 +466,21 @@ CREATE VIRTUAL TABLE chunk_signs USING fts5 (  -- fulltext.signs of head, text, 
   signs, content = '', tokenize = "{SIGNS}"
 );
 
-CREATE VIRTUAL TABLE note_words USING fts5 (   -- whole notes; the text stands in chunk_texts, so none is kept here
+CREATE VIRTUAL TABLE note_words USING fts5 (   -- whole notes; their text is in chunk_texts, so none is stored here
   head, about, body, content = '', tokenize = "{WORDS}"
 );
 
-CREATE TABLE chunk_tags (           -- a note's own tags on each of its chunks, inline and heading tags where they stand
+CREATE TABLE chunk_tags (           -- a note's tags for each of its chunks; tags in lines and headings for their chunk
   tag   TEXT NOT NULL,              -- lower case, without #
   chunk INTEGER NOT NULL,
   PRIMARY KEY (tag, chunk)
 ) WITHOUT ROWID;
 CREATE INDEX tags_of_chunk ON chunk_tags (chunk);
 
-CREATE TABLE names (                -- what notes are called: file name, title, aliases; no bare dates
-  name    TEXT NOT NULL,            -- naming.key of it
+CREATE TABLE names (                -- names of notes: file name, title, aliases; no bare dates
+  name    TEXT NOT NULL,            -- naming.key of the name
   note    INTEGER NOT NULL,
-  written TEXT NOT NULL,            -- as it stands
+  written TEXT NOT NULL,            -- the name as written
   PRIMARY KEY (name, note)
 ) WITHOUT ROWID;
 CREATE INDEX names_of_note ON names (note);
@@ -497,17 +501,17 @@ CREATE TABLE facts (                -- of the notes that hold facts over time
   about     TEXT NOT NULL,          -- the subject, folded
   predicate TEXT NOT NULL,
   object    TEXT NOT NULL,
-  since     INTEGER NOT NULL,       -- yyyymmdd; 0: not said
-  until     INTEGER NOT NULL,       -- yyyymmdd, the first day that it no longer holds; 99999999: not said
+  since     INTEGER NOT NULL,       -- yyyymmdd; 0: none
+  until     INTEGER NOT NULL,       -- yyyymmdd, the first day on which it no longer holds; 99999999: none
   source    TEXT NOT NULL,
   PRIMARY KEY (note, line)
 ) WITHOUT ROWID;
 
-CREATE TABLE logs (                 -- of conversations, in an index of their own (index/talks.py)
+CREATE TABLE logs (                 -- logs of conversations, in an index of their own (index/talks.py)
   path   TEXT PRIMARY KEY,
-  stamp  BLOB NOT NULL,             -- as of files
-  bytes  INTEGER NOT NULL,          -- that were read
-  before BLOB NOT NULL              -- hash of what lies before; empty: to be read whole
+  stamp  BLOB NOT NULL,             -- as in files
+  bytes  INTEGER NOT NULL,          -- number of bytes that were read
+  before BLOB NOT NULL              -- hash of these bytes; empty: read the whole log again
 ) WITHOUT ROWID;
 
 CREATE TABLE said (                 -- turns, so that a copied conversation counts once
@@ -517,14 +521,14 @@ CREATE TABLE said (                 -- turns, so that a copied conversation coun
 ) WITHOUT ROWID;
 CREATE INDEX said_in ON said (note);
 
-CREATE TABLE answers (              -- how what was said was answered: shown beside it, never searched
+CREATE TABLE answers (              -- answers to lines of a conversation: shown with them, never searched
   chunk INTEGER NOT NULL,
   place INTEGER NOT NULL,
   text  TEXT NOT NULL,
   PRIMARY KEY (chunk, place)
 ) WITHOUT ROWID;
 
-CREATE TABLE chunk_bits (           -- of each vector in chunk_vectors the signs: what many are looked through by
+CREATE TABLE chunk_bits (           -- the signs of each vector in chunk_vectors, compared first if there are many
   chunk INTEGER PRIMARY KEY,
   tier  INTEGER NOT NULL,
   day   INTEGER NOT NULL,
@@ -532,7 +536,7 @@ CREATE TABLE chunk_bits (           -- of each vector in chunk_vectors the signs
   bits  BLOB NOT NULL
 );
 
-CREATE TABLE vector_garbage (       -- rows of these two whose chunk went while sqlite-vec was not at hand
+CREATE TABLE vector_garbage (       -- rows of these two whose chunk was deleted without sqlite-vec
   chunk INTEGER PRIMARY KEY
 );
 
@@ -549,15 +553,16 @@ CREATE VIRTUAL TABLE chunk_vectors USING vec0 (
   chunk_size = {block}
 )
 """
-"""The KNN index over the cached vectors; made by the first process that has sqlite-vec and a vector.
+"""The KNN index over the cached vectors; created by the first process that has sqlite-vec and a vector.
 
-Among vectors of length 1 the distance (L2) gives the order of the cosines, and of bytes sqlite-vec computes it faster.
+For vectors of length 1, the L2 distance gives the same order as the cosine, and sqlite-vec computes it faster on bytes.
 """
 BLOCK = 512
-"""Vectors that sqlite-vec keeps in one block, which takes its space while it is empty and never gives that of a deleted
-one back. Half its own measure is as fast; with 256 a KNN over 12,000 vectors costs a tenth more."""
+"""Number of vectors in one block of sqlite-vec, which takes its whole space even if it is empty, and never frees that
+of a deleted vector. Half the default is as fast; with 256, a KNN over 12,000 vectors costs a tenth more."""
 
 CACHE_VERSION = 1
+"""Version of the cache's schema."""
 CACHE_FILE = f"vectors-{CACHE_VERSION}.db"
 
 CACHE = f"""
@@ -571,7 +576,7 @@ CREATE TABLE vectors (
   model  INTEGER NOT NULL,
   hash   BLOB NOT NULL,             -- of the embedded text
   vector BLOB NOT NULL,             -- float32, little-endian, length 1
-  words  BLOB NOT NULL,             -- lines (2 bytes), words of each (a byte), then a bit a dimension of each word
+  words  BLOB NOT NULL,             -- number of lines (2 bytes), words of each (a byte), bits of each word
   crc    INTEGER NOT NULL           -- of both
 );
 CREATE UNIQUE INDEX vectors_by_hash ON vectors (model, hash);
@@ -579,47 +584,47 @@ CREATE TABLE identity (name TEXT NOT NULL);
 INSERT INTO identity VALUES (lower(hex(randomblob(16))));
 PRAGMA user_version = {CACHE_VERSION};
 """
-"""The embedding cache: a file of its own that survives every rebuild of the index."""
+"""Schema of the embedding cache, a file of its own that survives every rebuild of the index."""
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables of the index in an empty database, all or none."""
+    """Create the tables of the index in an empty database, in one transaction."""
     connection.executescript("BEGIN;" + SCRIPT + "COMMIT;")
 
 
 STAMP = Struct("<qqqq")
-"""size, mtime_ns, ctime_ns, inode."""
+"""Layout of ``files.stamp``: size, mtime_ns, ctime_ns, inode."""
 
 
 def day_number(day: date | None, missing: int = ALWAYS) -> int:
-    """A day as it is stored, yyyymmdd; ``missing`` for none."""
+    """Return a day as it is stored, yyyymmdd; ``missing`` for None."""
     return missing if day is None else day.year * 10_000 + day.month * 100 + day.day
 
 
 def iso(day: int) -> str:
-    """A stored day as an ISO date; empty for none."""
+    """Return a stored day as an ISO date; empty for 0."""
     return f"{day // 10_000:04d}-{day // 100 % 100:02d}-{day % 100:02d}" if day else ""
 
 
 ALWAYS_LOADED = (Tier.SEMANTIC, Tier.PROCEDURAL)
-"""The tiers that every prompt begins with: read before all others, and given vectors before them."""
+"""The tiers that every prompt begins with: read and embedded before all others."""
 
 
 def meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    """What the index says of itself."""
+    """Return the table ``meta`` as a dictionary."""
     return dict(connection.execute("SELECT key, value FROM meta").fetchall())
 
 
 PART = "#"
-"""Parts the path of a log from the id of one of its conversations, where it holds several."""
+"""Separates the path of a log from the id of one of its conversations, if it holds several."""
 
 
 def is_folder(scope: str) -> bool:
-    """Whether a scope is a folder, not a project: no name of a project holds a slash."""
+    """Whether a scope is a folder, not a project: the name of a project never contains a slash."""
     return "/" in scope or "\\" in scope
 
 
 def log_of(path: str) -> str:
-    """The log of a conversation, by its path here."""
+    """Return the path of the log that holds a conversation, given the conversation's path in the index."""
     head, part, rest = path.rpartition(PART)
     return head if part and "/" not in rest and "\\" not in rest and "." not in rest else path

@@ -302,7 +302,7 @@ def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
 
 
 def _alone(path: Path) -> sqlite3.Connection:
-    return _checked(database.connect(path, alone=True), path)
+    return _checked(database.connect(path, exclusive=True), path)
 
 
 def _as_it_stands(path: Path) -> sqlite3.Connection:

@@ -133,11 +133,11 @@ def test_a_disk_too_full_for_shared_memory(make_index, tmp_path, monkeypatch) ->
     connect = database.connect
     asked = []
 
-    def full(path: Path, way: str = "mode=rw", *, alone: bool = False) -> sqlite3.Connection:
-        asked.append((way, alone))
-        if not alone:
+    def full(path: Path, parameters: str = "mode=rw", *, exclusive: bool = False) -> sqlite3.Connection:
+        asked.append((parameters, exclusive))
+        if not exclusive:
             raise disk_error()
-        return connect(path, way, alone=alone)
+        return connect(path, parameters, exclusive=exclusive)
 
     monkeypatch.setattr(database, "connect", full)
     index = make_index()
