@@ -340,7 +340,7 @@ class PostgresReader(IndexReader):
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         self._team = Connection(connection)
         self._connection: sqlite3.Connection = self._team  # type: ignore[assignment]
-        self._over = (None, frozenset())
+        self._ended_on = (None, frozenset())
         rows = self._team.execute("SELECT id, name, '' FROM scopes UNION ALL SELECT NULL, key, value FROM meta")
         self.meta: dict[str, str] = {}
         self._scopes = {}

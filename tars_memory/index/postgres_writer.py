@@ -315,7 +315,7 @@ class _Publisher:
             return None
         gone = [note for note in theirs if note not in ours]
         if GRAPH in said and self._model:
-            (held,) = self._local.execute(f"SELECT count(*) FROM chunks c WHERE {reader.HELD}").fetchone()
+            (held,) = self._local.execute(f"SELECT count(*) FROM chunks c WHERE {reader.HAS_VECTOR}").fetchone()
             (given,) = self._connection.execute(EMBEDDED).fetchone() or (0,)
             if (held - given) * HALF > held:  # one by one they would take longer to find their place in the graph
                 return None
@@ -585,7 +585,7 @@ class _Publisher:
             if self._progress is not None and len(missing) > VECTORS:
                 self._progress(f"{PUBLISHING} vectors", at, len(missing))
             rows = self._local.execute(
-                f"SELECT c.id, v.vector, v.words FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {reader.HELD}"
+                f"SELECT c.id, v.vector, v.words FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {reader.HAS_VECTOR}"
                 " JOIN cache.models m ON m.fingerprint = ? JOIN cache.vectors v ON v.hash = c.hash AND v.model = m.id",
                 (f"[{','.join(map(str, some))}]", self._model),
             ).fetchall()

@@ -1,6 +1,6 @@
-"""What recall asks of the index: matches, neighbours, chunks. Raw numbers; the arithmetic of ranking is recall's.
+"""Read access to the index for recall: matches, neighbours, chunks, as raw numbers; recall computes the ranking.
 
-Every answer keeps to the scope of its within: outside a project nothing of ``projects/`` comes back.
+A search returns only what its filter ``within`` allows: outside a project, nothing from ``projects/``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
 
 CANDIDATES = 5_000
-"""Chunks whose text is looked at for a verbatim string."""
+"""Maximum number of chunks whose text is searched for a verbatim string."""
 
 _CHUNK = frozenset(
     (int, int, int, int, int, int, str, str, str, block_id, str, str, str, int, int, int, str)
@@ -38,18 +38,19 @@ _CHUNK = frozenset(
 _NOTE = frozenset({(int, str, str, int, int, int, str, str, str, str, int)})
 _LINE = frozenset({(int, int, *(str,) * 7)})
 """The types of the rows of chunks, notes and lines, in the order of their columns."""
-HELD = "c.embedded IN (1, 2)"
-"""The chunks that have a vector (``chunks.embedded``)."""
-SPARE = 200
-"""Chunks that have ended: so many more neighbours are asked for; of more, the KNN is given those that count still."""
+HAS_VECTOR = "c.embedded IN (1, 2)"
+"""SQL condition for the chunks that have a vector."""
+MAX_SPARE = 200
+"""Maximum number of ended chunks for which a KNN asks for as many more neighbours; if more have ended, the KNN itself
+excludes them."""
 
 
 class ChunkRow:
-    """A chunk as it stands in the index; ``text`` is verbatim, its i-th line is line ``start_line + i`` of the note
-    and ``lines[i]`` says what it is.
+    """A chunk of the index. ``text`` is verbatim: its i-th line is line ``start_line + i`` of the note, parsed in
+    ``lines[i]``.
 
-    ``date`` is ISO or None, ``date_is_weak`` says that only the file's time of modification told it; ``partial`` that
-    the text is a piece of one oversized line.
+    ``date`` is ISO or None; ``date_is_weak`` means that it comes from the file's time of modification alone;
+    ``partial`` means that the text is a piece of one oversized line.
     """
 
     id: int
@@ -73,12 +74,12 @@ class ChunkRow:
 
     @property
     def block_ids(self) -> dict[int, str]:
-        """Block ids by the line that they stand on."""
+        """Number of a line → its block id."""
         return {number: line.block_id for number, line in enumerate(self.lines, self.start_line) if line.block_id}
 
 
 class NoteRow:
-    """A note as it stands in the index."""
+    """A note of the index; ``date`` and ``date_is_weak`` as in :class:`ChunkRow`."""
 
     id: int
     path: str
@@ -101,10 +102,10 @@ class IndexReader:
         cache: path of the embedding cache.
 
     Attributes:
-        fingerprint: of the model whose vectors the index holds, None if it holds none. Vectors of another model must
-            not be asked for.
+        fingerprint: of the model whose vectors the index holds, None if it holds none. Never pass vectors of another
+            model.
         dimension: of these vectors, 0 if there are none.
-        among_newest: neighbours are looked for among the newest chunks alone (:data:`vectors.NEIGHBOURS`).
+        among_newest: search neighbours among the newest chunks alone (:data:`vectors.NEIGHBOURS`).
     """
 
     among_newest = False
@@ -113,7 +114,7 @@ class IndexReader:
         self._connection = connection
         self._cache = cache
         self._attached = False
-        self._over: tuple[str | None, frozenset[int]] = (None, frozenset())
+        self._ended_on: tuple[str | None, frozenset[int]] = (None, frozenset())  # a day, and the chunks ended by then
         self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
         self._scope_names = {key: name for name, key in self._scopes.items()}
         meta = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension')").fetchall())
@@ -123,20 +124,20 @@ class IndexReader:
     # --- words
 
     def match_chunks(self, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
-        """The k best chunks for a query of :func:`fulltext.expression` as (chunk, BM25), higher is better."""
+        """Return the k best chunks for a query of :func:`fulltext.expression` as (chunk, BM25); higher is better."""
         return self._ranked("chunk_words", expression, within, k) if expression else []
 
     def match_notes(self, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
-        """The k best notes as wholes, as (note, BM25)."""
+        """Return the k best notes, matched as a whole, as (note, BM25)."""
         return self._ranked("note_words", expression, within, k) if expression else []
 
     def match_signs(self, strings: Sequence[str], within: Filter, k: int) -> list[tuple[int, float]]:
-        """The k best chunks for strings in scripts without blanks, any of them, as (chunk, BM25)."""
-        expression = " OR ".join(f"({one})" for one in map(fulltext.sign_expression, strings) if one)
+        """Return the k best chunks for any of these strings in scripts without blanks, as (chunk, BM25)."""
+        expression = " OR ".join(f"({part})" for part in map(fulltext.sign_expression, strings) if part)
         return self._ranked("chunk_signs", expression, within, k) if expression else []
 
     def sign_frequencies(self, strings: Iterable[str]) -> dict[str, int]:
-        """In how many chunks each string in a script without blanks stands."""
+        """Return string → number of chunks that contain it, for strings in scripts without blanks."""
         found = {}
         for string in strings:
             found[string] = 0
@@ -147,23 +148,26 @@ class IndexReader:
         return found
 
     def match_text(self, strings: Sequence[str], within: Filter, k: int) -> list[tuple[int, int]]:
-        """Chunks that hold any of the strings as written (case and diacritics aside), as (chunk, how many of them).
+        """Return the chunks that contain any of the strings as written (except for case and diacritics).
 
-        A string in a script without blanks, an emoji, ``C++``: at any length and any position. Words: from the start
-        of a word on. Nothing but punctuation: by looking at every chunk.
+        A string in a script without blanks, an emoji or ``C++`` is found at any length and any position; words from the
+        start of a word on. For a string of punctuation alone, every chunk is searched.
+
+        Returns:
+            (chunk, number of strings it contains), the most first.
         """
-        held: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for string in dict.fromkeys(strings):
-            wanted = fulltext.fold_signs(fulltext.clean(string)).strip()
-            if wanted:
-                for chunk in self._holding(string, wanted, within):
-                    held[chunk] = held.get(chunk, 0) + 1
-        return sorted(held.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+            folded = fulltext.fold_signs(fulltext.clean(string)).strip()
+            if folded:
+                for chunk in self._containing(string, folded, within):
+                    counts[chunk] = counts.get(chunk, 0) + 1
+        return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
 
     def called(self, names: Iterable[str], within: Filter) -> dict[str, list[tuple[int, str, bool]]]:
-        """The notes that have these names (:func:`tars_memory.index.naming.key`), by name, as (note, path, blank).
+        """Return name → notes with this name (:func:`tars_memory.index.naming.key`), as (note, path, blank).
 
-        A blank note holds nothing that could be cited.
+        A blank note has no chunk, so nothing that could be cited.
         """
         found: dict[str, list[tuple[int, str, bool]]] = {}
         conditions, values = self._conditions(within, notes=True)
@@ -178,7 +182,7 @@ class IndexReader:
         return found
 
     def shared_names(self, names: Iterable[str], most: int) -> frozenset[str]:
-        """Those of the names that more notes have than so many."""
+        """Return those of the names that more than ``most`` notes have."""
         rows = self._connection.execute(
             "SELECT j.value FROM json_each(?) j WHERE (SELECT count(*) FROM names m WHERE m.name = j.value) > ?",
             (json.dumps(list(names)), most),
@@ -186,22 +190,22 @@ class IndexReader:
         return frozenset(name for (name,) in rows)
 
     def frequencies(self, stems: Iterable[str]) -> dict[str, int]:
-        """In how many chunks each stem occurs; a stem is what the tokenizer makes of a word."""
+        """Return stem → number of chunks that contain it; a stem is a word as the tokenizer stores it."""
         found = dict.fromkeys(stems, 0)
         sql = "SELECT v.term, v.doc FROM json_each(?) j CROSS JOIN chunk_vocabulary v ON v.term = j.value"
         found.update(self._connection.execute(sql, (json.dumps(list(found)),)))
         return found
 
     def chunk_count(self) -> int:
-        """How many chunks there are, in all scopes."""
+        """Return the number of chunks, in all scopes."""
         return int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
     def note_count(self) -> int:
-        """How many notes were read, in all scopes; those that are left out count, too."""
+        """Return the number of notes that were read, in all scopes, including those that aren't indexed."""
         return int(self._connection.execute("SELECT count(*) FROM files").fetchone()[0])
 
     def newest(self, within: Filter, k: int) -> list[int]:
-        """The k chunks of the latest dates, for a query that only filters; in a note, in order."""
+        """Return the k chunks with the latest dates, for a query that only filters; those of a note in order."""
         conditions, values = self._conditions(within)
         where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
         sql = f"SELECT c.id FROM chunks c {where}ORDER BY c.day DESC, c.note DESC, c.position LIMIT ?"
@@ -210,7 +214,7 @@ class IndexReader:
     # --- vectors
 
     def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
-        """The k chunks nearest to a query vector (float32, little-endian) as (chunk, cosine), best first."""
+        """Return the k chunks nearest to a query vector (float32, little-endian) as (chunk, cosine), best first."""
         from tars_memory.index import vectors
 
         if not self.dimension or not vectors.is_usable(vector, self.dimension):
@@ -219,18 +223,18 @@ class IndexReader:
             if not vectors.has_table(self._connection):
                 return []
             over = self._ended(within.on)
-            many = len(over) > SPARE
-            conditions, values = vector_conditions(within, self._scopes, ending=many)
-            spare = int(self._connection.execute("SELECT count(*) FROM vector_garbage").fetchone()[0])
+            many_over = len(over) > MAX_SPARE
+            conditions, values = vector_conditions(within, self._scopes, ending=many_over)
+            garbage = int(self._connection.execute("SELECT count(*) FROM vector_garbage").fetchone()[0])
             knn = vectors.knn_of_many if self.chunk_count() >= vectors.MANY else vectors.knn
-            found = knn(self._connection, vector, conditions, values, k + spare + (0 if many else len(over)))
-            if spare:
-                alive = self._alive([chunk for chunk, _ in found])
-                found = [pair for pair in found if pair[0] in alive]
+            found = knn(self._connection, vector, conditions, values, k + garbage + (0 if many_over else len(over)))
+            if garbage:
+                existing = self._existing([chunk for chunk, _ in found])
+                found = [pair for pair in found if pair[0] in existing]
             if over:
                 found = [pair for pair in found if pair[0] not in over]
             exact = self.cosines(vector, [chunk for chunk, _ in found])
-            return vectors.nearest(((chunk, exact.get(chunk, near)) for chunk, near in found), k)
+            return vectors.nearest(((chunk, exact.get(chunk, cosine)) for chunk, cosine in found), k)
         if not self._attach():
             return []
         conditions, values = self._conditions(within)
@@ -238,51 +242,51 @@ class IndexReader:
             conditions.append(f"c.{vectors.among(vectors.NEIGHBOURS)}")
         where = "".join(f" AND {condition}" for condition in conditions)
         rows = self._connection.execute(
-            f"SELECT c.id, v.vector FROM chunks c JOIN cache.vectors v ON {HELD} AND v.hash = c.hash AND v.model = ?"
+            f"SELECT c.id, v.vector FROM chunks c JOIN cache.vectors v ON {HAS_VECTOR} AND v.hash = c.hash AND v.model = ?"
             f" WHERE length(v.vector) = ?{where}",
             (self._model, 4 * self.dimension, *values),
         )
         return vectors.compare(vector, rows, k)
 
     def embedded(self, chunks: Iterable[int]) -> set[int]:
-        """Those of the chunks that have a vector."""
-        sql = f"SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HELD}"
+        """Return those of the chunks that have a vector."""
+        sql = f"SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HAS_VECTOR}"
         return {int(chunk) for (chunk,) in self._connection.execute(sql, (json.dumps(list(chunks)),))}
 
     def cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
-        """Cosine of a query vector to each of these chunks; chunks without a vector are left out."""
+        """Return chunk → cosine with a query vector, for those of the chunks that have a vector."""
         from tars_memory.index import vectors
 
         if not self.dimension or not vectors.is_usable(vector, self.dimension) or not self._attach():
             return {}
         if not vectors.load(self._connection):
-            held = self._cached("v.vector", chunks)
-            return dict(vectors.compare(vector, held, len(held)))
+            cached = self._cached("v.vector", chunks)
+            return dict(vectors.compare(vector, cached, len(cached)))
         rows = self._connection.execute(
             "SELECT c.id, 1.0 - vec_distance_cosine(v.vector, ?) FROM json_each(?) j JOIN chunks c ON c.id = j.value"
-            f" AND {HELD} JOIN cache.vectors v ON v.hash = c.hash AND v.model = ? AND length(v.vector) = ?",
+            f" AND {HAS_VECTOR} JOIN cache.vectors v ON v.hash = c.hash AND v.model = ? AND length(v.vector) = ?",
             (vector, json.dumps(list(chunks)), self._model, len(vector)),
         )
         return {int(chunk): float(cosine) for chunk, cosine in rows}
 
     def vectors(self, chunks: Iterable[int]) -> dict[int, bytes]:
-        """The vectors of these chunks (float32, little-endian); no entry for a chunk without one."""
+        """Return chunk → vector (float32, little-endian), for those of the chunks that have one."""
         return dict(self._cached("v.vector", chunks)) if self.dimension and self._attach() else {}
 
     def spread(self, count: int) -> list[int]:
-        """So many chunks that have a vector, spread over all that there are; fewer where there are fewer."""
+        """Return up to ``count`` chunks that have a vector, spread evenly over the ids of all chunks."""
         first, last = self._connection.execute("SELECT min(id), max(id) FROM chunks").fetchone()
         if first is None:
             return []
-        from_here = [first + number * (last - first + 1) // count for number in range(count)]
-        sql = f"(SELECT c.id FROM chunks c WHERE c.id >= j.value AND {HELD} ORDER BY c.id LIMIT 1)"
-        rows = self._connection.execute(f"SELECT {sql} FROM json_each(?) j", (json.dumps(from_here),))
+        starts = [first + number * (last - first + 1) // count for number in range(count)]
+        sql = f"(SELECT c.id FROM chunks c WHERE c.id >= j.value AND {HAS_VECTOR} ORDER BY c.id LIMIT 1)"
+        rows = self._connection.execute(f"SELECT {sql} FROM json_each(?) j", (json.dumps(starts),))
         return [chunk for chunk in dict.fromkeys(chunk for (chunk,) in rows) if chunk is not None]
 
     def word_bits(self, chunks: Iterable[int]) -> dict[int, tuple[bytes, bytes]]:
-        """The words of these chunks as the model saw them: (how many in each line, one byte a line; the words' bits).
+        """Return chunk → (number of words with a vector in each line, one byte per line; the words' bits).
 
-        ``dimension / 8`` bytes a word, in order of the words. No entry for a chunk without a vector.
+        The bits take ``dimension / 8`` bytes per word, in the words' order. No entry for a chunk without a vector.
         """
         if not self.dimension or not self._attach():
             return {}
@@ -295,7 +299,7 @@ class IndexReader:
     # --- rows
 
     def chunks(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
-        """These chunks by number; those that are gone are left out."""
+        """Return id → chunk; ids of chunks that are gone are left out."""
         found: dict[int, ChunkRow] = {}
         wanted = json.dumps(list(dict.fromkeys(ids)))
         rows = self._connection.execute(
@@ -329,7 +333,7 @@ class IndexReader:
         return found
 
     def note_chunks(self, notes: Iterable[int], within: Filter) -> dict[int, list[int]]:
-        """The chunks of these notes that a filter leaves, in order."""
+        """Return note → its chunks that pass the filter, in order."""
         found: dict[int, list[int]] = {}
         conditions, values = self._conditions(within)
         rows = self._connection.execute(
@@ -342,13 +346,13 @@ class IndexReader:
         return found
 
     def places(self, ids: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """(note, position) of these chunks: all that smoothing over neighbours needs."""
+        """Return chunk → (note, position), all that smoothing over neighbouring chunks needs."""
         sql = "SELECT c.id, c.note, c.position FROM json_each(?) j JOIN chunks c ON c.id = j.value"
         rows = self._connection.execute(sql, (json.dumps(list(ids)),))
         return {int(chunk): (int(note), int(position)) for chunk, note, position in rows}
 
     def subjects(self, chunks: Iterable[int]) -> dict[int, str]:
-        """Of these chunks those that hold facts, each with the first of its subjects."""
+        """Return chunk → subject of its first fact, for those of the chunks that contain facts."""
         rows = self._connection.execute(
             "SELECT c.id, f.subject FROM json_each(?) j JOIN chunks c ON c.id = j.value JOIN facts f ON f.note = c.note"
             " WHERE f.line BETWEEN c.start_line AND c.end_line ORDER BY f.line DESC",
@@ -357,7 +361,7 @@ class IndexReader:
         return {int(chunk): subject for chunk, subject in rows}
 
     def notes(self, ids: Iterable[int]) -> dict[int, NoteRow]:
-        """These notes by number."""
+        """Return id → note; ids of notes that are gone are left out."""
         found: dict[int, NoteRow] = {}
         rows = self._connection.execute(
             "SELECT n.id, n.path, n.title, n.tier, n.scope, n.day, n.day_source, n.aliases, n.tags, n.links, n.lines"
@@ -380,7 +384,7 @@ class IndexReader:
         return self._connection.execute(sql).fetchone() is not None
 
     def states_of(self, ids: Iterable[str]) -> dict[str, str]:
-        """By block id the state of the daily lines, in any scope, that were rejected or have expired."""
+        """Return block id → state, for those of the daily lines, in any scope, that are rejected or have expired."""
         rows = self._connection.execute(
             "SELECT l.block_id, l.state FROM json_each(?) j JOIN lines l ON l.block_id = j.value"
             " JOIN chunks c ON c.id = l.chunk WHERE l.block_id <> '' AND l.state IN ('rejected', 'expired')"
@@ -390,7 +394,7 @@ class IndexReader:
         return dict(rows.fetchall())
 
     def drawn_on(self) -> list[tuple[str, str, str]]:
-        """Kind, source and end of approved and of replaced lines, in any scope, that say where they are from."""
+        """Return (kind, source, until) of the approved and the replaced lines, in any scope, that name a source."""
         rows = self._connection.execute(
             "SELECT l.kind, l.source, l.until FROM notes n"
             " JOIN chunks c ON c.note = n.id JOIN lines l ON l.chunk = c.id WHERE n.tier = ? AND l.source <> ''"
@@ -401,25 +405,25 @@ class IndexReader:
         return rows.fetchall()
 
     def replaced(self) -> frozenset[str]:
-        """The block ids of the daily lines, in any scope, whose approved words another line replaced."""
+        """Return the block ids of the daily lines, in any scope, whose approved wording another line replaced."""
         rows = self._connection.execute(
             "SELECT source FROM lines INDEXED BY lines_replaced WHERE kind = 'replaced' AND source <> ''"
         )
         return frozenset(source.partition("#^")[2] for (source,) in rows)
 
     def rejected_texts(self, phrases: Iterable[str]) -> list[str]:
-        """The texts of the chunks of daily notes, in any scope, that hold a rejected line and one of these phrases."""
+        """Return the texts of daily notes' chunks, in any scope, that have a rejected line and one of these phrases."""
         words: list[str] = []
         signs: list[str] = []
-        for each in dict.fromkeys(phrases):
-            if marks := fulltext.sign_expression(each):
-                signs.append(f"({marks})")
-            elif fulltext.has_words(each):
-                words.append(fulltext.quoted(each))
+        for phrase in dict.fromkeys(phrases):
+            if expression := fulltext.sign_expression(phrase):
+                signs.append(f"({expression})")
+            elif fulltext.has_words(phrase):
+                words.append(fulltext.quoted(phrase))
         found: dict[int, str] = {}
-        for table, wanted in (("chunk_words", words), ("chunk_signs", signs)):
-            for start in range(0, len(wanted), fulltext.MAX_TERMS):
-                matching, values = self._matching(table, " OR ".join(wanted[start : start + fulltext.MAX_TERMS]))
+        for table, terms in (("chunk_words", words), ("chunk_signs", signs)):
+            for start in range(0, len(terms), fulltext.MAX_TERMS):
+                matching, values = self._matching(table, " OR ".join(terms[start : start + fulltext.MAX_TERMS]))
                 rows = self._connection.execute(
                     f"SELECT c.id, t.text FROM ({matching}) w CROSS JOIN chunks c ON c.id = w.rowid"
                     " JOIN chunk_texts t ON t.id = c.id WHERE c.tier = ?"
@@ -430,7 +434,7 @@ class IndexReader:
         return list(found.values())
 
     def text_of(self, path: str) -> bytes:
-        """What is indexed of a note, each line at its place, the others empty; empty if there is no such note."""
+        """Return a note's indexed lines, each at its line number, other lines empty; empty if there is no such note."""
         rows = self._connection.execute(
             "SELECT n.lines, c.start_line, t.text FROM notes n JOIN chunks c ON c.note = n.id"
             " JOIN chunk_texts t ON t.id = c.id WHERE n.path = ? ORDER BY c.position",
@@ -443,7 +447,7 @@ class IndexReader:
         return "\n".join(lines).encode()
 
     def texts_before(self, note: int, position: int, count: int) -> list[tuple[int, str]]:
-        """First line and text of so many chunks of a note before the one at a position, in order."""
+        """Return (first line, text) of the ``count`` chunks before a position in a note, in order."""
         return self._connection.execute(
             "SELECT c.start_line, t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
             " WHERE c.note = ? AND c.position >= ? AND c.position < ? ORDER BY c.position",
@@ -451,7 +455,7 @@ class IndexReader:
         ).fetchall()
 
     def source_above(self, note: int, position: int) -> str:
-        """The block id that the last unindented item before a chunk of a note says it is from; '' for none."""
+        """Return the block id of the source of the last unindented item before a chunk of a note; '' for none."""
         row = self._connection.execute(
             "SELECT l.source FROM chunks c JOIN lines l ON l.chunk = c.id"
             " WHERE c.note = ? AND c.position < ? AND l.kind = 'item' AND l.indent = 0"
@@ -461,7 +465,7 @@ class IndexReader:
         return str(row[0]).partition("#^")[2] if row else ""
 
     def texts_from(self, statements: Iterable[str]) -> list[str]:
-        """The texts of the session notes' chunks, in any scope, that were drawn from the lines with these block ids."""
+        """Return the texts of session notes' chunks, in any scope, that were drawn from lines with these block ids."""
         wanted = set(statements)
         rows = self._connection.execute(
             "SELECT DISTINCT t.text, l.source FROM notes n JOIN chunks c ON c.note = n.id"
@@ -471,7 +475,7 @@ class IndexReader:
         return [str(text) for text, source in rows if source.partition("#^")[2] in wanted]
 
     def linking_texts(self, notes: Iterable[int]) -> dict[int, list[str]]:
-        """The texts of these notes' chunks that link to a block, in order."""
+        """Return note → the texts of its chunks that contain a link to a block, in order."""
         found: dict[int, list[str]] = {}
         rows = self._connection.execute(
             "SELECT c.note, t.text FROM json_each(?) j JOIN chunks c ON c.note = j.value"
@@ -483,35 +487,35 @@ class IndexReader:
         return found
 
     def facts(self, scope: str = "", *, on: date | None = None, subject: str | None = None) -> list[Fact]:
-        """What is or was true: see :func:`tars_memory.index.chunking.facts`."""
+        """Return the facts over time: see :func:`tars_memory.index.chunking.facts`."""
         from tars_memory.index import chunking
 
         return chunking.facts(self._connection, scope, on=on, subject=subject)
 
     def links(self, scope: str = "", attachments: tuple[str, ...] = ()) -> LinkTable:
-        """Who links to whom: see :class:`tars_memory.index.chunking.LinkTable`."""
+        """Return the links between notes: see :class:`tars_memory.index.chunking.LinkTable`."""
         from tars_memory.index.chunking import LinkTable
 
         return LinkTable(self._connection, scope, attachments)
 
     def tables(self, vault: Vault, scope: str, today: date) -> TableCopy:
-        """What the notes of a scope are, for SQL of anybody's: see :class:`tars_memory.index.tables.TableCopy`."""
+        """Return the notes of a scope as tables for anybody's SQL: see :class:`tars_memory.index.tables.TableCopy`."""
         from tars_memory.index.tables import TableCopy
 
         return TableCopy(self._connection, vault, scope, today)
 
     def names(self, scope: str = "") -> NameTable:
-        """What tells of whom, and of what: see :class:`tars_memory.index.naming.NameTable`."""
+        """Return which chunks are about which names: see :class:`tars_memory.index.naming.NameTable`."""
         return NameTable(self._connection, scope, self._matching)
 
     def notes_where(self, conditions: Sequence[str]) -> set[int]:
-        """The notes whose properties fulfil all conditions: see :func:`tars_memory.index.chunking.notes_where`."""
+        """Return the notes that fulfil all conditions: see :func:`tars_memory.index.chunking.notes_where`."""
         from tars_memory.index import chunking
 
         return chunking.notes_where(self._connection, conditions)
 
     def hides(self, on: str, scope: str = "") -> bool:
-        """Whether anything outside projects, or of this one, has ended by a day."""
+        """Whether any chunk outside projects, or of this project, has ended by a day."""
         return bool(ended(self._connection, on, {0, self._scopes.get(scope, 0)}))
 
     # --- inside
@@ -520,25 +524,26 @@ class IndexReader:
         return conditions_of(within, self._scopes, notes=notes, ending=bool(self._ended(within.on)))
 
     def _ended(self, on: str | None) -> frozenset[int]:
-        """The chunks that no longer count on a day; asked once."""
-        if self._over[0] != on:
-            self._over = on, ended(self._connection, on)
-        return self._over[1]
+        """Return the chunks that no longer count on a day; queried once per day."""
+        if self._ended_on[0] != on:
+            self._ended_on = on, ended(self._connection, on)
+        return self._ended_on[1]
 
-    def _alive(self, ids: list[int]) -> set[int]:
+    def _existing(self, ids: list[int]) -> set[int]:
+        """Return those of the ids that belong to a chunk."""
         sql = "SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
         return {int(chunk) for (chunk,) in self._connection.execute(sql, (json.dumps(ids),))}
 
     def _cached(self, column: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
-        """One column of the cached vectors of these chunks."""
+        """Return (chunk, column) of the cached vectors of these chunks."""
         sql = (
-            f"SELECT c.id, {column} FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HELD}"
+            f"SELECT c.id, {column} FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HAS_VECTOR}"
             " JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
         )
         return self._connection.execute(sql, (json.dumps(list(ids)), self._model)).fetchall()
 
     def _attach(self) -> bool:
-        """Bring the embedding cache in reach; False if there is none, or none that can be read and knows the model."""
+        """Attach the embedding cache; return False if it is missing, can't be read, or doesn't know the model."""
         if not self._attached:
             if not self._cache.exists():
                 return False
@@ -559,10 +564,10 @@ class IndexReader:
     _matching = staticmethod(fulltext.matching)
 
     def _ranked(self, table: str, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
-        """The k best rows of a full-text table; the table of what is filtered is only joined if something is.
+        """Return the k best rows of a full-text table as (row, BM25); chunks or notes are joined only for a filter.
 
-        The function is asked, not the column ``rank``: sorted by that, FTS5 first keeps all that match with where they
-        do, which takes half as long again.
+        The function is used, not the column ``rank``: to sort by that, FTS5 first collects all matches with their
+        positions, which takes half as long again.
         """
         rows = "notes" if table == "note_words" else "chunks"
         conditions, values = self._conditions(within, notes=rows == "notes")
@@ -575,31 +580,33 @@ class IndexReader:
         ).fetchall()
         return [(int(row), -float(score)) for row, score in found]
 
-    def _holding(self, string: str, wanted: str, within: Filter) -> list[int]:
-        """The chunks that hold one string."""
-        conditions, narrowed = self._conditions(within)
+    def _containing(self, string: str, folded: str, within: Filter) -> list[int]:
+        """Return the chunks that contain a string; ``folded`` is the same string without case and diacritics."""
+        filters, filter_values = self._conditions(within)
         signs, words = fulltext.sign_expression(string), fulltext.word_part(string)
-        tables = []
-        asked: list[Any] = []
+        conditions = []
+        values: list[Any] = []
         for table, expression in (("chunk_signs", signs), ("chunk_words", fulltext.quoted(words) if words else "")):
             if expression:
-                matching, values = self._matching(table, expression)
-                tables.append(f"c.id IN ({matching})")
-                asked += values
-        if not tables:  # nothing but punctuation
-            tables, asked = ["instr(t.text, ?) > 0"], [fulltext.clean(string).strip()]
-        where = " AND ".join([*tables, *conditions])
+                matching, terms = self._matching(table, expression)
+                conditions.append(f"c.id IN ({matching})")
+                values += terms
+        if not conditions:  # punctuation alone
+            conditions, values = ["instr(t.text, ?) > 0"], [fulltext.clean(string).strip()]
+        where = " AND ".join([*conditions, *filters])
         rows = self._connection.execute(
             "SELECT c.id, t.head || char(10) || t.text || CASE WHEN c.position = 0 THEN char(10) || n.about ELSE '' END"
             f" FROM chunks c JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note WHERE {where}"
             " ORDER BY c.day DESC, c.id LIMIT ?",
-            (*asked, *narrowed, CANDIDATES),
+            (*values, *filter_values, CANDIDATES),
         )
-        return [int(chunk) for chunk, text in rows if wanted in fulltext.fold_signs(text)]
+        return [int(chunk) for chunk, text in rows if folded in fulltext.fold_signs(text)]
 
 
 def _check(row: tuple[Any, ...], shapes: frozenset[tuple[type, ...]]) -> None:
-    """SQLite keeps the type of a value beside it: a flipped bit makes bytes of a text.
+    """Check that the types of a row's values are among the expected ones.
+
+    SQLite stores the type of each value, so a flipped bit can turn text into bytes.
 
     Raises:
         IndexDamagedError: the row is not one that we wrote.
@@ -609,4 +616,5 @@ def _check(row: tuple[Any, ...], shapes: frozenset[tuple[type, ...]]) -> None:
 
 
 def _list(text: str) -> tuple[str, ...]:
+    """Return the items of a column that holds a list."""
     return tuple(text.split(BETWEEN)) if text else ()
