@@ -27,7 +27,7 @@ from tars_memory.recall.loaded import Loaded
 from tars_memory.testing import make_vault
 from tars_memory.vault import secrets
 from tars_memory.vault.markdown import document, edits, entries
-from tars_memory.vault.markdown.document import Document, _remembered, apply, plain_heading
+from tars_memory.vault.markdown.document import Document, _cached_shape, apply, plain_heading
 from tars_memory.vault.vault import has_markers
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
@@ -88,7 +88,7 @@ def memory(tmp_path: Path) -> Memory:
 )
 def test_four_times_the_text_takes_four_times_the_steps(work: Callable[[int], object]) -> None:
     work(10)  # imports and caches
-    _remembered.cache_clear()
+    _cached_shape.cache_clear()
     few = steps(lambda: work(75))
     many = steps(lambda: work(300))
     assert many < LINEAR * few
@@ -129,7 +129,7 @@ def test_a_conversation_of_many_statements_costs_few_parses(tmp_path: Path) -> N
         log = tmp_path / f"{count}.md"
         log.write_text("".join(f"User: I like tea {n} of {count}.\n\nAssistant: I see.\n\n" for n in range(count)))
         parses.append(0)
-        _remembered.cache_clear()
+        _cached_shape.cache_clear()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(document, "_tokens", counted)
             memory.extract([str(log)])
@@ -139,13 +139,13 @@ def test_a_conversation_of_many_statements_costs_few_parses(tmp_path: Path) -> N
 
 def shape(data: bytes) -> Any:
     """What the parser says of a note, asked anew: blocks, bullets, sections and more."""
-    return Document(data)._told()
+    return Document(data)._parse()
 
 
 def test_reading_by_lines_says_what_the_parser_says(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (Path(__file__).parent.parent / "docs/vault-format.md").read_bytes()
     before = shape(text)
-    monkeypatch.setattr(document, "MOST_LINES", 0)
+    monkeypatch.setattr(document, "MAX_PARSED_LINES", 0)
     after = shape(text)
     assert after.by_lines
     assert not before.by_lines
@@ -166,7 +166,7 @@ def test_reading_by_lines_says_what_the_parser_says(monkeypatch: pytest.MonkeyPa
 )
 def test_a_long_note_is_told_line_by_line(lines: str, kinds: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before = shape(lines.encode())
-    monkeypatch.setattr(document, "MOST_LINES", 0)
+    monkeypatch.setattr(document, "MAX_PARSED_LINES", 0)
     after = shape(lines.encode())
     assert [block.kind for block in after.blocks] == kinds.split()
     assert after[:3] == before[:3]
@@ -177,7 +177,7 @@ def test_any_bytes_can_be_read_by_lines(number: int, monkeypatch: pytest.MonkeyP
     from random import Random
 
     data = random_document(Random(number))
-    monkeypatch.setattr(document, "MOST_LINES", -1)
+    monkeypatch.setattr(document, "MAX_PARSED_LINES", -1)
     found = shape(data)
     assert [section.start_line for section in found.sections][:1] == [Document(data).body_line]
     lines = [line for section in found.sections for line in range(section.start_line, section.end_line + 1)]

@@ -240,7 +240,7 @@ def test_hostile_notes_are_parsed(data: bytes) -> None:
 
 
 def test_a_text_looked_at_again_is_not_parsed_again_unless_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structure, "REMEMBERED", 1_000)
+    monkeypatch.setattr(structure, "MAX_CACHED_BYTES", 1_000)
 
     assert Document(b"- one\n- two\n").bullets is Document(b"- one\n- two\n").bullets
     long = b"- x\n" * 1_000
@@ -264,4 +264,4 @@ BARE = [
 def test_a_note_without_words_has_the_same_shape_without_the_parser(lines: list[str], ends: bool) -> None:
     found, parsed = (Document(("\n".join(lines) + "\n" * ends).encode()) for _ in range(2))
     parsed.__dict__["_tokens"] = structure._parser(False).parse(parsed.data.decode())
-    assert found._told() == parsed._told()
+    assert found._parse() == parsed._parse()

@@ -1,8 +1,8 @@
 r"""A note as bytes and as structure: lines, front matter, sections, blocks, bullets.
 
-Nothing is ever serialised from this structure: it only says where things stand, so that an edit can splice the bytes
-of exactly the lines it names. Structure comes from markdown-it's block tokens (CommonMark and tables), overlaid with
-what Obsidian adds: front matter, ``%%`` comments and ``$$`` formulas.
+Nothing is ever serialised from this structure: it only locates things, so that an edit can splice the bytes of exactly
+the lines it names. The structure comes from markdown-it's block tokens (CommonMark and tables), plus Obsidian's
+additions: front matter, ``%%`` comments and ``$$`` formulas.
 
 Lines end at ``\r\n``, ``\r`` or ``\n`` only and are counted from 1, as editors do; a final line ending is followed
 by one more, empty line.
@@ -41,7 +41,7 @@ class Extent(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A heading and what stands directly under it, up to the next heading of any level.
+    """A heading and the lines directly under it, up to the next heading of any level.
 
     The text before the first heading is a section of level 0 with an empty path.
     """
@@ -59,10 +59,10 @@ class Section(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A top-level block, the items of a top-level list each being one.
+    """A top-level block; each item of a top-level list is a block of its own.
 
     ``kind`` is heading, paragraph, item, table, fence, code, html, quote, rule, comment or math. Trailing blank lines
-    are not part of it.
+    are not part of the block.
     """
 
     kind: str
@@ -88,7 +88,7 @@ class Bullet(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """What the parser says of a note; see :class:`Document`."""
+    """The parsed structure of a note; see :class:`Document`."""
 
     blocks: tuple[Block, ...]
     bullets: tuple[Bullet, ...]
@@ -98,24 +98,25 @@ class _Shape(NamedTuple):
 
 
 class Document:
-    """The structure of one note's bytes. Any bytes are a document.
+    """The structure of one note's bytes. Any bytes are a document, and a document never changes.
 
-    It never changes. The lines and the front matter are there at once; the parser is asked when the rest is, and what
-    it said of the last few texts is remembered.
+    Lines and front matter are found at once; the rest is parsed on first use, and the structures of the last few texts
+    are cached.
 
     Attributes:
         data: the bytes, as given.
-        lines: one :class:`Extent` each; line 1 starts after a byte order mark.
+        lines: the :class:`Extent` of every line; line 1 starts after a byte order mark.
         front_matter_lines: first and last line of the YAML block with its fences, or None.
         body_line: the first line after the front matter.
-        sections: in order, each line after the front matter in exactly one.
-        blocks: top-level blocks in order; link definitions and blank lines belong to none.
-        open_line: the line of a fence or comment that is never closed, or None; all after it is inside it.
-        by_lines: whether the note is so long, or nested so deep, that it was read line by line, or was to be.
+        sections: the sections, in order; each line after the front matter is in exactly one.
+        blocks: the top-level blocks, in order; link definitions and blank lines belong to none.
+        open_line: the line of a fence or comment that is never closed, or None; the rest of the note is inside it.
+        by_lines: whether the note was read line by line: as asked, or because it is too long or nested too deep.
 
     Args:
         data: the bytes.
-        by_lines: read it line by line, for who needs no more than blocks, sections and bullets: a fifth of the time.
+        by_lines: read the note line by line, in a fifth of the time, for callers that need only blocks, sections and
+            bullets.
     """
 
     def __init__(self, data: bytes, *, by_lines: bool = False) -> None:
@@ -123,17 +124,17 @@ class Document:
         self.lines: Sequence[Extent] = _lines(data)
         self.front_matter_lines = self._front_matter_lines()
         self.body_line = self.front_matter_lines[1] + 1 if self.front_matter_lines else 1
-        self._quick = by_lines
+        self._line_by_line = by_lines
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Document) and (self.data, self._quick) == (other.data, other._quick)
+        return isinstance(other, Document) and (self.data, self._line_by_line) == (other.data, other._line_by_line)
 
     def __hash__(self) -> int:
         return hash(self.data)
 
     @cached_property
     def _shape(self) -> _Shape:
-        return self._told() if self._quick or len(self.data) > REMEMBERED else _remembered(self)
+        return self._parse() if self._line_by_line or len(self.data) > MAX_CACHED_BYTES else _cached_shape(self)
 
     @property
     def blocks(self) -> tuple[Block, ...]:  # noqa: D102 - see the class
@@ -141,12 +142,12 @@ class Document:
 
     @cached_property
     def bullets(self) -> tuple[Bullet, ...]:
-        """List items in order of their lines."""
-        return tuple(self._bullets(self._tokens)) if self._quick else self._shape.bullets
+        """The bullets, in order of their lines."""
+        return tuple(self._bullets(self._tokens)) if self._line_by_line else self._shape.bullets
 
     @cached_property
     def items(self) -> tuple[Bullet, ...]:
-        """The list items and the numbered ones, in order of their lines."""
+        """The bullets and the numbered list items, in order of their lines."""
         return tuple(self._bullets(Document(self.data)._tokens, numbered=True))
 
     @property
@@ -163,18 +164,17 @@ class Document:
 
     @property
     def front_matter(self) -> dict[str, Any]:
-        """The YAML block's values, scalars as text; empty if there is none or it can't be read."""
+        """The values of the YAML block, scalars as text; empty if there is no block or it can't be read."""
         if not self.front_matter_lines or self.front_matter_lines[1] < 3:
             return {}
-
         return read_front(self.text(2, self.front_matter_lines[1] - 1))
 
     def line_at(self, offset: int) -> int:
-        """The 1-based line that holds the byte at ``offset``; a line ending belongs to the line that it ends."""
+        """Return the line, from 1, that holds the byte at ``offset``; a line ending belongs to the line it ends."""
         return max(1, bisect_right(self.lines, offset, key=lambda line: line.start))
 
     def text(self, first: int, last: int | None = None) -> str:
-        """Lines ``first`` to ``last`` (inclusive; one line if omitted) as text, without the final line ending.
+        """Return lines ``first`` to ``last`` (inclusive; one line if omitted) as text, without the final line ending.
 
         Bytes that are not UTF-8 become lone surrogates, so that encoding with ``surrogateescape`` gives them back.
         """
@@ -182,7 +182,7 @@ class Document:
         return self.data[start:end].decode("utf-8", "surrogateescape")
 
     def is_blank(self, line: int) -> bool:
-        """Whether the line holds nothing but spaces and tabs."""
+        """Whether the line has nothing but spaces and tabs."""
         start, end, _ = self.lines[line - 1]
         return not self.data[start:end].strip(b" \t")
 
@@ -193,22 +193,22 @@ class Document:
         return len(self.lines) - (1 if len(self.lines) > 1 and last.start == last.end else 0)
 
     def section_at(self, line: int) -> Section:
-        """The section that a line belongs to (the first one for the front matter)."""
+        """Return the section that a line belongs to; the first one for the front matter."""
         index = bisect_right(self.sections, line, key=lambda section: section.start_line)
         return self.sections[max(0, index - 1)]
 
     def find_section(self, title: str) -> Section | None:
-        """The first section with this plain title: level 2 before other levels, exact case before any case."""
+        """Return the first section with this plain title: exact case before any case, level 2 before other levels."""
         wanted = plain_heading(title)
-        for same in (wanted.__eq__, lambda found: found.casefold() == wanted.casefold()):
-            fits = [section for section in self.sections if section.level and same(section.title)]
-            if fits:
-                return next((section for section in fits if section.level == 2), fits[0])
+        for matches in (wanted.__eq__, lambda found: found.casefold() == wanted.casefold()):
+            sections = [section for section in self.sections if section.level and matches(section.title)]
+            if sections:
+                return next((section for section in sections if section.level == 2), sections[0])
         return None
 
     @property
     def top(self) -> Section:
-        """What stands under no heading, or, if no bullet does, under the title that the note begins with."""
+        """The section before the first heading; if it has no bullet, the section under the note's title."""
         first, *others = self.sections
         if first.level > 1:
             return Section((), 0, self.body_line - 1, self.body_line - 1, self.body_line)
@@ -216,11 +216,11 @@ class Document:
         return others[0] if titled and not first.level else first
 
     def place(self, title: str) -> Section | None:
-        """Where a line under this heading goes: :meth:`find_section`, or :attr:`top` for an empty one."""
+        """Return the section for a line under this heading: :meth:`find_section`, or :attr:`top` if it is empty."""
         return self.find_section(title) if title else self.top
 
     def ending(self, line: int) -> bytes:
-        r"""The line ending to give to a line put next to ``line``: its own, else a neighbour's, else ``\n``."""
+        r"""Return the ending for a new line next to ``line``: that of ``line``, else of a near line, else ``\n``."""
         for number in (*range(line, max(0, line - 3), -1), *range(line + 1, min(line + 3, len(self.lines)) + 1)):
             _, end, after = self.lines[number - 1]
             if after > end:
@@ -244,36 +244,36 @@ class Document:
         first = self.body_line
         start = self.lines[first - 1].start if first <= len(self.lines) else len(self.data)
         text = self.data[start:].decode("utf-8", "surrogateescape")
-        return _by_lines(text) if self._quick else _tokens(text)
+        return _by_lines(text) if self._line_by_line else _tokens(text)
 
-    def _told(self) -> _Shape:
+    def _parse(self) -> _Shape:
         tokens = self._tokens
         blocks, open_line = [], None
         for block, is_left_open in self._blocks(tokens):
             blocks.append(block)
             open_line = block.start_line if is_left_open else open_line
-        bullets = () if self._quick else tuple(self._bullets(tokens))  # few of those who are in a hurry ask for them
-        by_lines = type(tokens) is not list  # the parser's own are a plain one
-        if not self._quick:
-            del self._tokens  # they take five times as much memory as all the rest
+        bullets = () if self._line_by_line else tuple(self._bullets(tokens))  # else found on first use: few callers ask
+        by_lines = type(tokens) is not list  # the parser returns a plain list, ByLines another sequence
+        if not self._line_by_line:
+            del self._tokens  # they take five times as much memory as everything else
         return _Shape(tuple(blocks), bullets, tuple(self._sections(tokens)), open_line, by_lines)
 
-    def _end(self, line_map: list[int], first: int) -> int:
-        """Last line of a token without the blank lines that trail it."""
+    def _end_line(self, line_map: list[int], first: int) -> int:
+        """Return the last line of a token, without trailing blank lines."""
         start, last = line_map[0] + first, min(line_map[1] + first - 1, len(self.lines))
         while last > start and self.is_blank(last):
             last -= 1
         return last
 
     def _blocks(self, tokens: Sequence[Token]) -> Iterator[tuple[Block, bool]]:
-        """The blocks, and of each whether it is never closed."""
+        """Yield the top-level blocks, each with whether it is never closed."""
         first = self.body_line
         for token in tokens:
             level = 1 if token.type == "list_item_open" else 0
             if token.level != level or not token.map or token.type not in _KINDS:
                 continue
             start = token.map[0] + first
-            block = Block(_KINDS[token.type], start, self._end(token.map, first))
+            block = Block(_KINDS[token.type], start, self._end_line(token.map, first))
             yield block, _is_open(token, self.text(token.map[1] + first - 1))
 
     def _bullets(self, tokens: Sequence[Token], *, numbered: bool = False) -> Iterator[Bullet]:
@@ -304,7 +304,7 @@ class Document:
                     own = child.map[1] + first - 1
                     end = self.lines[own - 1].end
                 yield Bullet(
-                    line, own, max(own, self._end(token.map, first)), start + mark.end(), end, lists - 1, worded
+                    line, own, max(own, self._end_line(token.map, first)), start + mark.end(), end, lists - 1, worded
                 )
 
     def _sections(self, tokens: Sequence[Token]) -> Iterator[Section]:
@@ -345,7 +345,7 @@ _KINDS = {
 
 
 def newline_of(data: bytes) -> bytes:
-    """The note's own line ending: the last one in it; a new note gets LF."""
+    """Return the line ending of a note: its last one; LF for a note without any."""
     end = max(data.rfind(b"\n"), data.rfind(b"\r"))
     if end < 0:
         return b"\n"
@@ -355,7 +355,11 @@ def newline_of(data: bytes) -> bytes:
 
 
 def apply(data: bytes, splices: Iterable[Splice]) -> bytes:
-    """The note with all splices made; they must be in order and must not overlap. Every other byte stays."""
+    """Apply splices to a note; every other byte stays.
+
+    Raises:
+        ValueError: the splices are out of order, overlap, or reach beyond the note.
+    """
     parts: list[bytes] = []
     at = 0
     for start, end, new in splices:
@@ -367,24 +371,24 @@ def apply(data: bytes, splices: Iterable[Splice]) -> bytes:
 
 
 def line_of(data: bytes, offset: int) -> int:
-    """The 1-based line that holds the byte at ``offset``, without parsing the note."""
+    """Return the line, from 1, that holds the byte at ``offset``, without parsing the note."""
     return len(re.findall(rb"\r\n|\r|\n", data[:offset])) + 1
 
 
 _WIKI_LINK = re.compile(r"!?\[\[([^\]]*)(\]\]?)?")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\]]*)(?:\](?:\([^)]*(\))?)?)?")
-"""Links, and whatever began like one and is none: taken whole, for no link begins within it."""
+"""Links, and text that begins like a link but isn't one: matched whole, because no link begins within it."""
 _UNDERSCORES = re.compile(
     r"(?<![\w\\])_+(?=[^\s_])|(?<![\w\\])__+|(?<=[^\s\\_])_+(?!\w)|(?<=\\_)_+(?!\w)"  # each begins at its run's first
 )
 
 
 _MARKED = re.compile(r"[\[*~=`_\\]")
-"""One of these is in every heading that holds more than words."""
+"""Every heading with more than plain words has one of these characters."""
 
 
 def wiki_words(text: str) -> str:
-    """The text with the words of its wiki links in their place."""
+    """Replace every wiki link by its label, or by its target if it has none."""
 
     def words(found: re.Match[str]) -> str:
         if found[2] != "]]":
@@ -396,7 +400,7 @@ def wiki_words(text: str) -> str:
 
 
 def plain_heading(text: str) -> str:
-    """The words of a heading without link, emphasis, code and escape marks, spaces collapsed."""
+    """Return the words of a heading without link, emphasis, code and escape marks, with spaces collapsed."""
     if not _MARKED.search(text):
         return " ".join(text.split())
     text = _MARKDOWN_LINK.sub(lambda found: found[1] if found[2] else found[0], wiki_words(text))
@@ -424,19 +428,19 @@ def _lines(data: bytes) -> list[Extent]:
     return lines
 
 
-# -- the block parser: markdown-it's CommonMark with tables, plus what only Obsidian hides. Inline marks are never
-# parsed: bullets, sections and blocks need lines alone, at a third of the cost.
+# -- the block parser: markdown-it's CommonMark with tables, plus Obsidian's comments and formulas. Inline marks are
+# never parsed: bullets, sections and blocks need only lines, at a third of the cost.
 
 
 MAX_NESTING = 100
-"""Containers deeper than this are read by lines: markdown-it would leave all that follows unparsed, whatever it is. Its
-own limit of 20 hides bullets that people do write."""
+"""Maximum nesting of containers; deeper notes are read by lines, because markdown-it would leave everything below
+unparsed. Its default limit of 20 hides bullets that people do write."""
 
-MOST_LINES = 5_000
-"""Lines up to which the parser is asked, at about 60 µs a line; a longer text is read by lines, at about 6 µs each."""
+MAX_PARSED_LINES = 5_000
+"""Maximum number of lines for the parser, at about 60 µs per line; longer texts are read by lines, at about 6 µs."""
 
 _DEEP = re.compile(r"^(?:[ \t]{100}|\t{50})[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]", re.MULTILINE)
-"""A bullet so far to the right that the parser need not be asked: it would take each of its blanks by itself."""
+"""A bullet indented so far that the text is read by lines: the parser would go through its blanks one by one."""
 
 _HTML_CLOSERS = (
     (r"<(?:script|pre|style|textarea)(?=\s|>|$)", r"</(?:script|pre|style|textarea)>"),
@@ -445,25 +449,25 @@ _HTML_CLOSERS = (
     (r"<!\[CDATA\[", r"\]\]>"),
     (r"<![A-Za-z]", r">"),
 )
-"""CommonMark's HTML blocks 1 to 5: how each opens, and what alone closes it."""
+"""CommonMark's HTML blocks 1 to 5: the pattern that opens each, and the only one that closes it."""
 
 
-REMEMBERED = 200_000
-"""Bytes up to which what a note's shape is is remembered; it takes some ten times as much memory."""
+MAX_CACHED_BYTES = 200_000
+"""Maximum size in bytes of a note whose structure is cached; the structure takes about ten times as much memory."""
 
-_remembered = lru_cache(maxsize=24)(Document._told)
-"""By a note's bytes its shape. A command looks at each state of a note several times, in several rooms."""
+_cached_shape = lru_cache(maxsize=24)(Document._parse)
+"""The structure of a document, by its bytes. A command reads each state of a note several times, in several rooms."""
 
 _BARE = re.compile(r"(?:#{1,6} [^\r\n\0]*\n|<!--(?!-?>)(?:[^\r\0-]|-(?!->))*-->[ \t]*\n|\n)*")
-"""A text of headings, comments and blank lines, as a new note is: there is nothing for the parser to find out."""
+"""A text of headings, comments and blank lines, like a new note: it needs no parser."""
 
 
 def _tokens(text: str) -> Sequence[Token]:
-    """Block tokens of a note's text (front matter and byte order mark already taken off)."""
+    """Return the block tokens of a note's text, without front matter and byte order mark."""
     extended = "%%" in text or "$$" in text
     if not extended and _BARE.fullmatch(text):
         return list(_by_lines(text))
-    if text.count("\n") + text.count("\r") <= MOST_LINES and not _DEEP.search(text):
+    if text.count("\n") + text.count("\r") <= MAX_PARSED_LINES and not _DEEP.search(text):
         tokens = _parser(extended).parse(text)
         if not any(token.level >= MAX_NESTING - 1 for token in tokens):
             return tokens
@@ -471,14 +475,14 @@ def _tokens(text: str) -> Sequence[Token]:
 
 
 def _by_lines(text: str) -> Sequence[Token]:
-    """The same, each line judged by how it begins and by what is open above it."""
+    """Return block tokens like :func:`_tokens`, judging each line by its beginning and the blocks open above it."""
     from tars_memory.vault.markdown.bylines import ByLines
 
     return ByLines(text).tokens if text else []
 
 
 def _is_open(token: Token, last_line: str) -> bool:
-    """Whether a top-level block swallows whatever is appended to the note, however many blank lines come between.
+    """Whether a top-level block would contain anything appended to the note, even after blank lines.
 
     Args:
         token: the block; only a fence, a comment or an HTML block that ends at a closing tag can be open.
@@ -497,7 +501,7 @@ def _is_open(token: Token, last_line: str) -> bool:
 
 @cache
 def _parser(extended: bool) -> MarkdownIt:
-    """The block parser; ``extended`` adds Obsidian's comments and formulas, which plain notes need not pay for."""
+    """Return the block parser; ``extended`` adds Obsidian's comments and formulas, at a cost that plain notes avoid."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").disable("inline", True)
@@ -508,11 +512,11 @@ def _parser(extended: bool) -> MarkdownIt:
 
 
 def _obsidian(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """Block rule for what only Obsidian hides: ``%%`` comments over several lines, and ``$$`` formulas.
+    """Match Obsidian's ``%%`` comments over several lines and ``$$`` formulas (a block rule of markdown-it).
 
-    A ``%%`` at the start of a line opens a comment up to the next ``%%``, at top level up to the end of the note if
-    there is none. A lone ``%%`` within a line opens one only if it is closed before the next blank line; else it is
-    text, as is ``$$`` that is never closed.
+    A ``%%`` at the start of a line opens a comment up to the next ``%%``; at top level, if there is none, up to the end
+    of the note. A lone ``%%`` within a line opens one only if it is closed before the next blank line. Otherwise it is
+    text, as is a ``$$`` that is never closed.
     """
     start = state.bMarks[first] + state.tShift[first]
     line = state.src[start : state.eMarks[first]]
@@ -522,7 +526,7 @@ def _obsidian(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     if len(re.findall(r"(?<!\\)" + re.escape(mark), re.sub(r"`[^`]*`", "", line))) % 2 == 0:
         return False
     leading = line.startswith(mark)
-    outside = state.sCount[first] < state.blkIndent  # of the list item whose text it would otherwise continue
+    outside = state.sCount[first] < state.blkIndent  # of the list item that the line would otherwise continue
     indent = 0 if outside else state.blkIndent
     number, closed = first + 1, False
     while number < end and not closed:
@@ -545,15 +549,15 @@ def _obsidian(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 
 # --- front matter: the YAML block at the start of a note, read for search and never written back
 #
-# It is outside text, so it is read from parser events alone: nothing recurses, no type is guessed (a date stays the
-# text that the person wrote, ``no`` stays ``no``), no object is made, and its size and depth are capped.
+# It is untrusted text, so it is read from parser events only: nothing recurses, no type is guessed (a date stays the
+# text that the person wrote, ``no`` stays ``no``), no object is constructed, and size and depth are capped.
 
 
 MAX_CHARACTERS = 64_000
-"""More than this is data, not properties."""
+"""Maximum length of front matter in characters; anything longer is data, not properties."""
 
 MAX_DEPTH = 8
-"""Obsidian's own properties are two levels deep."""
+"""Maximum nesting of front matter. Obsidian's own properties are two levels deep."""
 
 
 DATES = (
@@ -565,8 +569,8 @@ DATES = (
     *("modified", "datemodified", "modifieddate", "modificationdate", "modifiedat", "lastmodified", "lastmod"),
     *("dateedited", "lastedited", "mtime"),
 )
-"""The properties that say of what day a note is, in this order: what Obsidian's plugins (Linter, Templater, Update time
-on edit) and other programs write, made before changed. Case, blanks, hyphens and underscores in a key don't count."""
+"""Properties that date a note, in order of precedence: those that Obsidian's plugins (Linter, Templater, Update time on
+edit) and other programs write, creation before modification. Case, blanks, hyphens and underscores don't count."""
 
 _MONTHS = [name[:3].lower() for name in MONTHS]
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,7}}"
@@ -578,31 +582,32 @@ _DAYS = (
     r"(?<!\d)(?P<day>\d\d?)\.[ ]?(?P<month>\d\d?)\.[ ]?(?P<year>\d{4})(?!\d)",
 )
 """``2026-03-01``, with a time or in a link, ``20260301``, ``Sunday, March 1st 2026``, ``1 March 2026``, ``1.3.2026``.
-What could be two days (``03/01/2026``) is none."""
-_LONGEST_DATE = 200
-"""Characters of a property in which a date is looked for."""
+An ambiguous date (``03/01/2026``) doesn't match."""
+_MAX_DATE_LENGTH = 200
+"""Number of characters of a property that are searched for a date."""
 
 
 def front_day(values: dict[str, Any]) -> date | None:
-    """The day that the properties say the note is of, as it is written: the first of :data:`DATES` with a date."""
+    """Return the date of a note by its properties, as it is written: the first of :data:`DATES` that has a date."""
     blank = str.maketrans("_-", "  ")
-    said = {"".join(key.translate(blank).split()).casefold(): value for key, value in reversed(values.items())}
+    by_name = {"".join(key.translate(blank).split()).casefold(): value for key, value in reversed(values.items())}
     for name in DATES:
-        for text in _texts(said.get(name)):
-            if (found := _day_in(text[:_LONGEST_DATE])) is not None:
+        for text in _property_texts(by_name.get(name)):
+            if (found := _date_in(text[:_MAX_DATE_LENGTH])) is not None:
                 return found
     return None
 
 
-def _texts(value: object) -> Iterator[str]:
-    """A property's texts; ``[[2026-03-01]]`` without quotes is a list in a list to YAML."""
+def _property_texts(value: object) -> Iterator[str]:
+    """Yield the texts of a property; ``[[2026-03-01]]`` without quotes is a list in a list to YAML."""
     if isinstance(value, str):
         yield value.strip()
-    for each in value if isinstance(value, list) else ():
-        yield from _texts(each)
+    for item in value if isinstance(value, list) else ():
+        yield from _property_texts(item)
 
 
-def _day_in(text: str) -> date | None:
+def _date_in(text: str) -> date | None:
+    """Return the first date in a text."""
     for pattern in _DAYS:
         for found in re.finditer(pattern, text):
             month = found["month"].lower()
@@ -610,15 +615,15 @@ def _day_in(text: str) -> date | None:
             try:
                 return date(int(found["year"]), number, int(found["day"]))
             except ValueError:
-                continue  # no calendar has it
+                continue  # no such day
     return None
 
 
 def read_front(text: str) -> dict[str, Any]:
-    """The mapping in a YAML text: scalars as ``str``, lists as ``list``, mappings as ``dict``.
+    """Read the mapping in a YAML text: scalars as ``str``, lists as ``list``, mappings as ``dict``.
 
     Returns:
-        An empty dict for anything that is not one plain mapping: broken YAML, aliases, too long, too deep.
+        The mapping; empty for anything but one plain mapping: broken YAML, aliases, too long, too deep.
     """
     if not text.strip() or len(text) > MAX_CHARACTERS:
         return {}
@@ -633,13 +638,16 @@ def read_front(text: str) -> dict[str, Any]:
 
 
 def front_strings(value: object) -> tuple[str, ...]:
-    """A property as a tuple of texts: a list's texts, or one text alone; blank ones left out."""
+    """Return a property as texts: those of a list, or a single text; blank texts are left out."""
     values = value if isinstance(value, list) else [value]
     return tuple(item.strip() for item in values if isinstance(item, str) and item.strip())
 
 
 def front_tags(values: dict[str, Any]) -> tuple[str, ...]:
-    """The note's tags, without ``#``, each once: from ``tags`` or ``tag``, as a list or parted by commas or blanks."""
+    """Return the tags of a note, without ``#`` and duplicates: a list, or separated by commas or blanks.
+
+    The properties are ``tags`` and ``tag``.
+    """
     found = (
         part for key in ("tags", "tag") for item in front_strings(values.get(key)) for part in re.split(r"[,\s]+", item)
     )
@@ -647,7 +655,7 @@ def front_tags(values: dict[str, Any]) -> tuple[str, ...]:
 
 
 def front_aliases(values: dict[str, Any]) -> tuple[str, ...]:
-    """Other names of the note: from ``aliases`` or ``alias``, as a list or parted by commas."""
+    """Return other names of a note, from ``aliases`` and ``alias``: a list, or separated by commas."""
     found: list[str] = []
     for key in ("aliases", "alias"):
         value = values.get(key)
@@ -656,10 +664,10 @@ def front_aliases(values: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _build(events: Iterable[Any]) -> object:
-    """The first document's value from parser events.
+    """Build the value of the first document from parser events.
 
     Raises:
-        ValueError: it holds an alias or is deeper than :data:`MAX_DEPTH`.
+        ValueError: the document has an alias or is nested deeper than :data:`MAX_DEPTH`.
     """
     root: list[Any] = []
     stack: list[tuple[Any, list[Any]]] = [(root, root)]
@@ -670,7 +678,8 @@ def _build(events: Iterable[Any]) -> object:
         if name in ("MappingEndEvent", "SequenceEndEvent"):
             container, items = stack.pop()
             if name == "MappingEndEvent":
-                container.update((key, value) for key, value in zip(items[::2], items[1::2], strict=False) if _key(key))
+                pairs = zip(items[::2], items[1::2], strict=False)
+                container.update((key, value) for key, value in pairs if isinstance(key, str))
         elif name in ("MappingStartEvent", "SequenceStartEvent"):
             if len(stack) > MAX_DEPTH:
                 raise ValueError("too deep")
@@ -683,7 +692,3 @@ def _build(events: Iterable[Any]) -> object:
         elif name == "DocumentEndEvent":
             break
     return root[0] if root else None
-
-
-def _key(key: object) -> bool:
-    return isinstance(key, str)
