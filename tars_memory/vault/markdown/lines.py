@@ -1,10 +1,10 @@
-"""What each line of a stretch of a note is, and until when it counts. Pure.
+"""The grammar of single lines: what each line of a note is, and when it expires. Pure functions.
 
-The grammar runs here, once, when the note is indexed. Recall reads the outcome as rows and parses no markdown. Where it
-works on notes that it has just read, it asks for :func:`items` and :func:`passages` here.
+The grammar runs here, once, when a note is indexed. Recall reads the result as rows and parses no markdown; for notes
+that it has just read, it uses :func:`items` and :func:`passages`.
 
-From ``[until:: DATE]`` on a bullet, or ``expires: DATE`` in the front matter, on, lines are left out of search and of
-what a model is told; in the vault nothing changes. A bullet takes what is nested in it along. Of a note's facts the end
+From the date of ``[until:: DATE]`` on a bullet, or of ``expires: DATE`` in the front matter, lines are left out of
+search and of what a model is given; nothing changes in the vault. Children expire with their bullet. The end of a fact
 is the one that :mod:`tars_memory.vault.markdown.facts` reads.
 """
 
@@ -24,21 +24,22 @@ if TYPE_CHECKING:
 
 ITEM, HEADING, TEXT, MACHINERY, REPLACED = "item", "heading", "text", "machinery", "replaced"
 REPEATED = "repeated"
-"""Kinds of lines. Machinery says who or which session said the line above; replaced keeps words that a line had."""
+"""Kinds of lines. Machinery names the speaker or session of the line above; replaced keeps a line's former words."""
 REJECTED, EXPIRED = "rejected", "expired"
 
 TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
 CODE = re.compile(r"`[^`]*`")
 TITLE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
-"""A heading with words: its marks, its words."""
+"""A heading with words; groups: its marks, its words."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 ALSO_CHANGED, ALSO_REMOVED = "also changed:: ", "also removed:: "
-"""How a bullet begins that a merge puts under a line about which two machines disagree; then the words before."""
-_HAD = f"(?:{entries.REPLACED}|{ALSO_CHANGED}|{ALSO_REMOVED})"
+"""Beginnings of the child bullet that a merge puts under a line that two machines disagree about; the former words
+follow."""
+_KEPT_WORDS = f"(?:{entries.REPLACED}|{ALSO_CHANGED}|{ALSO_REMOVED})"
 
 MARK = "[-*+]"
-"""The mark of a bullet, as a piece of an expression."""
+"""The mark of a bullet, as part of a regular expression."""
 _BULLET = re.compile(rf"[ \t]*{MARK}[ \t]+")
 _BULLETS = re.compile(rf"(?:^|(?<=[\r\n]))[ \t]*(?:{MARK}[ \t]+|(?={entries.CANDIDATE}))(?P<words>[^\r\n]+)")
 _LIST_MARK = re.compile(rf"[ \t]*(?:{MARK}|\d{{1,9}}[.)])[ \t]+")
@@ -46,7 +47,7 @@ _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d[ \t]"
 _DISMISSED = re.compile(
     rf"[ \t]*{MARK}[ \t]+"
     rf"(?:(?:(?:\d{{4}}-\d\d-\d\d )?\d{{1,2}}:\d\d[ \t]+{entries.CHANNEL}?)?"
-    rf"\[(rejected|expired)\](?!\S)|{_HAD})"
+    rf"\[(rejected|expired)\](?!\S)|{_KEPT_WORDS})"
 )
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
@@ -61,16 +62,16 @@ _STATE = re.compile(
 )
 _LOOSE = re.compile(rf"[ \t]*{entries.CANDIDATE}")
 SENTENCES = ("stated", "planned", "rule", "asked", "supposed", "past", "other", "fiction", "task")
-"""What kind of sentence a second look may find a quote to be; a session note has it below a fact."""
+"""Kinds of sentence that the second look may find a quote to be; a session note has the kind below a fact."""
 
 QUOTE, SAID_BY, FACT, KIND, WARNING = "quote:: ", "said by:: ", "fact:: ", "kind:: ", "warning:: "
-"""How the bullets under a fact begin; the double colon is Obsidian's inline-field convention."""
+"""Beginnings of the bullets under a fact; the double colon is Obsidian's inline-field convention."""
 
 BLANKS = " \t"
-"""What parts machinery from words. Any other blank (U+00A0, U+3000) is the words' own, as it is to markdown."""
+"""Characters that separate machinery from words. Other blanks (U+00A0, U+3000) belong to the words, as in markdown."""
 
 _SAID_BY = re.compile(r"[ \t]*[-*+][ \t]+said by::[ \t]")
-_REPLACED = re.compile(rf"[ \t]+[-*+][ \t]+{_HAD}")
+_REPLACED = re.compile(rf"[ \t]+[-*+][ \t]+{_KEPT_WORDS}")
 _MACHINERY = re.compile(
     r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\[\]\n]*#\^|\[by::"
 )
@@ -80,22 +81,22 @@ _SPEAKER = re.compile(
 )
 
 
-PROPERTIES = ("expires", "valid_until", "valid-until", "valid until")
-"""Of any note; the first that holds a date counts."""
-OF_SESSIONS = "until"
-"""Of a session note besides: in others the word may tell anything."""
+END_PROPERTIES = ("expires", "valid_until", "valid-until", "valid until")
+"""Properties with the end of a note; the first that holds a date counts."""
+SESSION_END_PROPERTY = "until"
+"""One more for session notes; in other notes the word may mean anything."""
 
-_SAID = (
+_DATED_FIELD = (
     r"(?<!\\)[\[(][ \t]*{}[ \t]*::[ \t]*(?:\[\[)?(\d{{4}}-\d\d-\d\d)(?:[T ]\d[\d:.]*)?"
     r"(?:(?:\|[^\[\]]*)?\]\])?[ \t]*[\])]"
 )
-"""A date in Dataview's brackets; it may be a link to its daily note."""
-_UNTIL = re.compile(_SAID.format("until"), re.IGNORECASE)
-_SINCE = re.compile(_SAID.format("since"), re.IGNORECASE)
-_TYPED = re.compile(r"(?<!\\)[\[(][ \t]*until[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE)
+"""A date in Dataview's brackets, or a link to its daily note; to be formatted with the field's name."""
+_UNTIL = re.compile(_DATED_FIELD.format("until"), re.IGNORECASE)
+_SINCE = re.compile(_DATED_FIELD.format("since"), re.IGNORECASE)
+_TYPED_END = re.compile(r"(?<!\\)[\[(][ \t]*until[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE)
 BY_RULES = "By rules, in the words of the conversation:"
-"""The first paragraph of a summary that no model made."""
-_SUMMED = re.compile(rf"{BY_RULES}$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
+"""The first paragraph of a summary made by rules, without a model."""
+_SUMMARY = re.compile(rf"{BY_RULES}$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
 
@@ -103,20 +104,20 @@ _STEP = re.compile(
     r"(?:(?P<start>^|(?<=\n))[ \t>]*|(?<=[\s:;,.!(（：；，。、！]))"
     r"[(（]?(?P<number>\d{1,2})\\?(?:[.)）](?=\s|[^\W\d_])|[、．])\s*|(?P<ring>[\u2460-\u2473])\s*"
 )
-"""A step's number: ``1. ``, ``(2) ``, ``3、``, ``④``; digits of any script."""
+"""The number of a step: ``1. ``, ``(2) ``, ``3、``, ``④``; digits of any script."""
 
-LEAST_STEPS = 3
-"""Fewer could be two numbers in a sentence."""
-LONGEST_STEP = 400
-"""Characters; a longer one is a paragraph that begins with a number."""
+MIN_STEPS = 3
+"""Minimum number of steps; fewer could be two numbers in a sentence."""
+MAX_STEP_LENGTH = 400
+"""Maximum length of a step in characters; a longer one is a paragraph that begins with a number."""
 
 
 class Steps(NamedTuple):
-    """What a text gives as numbered steps.
+    """The numbered steps in a text.
 
     Attributes:
-        lead: the last line or sentence before them; empty for none.
-        steps: in order.
+        lead: the last line or sentence before the steps; empty for none.
+        steps: the words of the steps, in order.
     """
 
     lead: str
@@ -124,11 +125,11 @@ class Steps(NamedTuple):
 
 
 def steps_in(text: str) -> Steps | None:
-    """The steps of a text that numbers them 1, 2, 3, as a list or within a line; None if it gives no procedure.
+    """Return the steps that a text numbers 1, 2, 3, as a list or within a line; None if it has no procedure.
 
-    Only the numbers decide. A list with a question in it asks something, and is none.
+    Only the numbers decide. A list with a question is not a procedure.
     """
-    marks = [(found, _number(found)) for found in _STEP.finditer(text[:LONGEST_TEXT])]
+    marks = [(found, _number(found)) for found in _STEP.finditer(text[:MAX_STEPS_TEXT])]
     best: list[re.Match[str]] = []
     for at, (first, number) in enumerate(marks):
         if number != 1:
@@ -138,13 +139,13 @@ def steps_in(text: str) -> Steps | None:
             if number == len(run) + 1:
                 run.append(found)
         best = max(best, run, key=len)
-    if len(best) < LEAST_STEPS:
+    if len(best) < MIN_STEPS:
         return None
-    ends = [*(found.start() for found in best[1:]), _last_end(text, best[-1])]
+    ends = [*(found.start() for found in best[1:]), _end_of_last(text, best[-1])]
     steps = tuple(
         " ".join(text[found.end() : end].split()).rstrip(";；,，") for found, end in zip(best, ends, strict=True)
     )
-    if not all(any(sign.isalpha() for sign in step) and len(step) <= LONGEST_STEP for step in steps):
+    if not all(any(char.isalpha() for char in step) and len(step) <= MAX_STEP_LENGTH for step in steps):
         return None
     if any(re.search("[?？؟]", step) for step in steps):
         return None
@@ -153,20 +154,21 @@ def steps_in(text: str) -> Steps | None:
 
 
 def may_give_steps(text: str) -> bool:
-    """Whether a text holds the numbers of steps at all: a cheap look before anything is parsed."""
-    return {_number(found) for found in _STEP.finditer(text)} >= set(range(1, LEAST_STEPS + 1))
+    """Whether a text has the numbers of steps at all: a cheap check before anything is parsed."""
+    return {_number(found) for found in _STEP.finditer(text)} >= set(range(1, MIN_STEPS + 1))
 
 
-LONGEST_TEXT = 20_000
-"""Characters in which steps are looked for."""
+MAX_STEPS_TEXT = 20_000
+"""Number of characters of a text that are searched for steps."""
 
 
 def _number(found: re.Match[str]) -> int:
+    """Return the number of a step; U+2460 is the digit one in a circle."""
     return ord(found["ring"]) - 0x245F if found["ring"] else int(found["number"])
 
 
-def _last_end(text: str, mark: re.Match[str]) -> int:
-    """Where the last step ends: that of a list at a blank line or at a line that is not indented."""
+def _end_of_last(text: str, mark: re.Match[str]) -> int:
+    """Return the end of the last step: in a list, the next blank line or line that is not indented."""
     if mark["start"] is None:
         return len(text)
     end = re.compile(r"\n[ \t>]*(?:\n|\Z)|\n(?![ \t])").search(text, mark.end())
@@ -174,7 +176,13 @@ def _last_end(text: str, mark: re.Match[str]) -> int:
 
 
 class Item:
-    """A list item's own lines: how far it is indented, where they are, what they say."""
+    """The own lines of a list item.
+
+    Attributes:
+        indent: columns before the list mark.
+        numbers: indexes of the lines.
+        parts: texts of the lines.
+    """
 
     __slots__ = ("indent", "numbers", "parts")
 
@@ -185,25 +193,25 @@ class Item:
 
     @property
     def text(self) -> str:
-        """Its lines as one."""
+        """The lines joined into one."""
         if len(self.parts) > 1:
             self.parts = [" ".join(self.parts)]
         return self.parts[0]
 
     @property
     def source(self) -> str:
-        """The block id of the line that it came from, or ''."""
+        """The block id of the line that the item came from, or ''."""
         found = _SOURCE.search(self.text)
         return found[2] if found else ""
 
     @property
     def words(self) -> str:
-        """What it says, without its mark and its link."""
+        """The text without list mark and provenance link."""
         return _SOURCE.sub("", _ITEM.sub("", self.text, count=1))
 
 
 def read(texts: Sequence[str]) -> list[Line]:
-    """What each of some lines is that follow each other."""
+    """Classify consecutive lines: return the kind, state, block id, speaker, source and dates of each."""
     found: list[Line] = []
     state = ""
     inside = loose = False  # an item, or a candidate without a list mark
@@ -212,14 +220,14 @@ def read(texts: Sequence[str]) -> list[Line]:
         mark = _ITEM.match(text)
         heading = not mark and text.lstrip(" ").startswith("#") and _HEADING.match(text) is not None
         if mark:
-            said = _STATE.match(text) if "[" in text else None
-            state, inside, loose = said[1] if said else "", True, False
+            tag = _STATE.match(text) if "[" in text else None
+            state, inside, loose = tag[1] if tag else "", True, False
         elif not bare or heading:
             state, inside, loose = "", False, False
         elif bare[:1].isdigit() and (loose or not inside or is_apart(text)):
-            said = _LOOSE.match(text) if "[" in text else None
-            loose = loose or said is not None
-            state, inside = said[2] if said else "", said is not None
+            candidate = _LOOSE.match(text) if "[" in text else None
+            loose = loose or candidate is not None
+            state, inside = candidate[2] if candidate else "", candidate is not None
         identity = _BLOCK_ID.search(text) if "^" in text else None
         source = _SOURCE.search(text) if "#^" in text else None
         speaker = speaker_of(text) if ":" in text else ""
@@ -228,7 +236,7 @@ def read(texts: Sequence[str]) -> list[Line]:
         wide = text.expandtabs(4) if "\t" in text else text
         indent, kind = len(wide) - len(wide.lstrip()), _kind(text, bare, heading=heading, item=mark is not None)
         if kind == ITEM and found and bare.startswith("- warning:: ") and found[-1][:2] == (indent, MACHINERY):
-            kind = MACHINERY  # of the fact above, as what stands before it
+            kind = MACHINERY  # belongs to the fact above, like the line before
         found.append(
             Line(
                 indent,
@@ -245,6 +253,14 @@ def read(texts: Sequence[str]) -> list[Line]:
 
 
 def _kind(text: str, bare: str, *, heading: bool, item: bool) -> str:
+    """Return the kind of a line.
+
+    Args:
+        text: the line.
+        bare: the line without surrounding blanks.
+        heading: whether it is a heading.
+        item: whether it begins a list item.
+    """
     if heading:
         return HEADING
     if item and "d:: " in bare and _REPLACED.match(text):
@@ -255,12 +271,12 @@ def _kind(text: str, bare: str, *, heading: bool, item: bool) -> str:
         or (bare.startswith("- fact:: ") and " › " in bare)
         or (bare.startswith("- kind:: ") and bare[9:] in SENTENCES)
     ):
-        return MACHINERY  # what is stated there nobody has decided about; as a fact it stands in Facts.md
+        return MACHINERY  # a statement that nobody has decided about; once accepted, it is in Facts.md
     return ITEM if item else TEXT
 
 
 def items(lines: Iterable[str]) -> Iterator[Item]:
-    """The list items, nested ones too; lines that go on belong to theirs until a blank one or a heading."""
+    """Yield the list items, nested ones too, each with its continuation lines up to a blank line or a heading."""
     item: Item | None = None
     for number, line in enumerate(lines):
         mark = _ITEM.match(line)
@@ -279,10 +295,10 @@ def items(lines: Iterable[str]) -> Iterator[Item]:
 
 
 def passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
-    """How far each passage is indented, whether it is a list item, and its lines by index.
+    """Yield the indent in columns of each passage, whether it is a list item, and the indexes of its lines.
 
-    An item has the lines that go on without a blank one, a row of a table stands alone, as does a heading; else what no
-    blank line parts is one passage.
+    A list item includes its continuation lines up to a blank one. A table row is a passage of its own, as is a heading;
+    other lines are one passage up to a blank line.
     """
     lead, is_item = 0, False
     numbers: list[int] = []
@@ -306,42 +322,40 @@ def passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
 
 
 def unmarked(line: str) -> str:
-    """A line without the mark of its list item; one that begins none as it is."""
+    """Remove the list mark of a line; a line without one stays as it is."""
     mark = _LIST_MARK.match(line)
     return line[mark.end() :] if mark else line
 
 
 def unbulleted(line: str) -> str:
-    """A line without the mark of its bullet; one that begins none, or a numbered item, as it is."""
+    """Remove the bullet mark of a line; a numbered item, or a line without a mark, stays as it is."""
     mark = _BULLET.match(line)
     return line[mark.end() :] if mark else line
 
 
 def bullets_in(text: str) -> Iterator[str]:
-    """The words of every line that looks like a bullet, at a glance: also within code, which no parse would take."""
+    """Yield the words of every line that looks like a bullet, without parsing: bullets in code blocks are included."""
     return (found["words"] for found in _BULLETS.finditer(text))
 
 
 def is_empty(line: str) -> bool:
-    """Whether a line is a bullet without words, with or without a box."""
+    """Whether a line is a bullet without words, with or without a checkbox."""
     return re.fullmatch(rf"[ \t]*{MARK}(?:[ \t]+\[[^\[\]]?\])?[ \t]*", line) is not None
 
 
 def is_time_alone(line: str) -> bool:
-    """Whether a line is a bullet of nothing but a time of day."""
+    """Whether a line is a bullet with nothing but a time of day."""
     return re.fullmatch(rf"{MARK}[ \t]+{_CLOCK}*", line) is not None
 
 
 def mark_of_time(line: str) -> str | None:
-    """What stands right before the time that a line begins with, the mark of a bullet or ''; None: no time does."""
+    """Return the bullet mark right before the time that a line begins with, or ''; None if it begins with no time."""
     found = re.match(rf"({MARK}?){_CLOCK}+\S", line)
     return found[1] if found else None
 
 
 def given_up(line: str) -> str | None:
-    """The state of a line that is a candidate which was rejected or expired, '' of one that keeps what was replaced;
-    None of any other.
-    """
+    """Return the state of a rejected or expired candidate, '' for a line that keeps replaced words, None for others."""
     if (loose := _LOOSE.match(line) if "[" in line else None) is not None:
         return loose[2] if loose[2] in (REJECTED, EXPIRED) else None
     found = _DISMISSED.match(line)
@@ -354,52 +368,52 @@ def is_loose(line: str) -> bool:
 
 
 def is_apart(line: str) -> bool:
-    """Whether a line is such a candidate, and none of the item above it, for it isn't indented."""
+    """Whether a line is such a candidate and is not indented, so that it is not part of the item above."""
     return line[:1] not in BLANKS and is_loose(line)
 
 
 def heading_of(text: str) -> str | None:
-    """The words of a heading; None if the text begins with none."""
+    """Return the words of a heading; None if the text does not begin with one."""
     found = TITLE.match(text)
     return found[2] if found else None
 
 
 def says_who(text: str) -> bool:
-    """Whether a passage tells who said the one that it is nested in."""
+    """Whether a passage names the speaker of the line that it is nested in."""
     return _SAID_BY.match(text) is not None
 
 
 def rejected_words(line: str) -> str:
-    """What a rejected candidate says; '' of any other line."""
+    """Return the words of a rejected candidate; '' for any other line."""
     state = _STATE.match(line) or _LOOSE.match(line) if "[rejected]" in line else None
     return unlinked(line[state.end() :]) if state and state[state.lastindex or 0] == REJECTED else ""
 
 
 def replaced_words(line: str) -> str:
-    """The words that a line had before others took their place, as it is kept below them; '' of any other line."""
-    was = _REPLACED.match(line) if "d:: " in line else None
-    return line[was.end() :] if was else ""
+    """Return the former words that a line keeps, as it is kept below the new ones; '' for any other line."""
+    field = _REPLACED.match(line) if "d:: " in line else None
+    return line[field.end() :] if field else ""
 
 
 def quote_in(text: str) -> str:
-    """The words of a bullet that begins with :data:`QUOTE`, without the marks around them."""
+    """Return the words of a bullet that begins with :data:`QUOTE`, without quotation marks."""
     return re.sub(r'^["“„«](.*)["”“»]$', r"\1", text.removeprefix(QUOTE).strip(BLANKS))
 
 
 def speaker_in(text: str) -> tuple[str, int]:
-    """The name and the turn that a bullet that begins with :data:`SAID_BY` says; 0 for no turn."""
+    """Return the name and the turn in a bullet that begins with :data:`SAID_BY`; turn 0 if it names none."""
     words = text.removeprefix(SAID_BY).strip(BLANKS)
     turn = re.search(r"(?<![^\s,])turn\s+(\d{1,9})$", words)
     return words[: turn.start() if turn else None].strip(f"{BLANKS},"), int(turn[1]) if turn else 0
 
 
 def unlinked(text: str) -> str:
-    """A text without its block id and the link to where it came from."""
+    """Return a text without its block id and provenance link."""
     return _SOURCE.sub("", _BLOCK_ID.sub("", text))
 
 
 def speaker_of(line: str) -> str:
-    """The name that a line of a transcript begins with; '' if it is none.
+    """Return the name that a line of a transcript begins with, or ''.
 
     ``**Anna:** …``, ``- Anna Berg: …``, ``14:30 Anna: …``, ``> [31] 14:30 **Anna:** …`` (a turn in a session note): up
     to five words before a colon, the first capitalised.
@@ -409,19 +423,19 @@ def speaker_of(line: str) -> str:
 
 
 def block_id_of(line: str) -> str:
-    """The block id that stands on a line, or ''."""
+    """Return the block id of a line, or ''."""
     found = _BLOCK_ID.search(line) if "^" in line else None
     return found[1] if found else ""
 
 
 def candidates_of(line: str) -> set[str]:
-    """The block ids of the candidates that a line is, or came from."""
+    """Return the block ids of the candidate that a line is, and of the one that it came from."""
     source = _SOURCE.search(line) if "#^" in line else None
     return {name for name in (source[2] if source else "", block_id_of(line)) if name}
 
 
 def plain(text: str) -> str:
-    """Lines without state tag, block id, provenance and bold marks; nothing of one that keeps what was replaced."""
+    """Return lines without state tag, block id, provenance and bold marks; lines that keep replaced words are empty."""
     return "\n".join(map(_plain, text.split("\n")))
 
 
@@ -434,18 +448,18 @@ def _plain(line: str) -> str:
 
 
 def is_summed(line: str) -> bool:
-    """Whether a line of a session note is of a summary that rules made: it says again what a turn says."""
-    return _SUMMED.match(line) is not None
+    """Whether a line of a session note is part of a summary made by rules, which repeats the words of a turn."""
+    return _SUMMARY.match(line) is not None
 
 
-# -- until when lines and notes count
+# -- when lines and notes expire
 
 
 class Window(NamedTuple):
     """Lines with an end.
 
     Attributes:
-        first, last: lines, 1-based, inclusive.
+        first, last: first and last line, from 1, inclusive.
         until: the first day on which they no longer count.
     """
 
@@ -455,12 +469,12 @@ class Window(NamedTuple):
 
 
 def may_end(data: bytes) -> bool:
-    """Whether a bullet of the note can have an end, at a glance."""
+    """Whether a bullet of the note may have an end: a cheap check without parsing."""
     return b"::" in data and b"until" in data.lower()
 
 
 def may_say_end(data: bytes) -> bool:
-    """Whether anything of the note can have an end, at a glance."""
+    """Whether a bullet of the note, or the note itself, may have an end: a cheap check without parsing."""
     if may_end(data):
         return True
     head = data[:MAX_CHARACTERS].lower() if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") else b""
@@ -468,11 +482,11 @@ def may_say_end(data: bytes) -> bool:
 
 
 def windows_of(document: Document, *, facts: bool = False) -> list[Window]:
-    """The bullets that end, nested ones too, in order of their lines.
+    """Return the bullets with an end, nested ones too, in order of their lines.
 
     Args:
         document: the note.
-        facts: it holds facts over time.
+        facts: whether the note holds facts over time.
     """
     if not may_end(document.data):
         return []
@@ -491,24 +505,22 @@ def windows_of(document: Document, *, facts: bool = False) -> list[Window]:
 
 
 def note_end(values: dict[str, Any], *, session: bool = False) -> date | None:
-    """The first day on which a note no longer counts, by its front matter; None if it says none.
+    """Return the first day on which a note no longer counts, by its front matter; None if it has no end.
 
     Args:
-        values: as :func:`tars_memory.vault.markdown.document.read_front` gives them.
-        session: it is a session note.
+        values: the front matter, as :func:`tars_memory.vault.markdown.document.read_front` returns it.
+        session: whether the note is a session note.
     """
-    if not values:
-        return None
-    said = {key.strip().casefold(): value for key, value in values.items()}
-    for name in (*PROPERTIES, OF_SESSIONS) if session else PROPERTIES:
-        for day in _DATE.findall(str(said.get(name, ""))[:1_000]):
+    by_name = {key.strip().casefold(): value for key, value in values.items()}
+    for name in (*END_PROPERTIES, SESSION_END_PROPERTY) if session else END_PROPERTIES:
+        for day in _DATE.findall(str(by_name.get(name, ""))[:1_000]):
             if (found := calendar_day(day)) is not None:
                 return found
     return None
 
 
 def end_in(words: str) -> date | None:
-    """The end that a bullet's words say, the last of several; None if they say none, or no real day."""
+    """Return the end in the words of a bullet, the last of several; None if there is no end, or no real day."""
     if "::" not in words:
         return None
     days = [day for text in _UNTIL.findall(CODE.sub("", words)) if (day := calendar_day(text)) is not None]
@@ -516,19 +528,19 @@ def end_in(words: str) -> date | None:
 
 
 def typed_end(words: str) -> str:
-    """The first end in a bullet's words as it was typed, whether or not it is a date; empty for none."""
-    found = _TYPED.search(CODE.sub("", words))
+    """Return the first end in the words of a bullet as typed, whether or not it is a date; empty for none."""
+    found = _TYPED_END.search(CODE.sub("", words))
     return found[0] if found else ""
 
 
 def begins_in(words: str) -> date | None:
-    """The first day on which what a line says holds, if it says one."""
-    said = _SINCE.search(CODE.sub("", words)) if "::" in words else None
-    return calendar_day(said[1]) if said else None
+    """Return the first day on which the statement of a line is valid; None if the line names none."""
+    field = _SINCE.search(CODE.sub("", words)) if "::" in words else None
+    return calendar_day(field[1]) if field else None
 
 
 def ended_lines(document: Document, day: date, *, facts: bool = False, session: bool = False) -> list[tuple[int, int]]:
-    """First and last line of what no longer counts on a day; the whole note if its front matter says so."""
+    """Return the first and last line of every bullet that no longer counts on a day; the whole note if it has ended."""
     whole = note_end(document.front_matter, session=session)
     if whole is not None and whole <= day:
         return [(1, document.last_line)]
@@ -536,7 +548,7 @@ def ended_lines(document: Document, day: date, *, facts: bool = False, session: 
 
 
 def calendar_day(text: str) -> date | None:
-    """The day of an ISO date; None if no calendar has it."""
+    """Return the day of an ISO date; None if there is no such day."""
     try:
         return date.fromisoformat(text)
     except ValueError:
