@@ -1,8 +1,8 @@
-"""git's merge driver for notes, and how a clone learns of it.
+"""git's merge driver for notes, and its registration in a clone.
 
-The driver is given three files by git and writes one of them, in one step. It opens no vault, no index, no journal and
-no network. What can't be told apart into entries, a version that holds conflict marks, a bug of ours: git merges it by
-lines, and where both sides changed the same ones both stay, for a memory with conflict marks in it is told to agents.
+git gives the driver three files, and the driver replaces one of them atomically. It opens no vault, index, journal or
+network connection. If a note can't be split into entries, if a version has conflict marks, or if our code fails, git
+merges the note by lines and keeps both sides of a conflict: conflict marks in a memory would be shown to agents.
 """
 
 from __future__ import annotations
@@ -36,24 +36,25 @@ DRIVER = "tars-memory"
 """The driver's name in ``.gitattributes`` and in a clone's configuration."""
 ATTRIBUTES = ".gitattributes"
 ABOUT = "# tars-memory merges these by entry; each clone is told of it once: tars-memory init --git"
+"""The comment above our lines of ``.gitattributes``."""
 
 MISSING = "c=$?; if [ $c = 126 ] || [ $c = 127 ]; then git merge-file %A %O %B; else exit $c; fi"
-"""What a shell does after the driver: where the program is gone, git merges. Else only our side would be there,
-with no mark in it."""
+"""Shell code that follows the driver: if the program does not exist any more, git merges. Otherwise the note would have
+only our side, without conflict marks."""
 FAILED = 255
-"""Above 128 git takes the merge for failed, and changes nothing."""
+"""Exit code of a failed merge: for one above 128, git changes nothing."""
 
 _ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
-"""What would make git work on another repository than that of the folder."""
+"""Environment variables that would make git work on another repository than the folder's."""
 
 
 class Driven(NamedTuple):
-    """What became of a merge.
+    """The outcome of a merge.
 
     Attributes:
-        code: the driver's exit code: 0 for done, 1 for a conflict that git has to show, above 128 nothing was done.
-        disputed: about how many bullets the sides disagree; both versions are in the note, and review asks.
-        by_lines: git merged it by lines; where both sides changed the same ones both stay.
+        code: the driver's exit code: 0 for done, 1 for a conflict that git has to show, above 128 for failed.
+        disputed: the number of bullets on which the sides disagree; both versions are in the note, and review asks.
+        by_lines: git merged the note by lines; where both sides changed the same lines, both versions are in it.
     """
 
     code: int
@@ -62,17 +63,17 @@ class Driven(NamedTuple):
 
 
 def drive(base: str, ours: str, theirs: str) -> Driven:
-    """Merge three files that git has made, and put the outcome in the place of ``ours``."""
+    """Merge three files that git has made, and replace ``ours`` with the result."""
     versions: list[bytes] = []
     try:
         versions = [Path(path).read_bytes() for path in (base, ours, theirs)]
         merged = merge(versions[0], versions[1], versions[2], text_merge)
-    except Exception:  # whatever it is: the person's merge goes on as without us
+    except Exception:  # whatever fails here: the person's merge goes on as it would without us
         merged = None
     try:
         if merged is None:
             done = _git("merge-file", "-p", "--union", ours, base, theirs)
-            if done.returncode:  # of what is not text, ours stays as a conflict: FAILED ends all of git's merge
+            if done.returncode:  # a binary file keeps our side, as a conflict: FAILED would end git's whole merge
                 binary = any(b"\0" in version for version in versions)
                 return Driven(1 if binary else FAILED, by_lines=True)
             _put(ours, done.stdout)
@@ -83,50 +84,51 @@ def drive(base: str, ours: str, theirs: str) -> Driven:
     return Driven(0, merged.disputed)
 
 
-def text_merge(base: bytes, one: bytes, two: bytes) -> bytes | None:
-    """Lines that are not bullets, merged by git; rows and quoted lines that both sides added all stay.
+def text_merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Merge lines that are not bullets by git; table rows and quoted lines of both sides are all kept.
 
     Returns:
         None if the sides changed the same lines.
     """
-    rows = all(line.lstrip()[:1] in (b"|", b">") for data in (one, two) for line in data.split(b"\n"))
+    rows = all(line.lstrip()[:1] in (b"|", b">") for data in (ours, theirs) for line in data.split(b"\n"))
     with tempfile.TemporaryDirectory() as folder:
-        paths = [os.path.join(folder, name) for name in ("one", "base", "two")]
-        for path, data in zip(paths, (one, base, two), strict=True):
+        paths = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]
+        for path, data in zip(paths, (ours, base, theirs), strict=True):
             Path(path).write_bytes(data + b"\n")
         done = _git("merge-file", "-p", *(["--union"] if rows else []), *paths)
     return done.stdout.removesuffix(b"\n") if done.returncode == 0 else None
 
 
 def _put(path: str, data: bytes) -> None:
-    """A file's new bytes, all of them or none."""
-    beside = f"{path}.tars-tmp"
+    """Replace a file atomically; its mode stays."""
+    temporary = f"{path}.tars-tmp"
     try:
-        with open(beside, "wb") as file:
+        with open(temporary, "wb") as file:
             file.write(data)
-        shutil.copymode(path, beside)
-        os.replace(beside, path)
+        shutil.copymode(path, temporary)
+        os.replace(temporary, path)
     finally:
         with contextlib.suppress(OSError):
-            os.unlink(beside)
+            os.unlink(temporary)
 
 
 def _git(*words: str, root: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run git; with ``root``, on the repository of that folder."""
     env = {name: value for name, value in os.environ.items() if root is None or name not in _ELSEWHERE}
     return subprocess.run(["git", *words], cwd=root, env=env, capture_output=True, check=False)
 
 
-# -- a clone is told
+# -- registration in a clone
 
 
 class GitReport(NamedTuple):
-    """What ``init --git`` did.
+    """The result of ``init --git``.
 
     Attributes:
         repository: the folder of the repository that the vault is in.
-        made: whether there was none before, or one that ignores the vault.
+        made: whether it was created: there was none before, or only one that ignores the vault.
         attributes: the lines that were added to the vault's ``.gitattributes``.
-        registered: whether the clone did not know the driver, or by other words.
+        registered: whether the clone's configuration was changed: it lacked the driver, or had another command for it.
     """
 
     repository: str
@@ -136,15 +138,15 @@ class GitReport(NamedTuple):
 
 
 def set_up(workspace: Workspace, program: Sequence[str]) -> GitReport:
-    """Let git merge the vault's notes by entry: attributes in the vault, the driver in this clone's configuration.
+    """Let git merge the vault's notes by entry: put attributes into the vault, and the driver into the clone's config.
 
     Args:
-        workspace: the vault; ``undo`` takes the attributes back. In a dry run nothing is done.
+        workspace: of the vault; ``undo`` takes the attributes back. In a dry run nothing is done.
         program: the words that start this program.
 
     Raises:
         UsageError: git is not installed.
-        UnwritableError: git refuses.
+        UnwritableError: git fails.
     """
     if shutil.which("git") is None:
         raise UsageError("git is not installed", "install git, then run tars-memory init --git again")
@@ -167,10 +169,10 @@ def set_up(workspace: Workspace, program: Sequence[str]) -> GitReport:
 
 
 def hindered(vault: Vault) -> tuple[str, str]:
-    """Why git doesn't merge the vault's notes by entry although its ``.gitattributes`` says so, and what to do.
+    """Return why git doesn't merge the vault's notes by entry although its ``.gitattributes`` asks for it.
 
     Returns:
-        Two empty sentences where it does, or nothing is said.
+        The problem and the remedy; both are empty if git does, or if ``.gitattributes`` doesn't ask for it.
     """
     try:
         named = f"merge={DRIVER}".encode() in vault.read(ATTRIBUTES)
@@ -181,17 +183,23 @@ def hindered(vault: Vault) -> tuple[str, str]:
     if not _configured(vault.root, "driver"):
         return "this clone doesn't know how", "tars-memory init --git"
     path = vault.layout.memory
-    told = os.fsdecode(_git("check-attr", "-z", "merge", "--", path, root=vault.root).stdout).split("\0")
-    if len(told) > 2 and told[2] != DRIVER:
-        return f"a line that counts more says merge={told[2]} for {path}", f"take it out, or write it above {ABOUT!r}"
+    found = os.fsdecode(_git("check-attr", "-z", "merge", "--", path, root=vault.root).stdout).split("\0")
+    if len(found) > 2 and found[2] != DRIVER:
+        return f"a line of higher rank sets merge={found[2]} for {path}", f"take it out, or write it above {ABOUT!r}"
     return "", ""
 
 
 def _configured(root: Path, key: str) -> str:
+    """Return a value of the driver from the clone's configuration; empty if there is none."""
     return os.fsdecode(_git("config", "--get", f"merge.{DRIVER}.{key}", root=root).stdout).rstrip("\n")
 
 
 def _must(*words: str, root: Path) -> None:
+    """Run git on the repository of a folder.
+
+    Raises:
+        UnwritableError: git fails.
+    """
     done = _git(*words, root=root)
     if done.returncode:
         why = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
@@ -199,17 +207,17 @@ def _must(*words: str, root: Path) -> None:
 
 
 def _add(session: WriteSession, layout: Layout) -> tuple[str, ...]:
-    """Add the lines that ``.gitattributes`` lacks at its end; those that were added."""
+    """Append the lines that ``.gitattributes`` lacks, and return them."""
     added: list[str] = []
 
     def plan(data: bytes | None) -> list[Splice]:
         data = data or b""
-        there = {line.strip() for line in data.decode("utf-8", "surrogateescape").split("\n")}
-        added[:] = [line for line in attributes(layout) if line not in there]
+        present = {line.strip() for line in data.decode("utf-8", "surrogateescape").split("\n")}
+        added[:] = [line for line in attributes(layout) if line not in present]
         if not added:
             return []
         newline = newline_of(data)
-        lines = [*([] if ABOUT in there else [ABOUT]), *added]
+        lines = [*([] if ABOUT in present else [ABOUT]), *added]
         start = b"" if not data or data.endswith((b"\n", b"\r")) else newline
         text = start + b"".join(line.encode("utf-8", "surrogateescape") + newline for line in lines)
         return [Splice(len(data), len(data), text)]
@@ -219,48 +227,51 @@ def _add(session: WriteSession, layout: Layout) -> tuple[str, ...]:
 
 
 def attributes(layout: Layout) -> Iterator[str]:
-    """The lines of ``.gitattributes`` for a vault: its notes of all tiers and Review.md, and those of its projects."""
+    """Yield the lines of ``.gitattributes`` for a vault: notes of all tiers, Review.md, and those of projects."""
     daily = _pattern(layout)
     sessions = f"{_quoted(layout.sessions)}/**/*.md"
     notes = [layout.facts, layout.corrections, layout.rewards, layout.review]
     for scope in ("/", f"/{_quoted(layout.projects)}/*/"):
         tiers = [layout.inner(tier("*" if scope != "/" else "")) for tier in (layout.memory_of, layout.procedural_of)]
-        for each in (*map(_quoted, (*tiers, *notes)), sessions, daily):
-            yield _line(f"{scope}{each}", f"merge={DRIVER}")
-        for each in (sessions, daily):
-            yield _line(f"{scope}{_quoted(layout.archive)}/{each}", f"merge={DRIVER}")
+        for pattern in (*map(_quoted, (*tiers, *notes)), sessions, daily):
+            yield _line(f"{scope}{pattern}", f"merge={DRIVER}")
+        for pattern in (sessions, daily):
+            yield _line(f"{scope}{_quoted(layout.archive)}/{pattern}", f"merge={DRIVER}")
     yield _line(f"/{DECIDED}", "merge=union")
 
 
 def _pattern(layout: Layout) -> str:
-    """What all daily notes' paths match: their digits as digits, and where names have several lengths, anything."""
+    """Return a pattern for the paths of all daily notes.
+
+    A digit stands for any digit. A part of the path whose names differ in length becomes ``*``.
+    """
     first = date(2026, 1, 1)
-    days = (first + timedelta(days=each) for each in range(366))
+    days = (first + timedelta(days=number) for number in range(366))
     names = [moment.render(layout.daily_format, day, layout.daily_language) for day in days]
-    steps = []
-    for same in zip(*(name.split("/") for name in names), strict=False):
-        if len(set(map(len, same))) > 1:
-            steps.append("*")
+    parts = []
+    for variants in zip(*(name.split("/") for name in names), strict=False):
+        if len(set(map(len, variants))) > 1:
+            parts.append("*")
             continue
-        signs = (set(each) for each in zip(*same, strict=True))
-        steps.append("".join(map(_any_of, signs)))
+        parts.append("".join(_any_of(set(chars)) for chars in zip(*variants, strict=True)))
     folder = [_quoted(layout.daily_folder)] if layout.daily_folder else []
-    return "/".join([*folder, *steps]) + ".md"
+    return "/".join([*folder, *parts]) + ".md"
 
 
-def _any_of(signs: set[str]) -> str:
-    """What matches the signs of one place."""
-    if any(map(str.isdigit, signs)):
+def _any_of(chars: set[str]) -> str:
+    """Return a pattern for one character out of a set."""
+    if any(map(str.isdigit, chars)):
         return "[0-9]"
-    return _quoted(*signs) if len(signs) == 1 else "?"
+    return _quoted(*chars) if len(chars) == 1 else "?"
 
 
 def _quoted(text: str) -> str:
-    """A path of which no sign means more than itself."""
+    """Escape the special characters of patterns in a path."""
     return re.sub(r"([\\*?\[])", r"\\\1", text)
 
 
 def _line(pattern: str, attribute: str) -> str:
+    """Return a line of ``.gitattributes``; a pattern with blanks or quotes is quoted."""
     if re.search(r"[\s\"]", pattern):
         pattern = '"' + pattern.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return f"{pattern} {attribute}"
