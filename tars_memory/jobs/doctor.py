@@ -1,9 +1,9 @@
-"""``doctor``: probe what can go wrong, say what to do about each finding, and with ``fix`` do what is safe.
+"""``doctor``: check everything that can go wrong, say what to do about each finding, and with ``fix`` do what is safe.
 
-A finding is safe to mend if nothing that a person wrote can be lost by it: derived data, our own leftovers. What only
-the person can decide has an option of its own: ``--adopt`` takes over the state that is kept for the path which the
-vault was moved from, ``--restore`` writes lines of ours again that something else overwrote, ``--drop`` makes a
-file of a text that waits.
+A fix is safe if it can lose nothing that a person wrote: it touches derived data and our own leftovers. What only the
+person can decide has an option of its own: ``--adopt`` takes over the state that is kept for the path from which the
+vault was moved, ``--restore`` rewrites lines of ours that something else overwrote, ``--drop`` turns a spooled text
+into a file.
 """
 
 from __future__ import annotations
@@ -68,82 +68,82 @@ if TYPE_CHECKING:
 
 
 UNSEEN = "not looked at"
-"""The kind of what kept a probe from looking."""
+"""The kind of a finding about an error that kept a check from running."""
 SHOWN = 3
-"""Lines of a conflict copy that are shown."""
+"""Maximum number of lines of a conflict copy that are shown."""
 TEMPLATE = 3
-"""Notes that hold the same line before it counts as a template's."""
+"""Number of notes with the same line from which on it counts as a template's."""
 NAMED = 10
-"""Files that are not searched, of one reason, that are named."""
+"""Maximum number of unsearched files that are named per reason."""
 TWIN_LINES, TWIN_OWN = 3, 0.5
-"""A numbered note counts as a copy from that many lines on, and if at most this share of them is its own: two notes of
-one template share headings, hardly their text."""
+"""A numbered note counts as a copy if it has at least this many lines, and if at most this share of them is its own:
+two notes made from one template share headings, but hardly their text."""
 
 
-class Trouble(NamedTuple):
-    """What needs a look.
+class Finding(NamedTuple):
+    """A problem that a check found.
 
     Attributes:
         kind: in one or two words.
-        message: what it is, and of which file.
+        message: what is wrong, and with which file.
         hint: what to do next; a command where there is one.
         path: of the file, relative to the vault; empty for none.
-        mend: does it, where that is safe; None where a person must.
+        fix: fixes it, if that is safe; None if a person has to.
     """
 
     kind: str
     message: str
     hint: str
     path: str = ""
-    mend: Callable[[], object] | None = None
+    fix: Callable[[], object] | None = None
 
 
 def doctor(workspace: Workspace, *, fix: bool = False) -> dict[str, Any]:
-    """Settle what a crash left, place what waits, then look; in a dry run only look.
+    """Recover unfinished writes and place spooled items, then run all checks; in a dry run only the checks.
 
     Args:
         workspace: of the vault.
-        fix: also mend what is safe to mend.
+        fix: also fix what can be fixed safely.
 
     Returns:
-        ``findings``: ``kind``, ``path``, ``message``, ``hint``, ``fixable`` and ``fixed`` each; ``notices``.
+        ``findings``, each with ``kind``, ``path``, ``message``, ``hint``, ``fixable`` and ``fixed``; ``notices``.
     """
-    told: list[dict[str, Any]] = []
-    for what, kind, probe in PROBES:
+    findings: list[dict[str, Any]] = []
+    for subject, kind, check in CHECKS:
         if workspace.progress is not None:
-            workspace.progress(f"looking at {what}", 0, 0)
-        for finding in _probed(kind, probe, workspace):
-            if finding.kind == UNSEEN and any(finding.message in each["message"] for each in told):
-                continue  # a probe before it said so, and more
-            fixed = fix and not workspace.dry_run and finding.mend is not None and _mended(finding)
-            said = {"kind": finding.kind, "path": finding.path, "message": finding.message, "hint": finding.hint}
-            told.append({**said, "fixable": finding.mend is not None, "fixed": fixed})
-    return {"findings": told, "notices": list(workspace.notices)}
+            workspace.progress(f"looking at {subject}", 0, 0)
+        for finding in _findings(kind, check, workspace):
+            if finding.kind == UNSEEN and any(finding.message in known["message"] for known in findings):
+                continue  # an earlier check said so, and more
+            fixed = fix and not workspace.dry_run and finding.fix is not None and _apply(finding.fix)
+            shown = {"kind": finding.kind, "path": finding.path, "message": finding.message, "hint": finding.hint}
+            findings.append({**shown, "fixable": finding.fix is not None, "fixed": fixed})
+    return {"findings": findings, "notices": list(workspace.notices)}
 
 
-def _probed(kind: str, probe: Callable[[Workspace], Iterable[Trouble]], workspace: Workspace) -> Iterator[Trouble]:
-    """What a probe finds; what keeps it from looking is a finding, too, and the next one looks all the same."""
+def _findings(kind: str, check: Callable[[Workspace], Iterable[Finding]], workspace: Workspace) -> Iterator[Finding]:
+    """Run a check; an error that stops it becomes a finding, so that the next check runs all the same."""
     try:
-        yield from probe(workspace)
+        yield from check(workspace)
     except VaultError:
-        raise  # there is nothing to look at
+        raise  # there is no vault to check
     except TarsError as error:
-        yield Trouble(kind, error.message, error.hint)
+        yield Finding(kind, error.message, error.hint)
     except OSError as error:
-        yield Trouble(UNSEEN, f"{error.filename}: {error.strerror}", "check its owner and the disk")
+        yield Finding(UNSEEN, f"{error.filename}: {error.strerror}", "check its owner and the disk")
 
 
-def _mended(finding: Trouble) -> bool:
-    assert finding.mend is not None
+def _apply(fix: Callable[[], object]) -> bool:
+    """Apply a fix; return whether it worked."""
     try:
-        finding.mend()
+        fix()
     except (TarsError, OSError):
-        return False  # it stays a finding, with its hint
+        return False
     return True
 
 
-def _writes(workspace: Workspace) -> Iterator[Trouble]:
-    """Unfinished writes, text that waits, lines of ours that something overwrote, and who holds the lock."""
+def _writes(workspace: Workspace) -> Iterator[Finding]:
+    """Find unfinished writes, spooled texts, overwritten lines of ours, and a process that holds the lock."""
     store = workspace.store(writes=False)
     refused: dict[str, str] = {}
     readable = _is_readable(store.journal)
@@ -155,87 +155,87 @@ def _writes(workspace: Workspace) -> Iterator[Trouble]:
             place_spool(context)
             refused = context.spool.refused
     except BusyError as error:
-        yield Trouble("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
+        yield Finding("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
     except TarsError as error:
-        yield Trouble("writing", error.message, error.hint)
+        yield Finding("writing", error.message, error.hint)
     yield from _waiting(workspace, Spool(store.state / "spool"), refused)
     try:
         Withheld(store.state)
     except SettingsError as error:
-        yield Trouble("forgotten", error.message, error.hint)
+        yield Finding("forgotten", error.message, error.hint)
     for name in store.limbo():
-        left = f".tars/limbo/{name}"
-        yield Trouble(
-            "limbo", f"{left} is a save that came while a write was interrupted", "merge it, then remove it", left
+        path = f".tars/limbo/{name}"
+        yield Finding(
+            "limbo", f"{path} is a save that came while a write was interrupted", "merge it, then remove it", path
         )
     if readable:
         for sentence in store.pending():
-            yield Trouble("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
+            yield Finding("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
         for lost in store.lost_lines():
             yield _lost(lost, ours=workspace.vault.layout.is_ours(lost.file))
         for name in store.leftovers():
             yield _leftover(workspace, name, ours=store.is_ours(name))
 
 
-_OURS = ("journal", "spool", "talks", "shared", "hooks")
-"""The folders in a vault's state folder; all else there are files, and sockets while a process lives."""
+_FOLDERS = ("journal", "spool", "talks", "shared", "hooks")
+"""The folders in a vault's state folder; everything else there is a file, or the socket of a running process."""
 
 
-def _state(workspace: Workspace) -> Iterator[Trouble]:
-    """What stands in the place of a file or a folder of our state, and is none."""
+def _state(workspace: Workspace) -> Iterator[Finding]:
+    """Find folders in the place of files of our state, and the reverse."""
     state = workspace.state
     for folder in (state, state / "talks"):
         try:
-            found = sorted(os.scandir(folder), key=lambda each: each.name)
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except (FileNotFoundError, NotADirectoryError):
-            continue  # there is none, or it is told of with its own folder
-        for each in found:
-            is_folder = folder == state and each.name in _OURS
-            is_socket = stat.S_ISSOCK(each.stat(follow_symlinks=False).st_mode)
-            fits = each.is_dir() if is_folder else each.is_file() or is_socket
-            if fits or ".damaged" in each.name or each.name == FORGOTTEN:  # that one is only named
+            continue  # there is none, or its parent's check finds that it is not a folder
+        for entry in entries:
+            is_folder = folder == state and entry.name in _FOLDERS
+            is_socket = stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode)
+            fits = entry.is_dir() if is_folder else entry.is_file() or is_socket
+            if fits or ".damaged" in entry.name or entry.name == FORGOTTEN:  # _writes reports that one
                 continue
-            path = Path(each.path)
-            yield Trouble(
+            path = Path(entry.path)
+            yield Finding(
                 "state",
                 f"{path} is not a {'folder' if is_folder else 'regular file'}: what belongs there can't be used",
                 f"put back what was there; tars-memory doctor --fix moves it away, to {_aside(path).name}",
-                mend=partial(path.rename, _aside(path)),
+                fix=partial(path.rename, _aside(path)),
             )
 
 
-def _journal(workspace: Workspace) -> Iterator[Trouble]:
-    """Files of the journal that are damaged, or not files at all."""
+def _journal(workspace: Workspace) -> Iterator[Finding]:
+    """Find files of the journal that are damaged, or not files at all."""
     store = workspace.store(writes=False)
     for path in store.journal.strangers():
-        yield Trouble(
+        yield Finding(
             "journal",
             f"{NO_FILE.format(path)}: nothing can be written, history and undo don't work",
             f"put the file back; tars-memory doctor --fix moves what is there away, to {_aside(path).name}",
-            mend=partial(path.rename, _aside(path)),
+            fix=partial(path.rename, _aside(path)),
         )
     if not _is_readable(store.journal):
         return
     for path in store.journal.emptied():
-        yield Trouble(
+        yield Finding(
             "journal",
             f"{path} was emptied: the writes that it recorded are missing from history and undo; the notes are as they "
             "were written",
             f"put it back from a backup; tars-memory doctor --fix moves it away, to {_aside(path).name}",
-            mend=partial(path.rename, _aside(path)),
+            fix=partial(path.rename, _aside(path)),
         )
     for path, count in store.journal.damaged().items():
-        yield Trouble(
+        yield Finding(
             "journal",
             f"{path}: damaged lines: {count}; the writes that they recorded are missing from history and undo"
             "; the notes are as they were written",
             f"tars-memory doctor --fix sets them aside, in {path.with_suffix('.damaged').name} beside it",
-            mend=partial(store.set_aside, path),
+            fix=partial(store.set_aside, path),
         )
 
 
 def _is_readable(journal: Journal) -> bool:
-    """Whether there is nothing in the place of a file of the journal that is none."""
+    """Whether all files of the journal are files."""
     try:
         journal.files()
     except UnwritableError:
@@ -244,59 +244,55 @@ def _is_readable(journal: Journal) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    """A name beside a file, which nobody reads and nothing bears."""
+    """Return an unused path next to a file, which no code of ours reads."""
     aside = path.with_name(f"{path.name}.damaged")
     while os.path.lexists(aside):
         aside = aside.with_name(f"{aside.name}-1")
     return aside
 
 
-def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Trouble]:
-    """What was typed and is not written: what waits, what can't be placed, what was put aside."""
+def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Finding]:
+    """Find typed texts that are in no note: spooled ones, those that can't be placed, and those put aside."""
     for item in spool.pending():
         ours = item.arguments.get("project", "") == workspace.project
         text = repr(item.arguments.get("text", "")) if ours else ELSEWHERE
         why = f": {refused[item.id]}" if item.id in refused and ours else ""
-        yield Trouble(
+        yield Finding(
             "spool",
             f"{item.command} {text} waits as {item.id}{why}",
             f"the next command that writes tries again; tars-memory doctor --drop {item.id} makes a file of it instead",
-            mend=partial(spool.drop, item, workspace.kept) if item.id in refused else None,
+            fix=partial(spool.drop, item, workspace.kept) if item.id in refused else None,
         )
     for item in workspace.unclaimed.pending():
-        said = item.arguments
-        hidden = workspace.project or said.get("asked_vault") or said.get("asked_project")
-        text = "" if hidden else f" {said.get('text', '')!r}"
-        yield Trouble(
+        asked = item.arguments
+        hidden = workspace.project or asked.get("asked_vault") or asked.get("asked_project")
+        text = "" if hidden else f" {asked.get('text', '')!r}"
+        vault, folder = asked.get("asked_vault"), asked.get("asked_folder")
+        origin = f"{vault} was named" if vault else f"called in {folder}"
+        yield Finding(
             "spool",
-            f"{item.command}{text} waits as {item.id} for its vault: {_called(said)}",
+            f"{item.command}{text} waits as {item.id} for its vault: {origin}",
             "the next command that writes in that vault writes it; "
             f"tars-memory doctor --drop {item.id} makes a file of it",
         )
     for damaged in (*spool.damaged(), *workspace.unclaimed.damaged()):
         hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"
-        yield Trouble("spool", f"{damaged} can't be read", hint, mend=partial(spool.set_aside, damaged))
+        yield Finding("spool", f"{damaged} can't be read", hint, fix=partial(spool.set_aside, damaged))
     for path in sorted(workspace.kept.glob("*.txt")):
         command = f"tars-memory {'log' if path.stem.endswith('-log') else 'remember'} --stdin"
-        kept, name = (
-            (disk.read(path, most=disk.LARGEST_OWN) or b"").decode("utf-8", "surrogateescape"),
-            shlex.quote(str(path)),
-        )
-        into = f"{filter_} < {name} | {command}" if (filter_ := conversion(kept)) else f"{command} < {name}"
-        hint = f"{into} writes it; remove it when you don't need it"
-        yield Trouble("kept", f"{path} holds words that were typed and are in no note", hint)
-
-
-def _called(said: Mapping[str, Any]) -> str:
-    return f"{said['asked_vault']} was named" if said.get("asked_vault") else f"called in {said.get('asked_folder')}"
+        text = (disk.read(path, most=disk.LARGEST_OWN) or b"").decode("utf-8", "surrogateescape")
+        name = shlex.quote(str(path))
+        pipeline = f"{filter_} < {name} | {command}" if (filter_ := conversion(text)) else f"{command} < {name}"
+        hint = f"{pipeline} writes it; remove it when you don't need it"
+        yield Finding("kept", f"{path} holds words that were typed and are in no note", hint)
 
 
 def drop(workspace: Workspace, name: str) -> Path | None:
-    """Give up what waits in the spool under a name; its words become a file, whose path is returned.
+    """Remove an item from the spool; its words become a file, whose path is returned.
 
     Raises:
-        NotFoundError: nothing waits under that name.
-        UnwritableError: the words can't be kept; they still wait.
+        NotFoundError: no item has that name.
+        UnwritableError: the words can't be kept; the item stays in the spool.
     """
     for spool in (Spool(workspace.state / "spool"), workspace.unclaimed):
         for item in spool.pending():
@@ -305,8 +301,8 @@ def drop(workspace: Workspace, name: str) -> Path | None:
     raise NotFoundError(f"nothing waits as {name!r}", "tars-memory doctor lists what does")
 
 
-def _lost(lost: LostLine, *, ours: bool) -> Trouble:
-    return Trouble(
+def _lost(lost: LostLine, *, ours: bool) -> Finding:
+    return Finding(
         "lost line",
         f"{lost.file}: {repr(lost.text) if ours else 'a line'}, written {lost.time}, is no longer there, and not by our"
         " doing",
@@ -315,8 +311,8 @@ def _lost(lost: LostLine, *, ours: bool) -> Trouble:
     )
 
 
-def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Trouble:
-    """A temporary file beside its note: safe to remove if the journal or the note holds all that it says."""
+def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Finding:
+    """Describe a temporary file next to its note; it is safe to remove if the journal or the note has all its lines."""
     folder, _, base = name.rpartition("/")
     note = base.lstrip(".").split(".md", 1)[0] + ".md"
     place = workspace.root / folder
@@ -325,62 +321,61 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Trouble:
         original = workspace.vault.read(f"{folder}/{note}" if folder else note)
     except TarsError:
         copy, original = b"?", b""
-    said = f"{name} is beside its note"
+    message = f"{name} is beside its note"
     if not ours and lacks(original, copy):
-        return Trouble("left over", said, "compare the two, then remove it", name)
-    knows = "the journal" if ours else "its note"
-    return Trouble(
-        "left over", said, f"tars-memory doctor --fix removes it: {knows} says all of it", name, (place / base).unlink
-    )
+        return Finding("left over", message, "compare the two, then remove it", name)
+    where = "the journal" if ours else "its note"
+    hint = f"tars-memory doctor --fix removes it: {where} says all of it"
+    return Finding("left over", message, hint, name, (place / base).unlink)
 
 
-def _folders(workspace: Workspace) -> Iterator[Trouble]:
-    """What is set, the vault's layout and rights, and those of the state folder."""
+def _folders(workspace: Workspace) -> Iterator[Finding]:
+    """Check settings, layout and permissions of the vault, and the permissions of the state folder."""
     for sentence in (*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()):
-        yield Trouble("settings", sentence, "mend it there; docs/settings.md lists all settings")
+        yield Finding("settings", sentence, "mend it there; docs/settings.md lists all settings")
     id_file = workspace.root / VAULT_FOLDER / ID_FILE
     if workspace.vault.id is None and os.path.lexists(id_file):
-        yield Trouble(
+        yield Finding(
             "layout", f"{id_file} holds no id that could be read", "move it away, and the next write makes one"
         )
     if workspace.vault.layout.problem is not None:
-        yield Trouble("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
+        yield Finding("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
     for path, other in workspace.vault.layout.twins():
-        yield Trouble("layout", f"{path} counts, not {other}: they differ only by case", "make one note of them", other)
+        yield Finding("layout", f"{path} counts, not {other}: they differ only by case", "make one note of them", other)
     for filter_ in workspace.vault.layout.excluded.not_understood:
-        yield Trouble(
+        yield Finding(
             "layout", f"Obsidian excludes {filter_!r}, which is not followed here", "use a plain folder instead"
         )
     if not os.access(workspace.root, os.W_OK):
-        said = f"{workspace.root} can't be written"
-        yield Trouble("permissions", said, "searches work; what is typed waits in the spool")
+        message = f"{workspace.root} can't be written"
+        yield Finding("permissions", message, "searches work; what is typed waits in the spool")
     layout = workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if (workspace.root / path).exists() and not os.access(workspace.root / path, os.W_OK):
-            yield Trouble(
+            yield Finding(
                 "permissions", f"{path} can't be written", f"chmod u+w {shlex.quote(str(workspace.root / path))}", path
             )
     for folder, path in workspace.settings.places.absent(workspace.root, workspace.vault.id):
-        yield Trouble(
+        yield Finding(
             "moved",
             f"a vault of the same id was at {path} and is gone; its history and waiting texts stay in {folder}",
             f"if you moved it here: tars-memory doctor --adopt {shlex.quote(path)}; if its disk is away, leave it",
         )
     state = workspace.state
     if state.is_dir() and os.name == "posix" and stat.S_IMODE(state.stat().st_mode) & 0o077:
-        yield Trouble(
+        yield Finding(
             "permissions",
             f"others may look into {state}",
             "tars-memory doctor --fix closes it",
-            mend=lambda: os.chmod(state, 0o700),
+            fix=lambda: os.chmod(state, 0o700),
         )
 
 
-def _sync(workspace: Workspace) -> Iterator[Trouble]:
-    """Conflict copies, notes with unresolved markers, notes that were not downloaded or are not UTF-8."""
+def _sync(workspace: Workspace) -> Iterator[Finding]:
+    """Find conflict copies, notes with unresolved markers, and notes that were not downloaded or are not UTF-8."""
     why, hint = hindered(workspace.vault)
     if why:
-        yield Trouble("git", f"{ATTRIBUTES} lets git merge the notes by entry, but {why}", hint, ATTRIBUTES)
+        yield Finding("git", f"{ATTRIBUTES} lets git merge the notes by entry, but {why}", hint, ATTRIBUTES)
     for folder, folders, names in os.walk(workspace.root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inside = os.path.relpath(folder, workspace.root).replace(os.sep, "/")
@@ -388,23 +383,23 @@ def _sync(workspace: Workspace) -> Iterator[Trouble]:
             path = name if inside == "." else f"{inside}/{name}"
             if name.startswith(".") and name.endswith(".icloud"):
                 shown = path.replace(name, name[1 : -len(".icloud")])
-                yield Trouble("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
+                yield Finding("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
             elif name[-3:].lower() == ".md" and is_conflict_copy(name):
                 yield _copy(workspace, path)
     paths = workspace.vault.paths()
-    known = set(paths)
-    twins = {
+    existing = set(paths)
+    numbered_notes = {
         path: original
         for path in paths
-        if (original := numbered(path)) in known and not workspace.vault.layout.is_session(path)
+        if (original := numbered(path)) in existing and not workspace.vault.layout.is_session(path)
     }
-    common = _common(workspace, [path for path in paths if path not in twins]) if twins else set()
-    for path, original in twins.items():
+    common = _common(workspace, [path for path in paths if path not in numbered_notes]) if numbered_notes else set()
+    for path, original in numbered_notes.items():
         yield from _twin(workspace, path, original, common)
     yield from _unread(workspace, paths)
     for path, data in workspace.vault.readable(paths):
         if has_markers(data):
-            yield Trouble(
+            yield Finding(
                 "conflict",
                 f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written",
                 "choose between the two versions there",
@@ -412,59 +407,65 @@ def _sync(workspace: Workspace) -> Iterator[Trouble]:
             )
 
 
-def _unread(workspace: Workspace, paths: Iterable[str]) -> Iterator[Trouble]:
-    """Notes and proposals that can't be read, or only in part: links in their place, not UTF-8, no proposal."""
+def _unread(workspace: Workspace, paths: Iterable[str]) -> Iterator[Finding]:
+    """Find notes and proposals that can't be read or only in part: links, text that is not UTF-8, broken proposals."""
     vault, layout = workspace.vault, workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if vault.look(path) is None and os.path.lexists(workspace.root / path):
-            said = f"{path} is a link or no file: it is neither read nor written"
-            yield Trouble("skipped", said, "put the note itself there", path)
+            message = f"{path} is a link or no file: it is neither read nor written"
+            yield Finding("skipped", message, "put the note itself there", path)
     for path in paths:
         try:
             data = vault.read(path)
         except WrongEncodingError as error:
-            yield Trouble("encoding", error.message, _conversion(path, error.encoding), path)
+            yield Finding("encoding", error.message, _conversion(path, error.encoding), path)
             continue
         except TarsError:
-            continue  # it is named with what is not searched
+            continue  # _unsearched reports it
         if is_narrow(data):
-            said = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
-            yield Trouble("encoding", said, _conversion(path, "Latin1"), path)
+            message = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
+            yield Finding("encoding", message, _conversion(path, "Latin1"), path)
     proposals: list[str] = []
     inbox.pending(vault, proposals)
     for sentence in proposals:
-        yield Trouble("proposal", sentence, f"mend it or move it away, in {workspace.root}; review can't ask about it")
+        yield Finding("proposal", sentence, f"mend it or move it away, in {workspace.root}; review can't ask about it")
 
 
 def _conversion(path: str, encoding: str) -> str:
-    """How a note becomes UTF-8, in the vault's folder."""
+    """Return the shell command that converts a note to UTF-8."""
     old, new = shlex.quote(path), shlex.quote(f"{path}.new")
     return f"in the vault's folder: iconv -f {encoding.lower()} -t utf-8 {old} > {new} && mv {new} {old}"
 
 
 def _common(workspace: Workspace, paths: list[str]) -> set[bytes]:
-    """The lines that many of these notes hold, as those of one template do: they say nothing of copies."""
+    """Return the lines that many of these notes share, for example from a template: they are no sign of a copy."""
     counts = Counter(line for _, data in workspace.vault.readable(paths) for line in lacks(b"", data))
     return {line for line, count in counts.items() if count >= TEMPLATE}
 
 
-def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Trouble]:
-    """A note named as iCloud names a conflict copy, if it says mostly what the note without the number says.
+def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Finding]:
+    """Report a note that is named as iCloud names conflict copies, if most of its lines are in the note without number.
 
-    One that says its own name with the number where the other doesn't (Chapter 2, a theme called Things 3) was given it
-    by a person: a copy has the words of its original.
+    If lines of its own contain its name with the number (Chapter 2, a theme called Things 3), a person gave it that
+    name, for a copy has the words of its original.
+
+    Args:
+        workspace: of the vault.
+        path: of the note with the number.
+        original: path of the note without it.
+        common: lines to ignore.
     """
     try:
-        copy, held = workspace.vault.read(path), workspace.vault.read(original)
+        copy, other = workspace.vault.read(path), workspace.vault.read(original)
     except (TarsError, OSError):
         return
     name = path.rpartition("/")[2].removesuffix(".md").casefold()
-    mine = [line for line in lacks(held, copy) if line not in common]
-    if any(name in line.decode("utf-8", "replace").casefold() for line in mine):
+    own = [line for line in lacks(other, copy) if line not in common]
+    if any(name in line.decode("utf-8", "replace").casefold() for line in own):
         return
-    said, own = sum(line not in common for line in lacks(b"", copy)), len(mine)
-    if said >= TWIN_LINES and own <= said * TWIN_OWN:
-        yield Trouble(
+    lines = sum(line not in common for line in lacks(b"", copy))
+    if lines >= TWIN_LINES and len(own) <= lines * TWIN_OWN:
+        yield Finding(
             "conflict copy",
             f"{path} says nearly the same as {original}: iCloud names its copies so. It is searched like any note",
             f"copy what is true from it into {original}, then remove it; or give it a name of its own",
@@ -472,26 +473,26 @@ def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) ->
         )
 
 
-def _copy(workspace: Workspace, path: str) -> Trouble:
-    """A conflict copy: what it says that its note does not."""
+def _copy(workspace: Workspace, path: str) -> Finding:
+    """Describe a conflict copy: the lines that its note lacks."""
     original = original_of(path)
     try:
         copy = workspace.vault.read(path)
     except TarsError as error:
-        return Trouble("conflict copy", error.message, error.hint, path)
+        return Finding("conflict copy", error.message, error.hint, path)
     try:
-        held = workspace.vault.read(original)
+        note = workspace.vault.read(original)
     except TarsError:
-        said = f"{path} is a copy of {original}, which is not there"
-        return Trouble("conflict copy", said, f"rename it to {original} if it is the one to keep", path)
-    missing = lacks(held, copy)
+        message = f"{path} is a copy of {original}, which is not there"
+        return Finding("conflict copy", message, f"rename it to {original} if it is the one to keep", path)
+    missing = lacks(note, copy)
     if not missing:
-        said = f"{path} says nothing that {original} does not"
-        return Trouble("conflict copy", said, "remove it", path)
+        message = f"{path} says nothing that {original} does not"
+        return Finding("conflict copy", message, "remove it", path)
     some = "; ".join(line.decode("utf-8", "replace")[:80] for line in missing[:SHOWN])
     more = "; …" if len(missing) > SHOWN else ""
-    shown = f": {some}{more}" if workspace.vault.layout.is_ours(path) else ""  # of other scopes the place alone
-    return Trouble(
+    shown = f": {some}{more}" if workspace.vault.layout.is_ours(path) else ""  # show no words of other scopes
+    return Finding(
         "conflict copy",
         f"{path} has {counted(len(missing), 'line')} that {original} lacks{shown}",
         f"copy what is true from it into {original}, then remove it",
@@ -499,124 +500,125 @@ def _copy(workspace: Workspace, path: str) -> Trouble:
     )
 
 
-def _tiers(workspace: Workspace) -> Iterator[Trouble]:
-    """The size of what is always loaded, and what of it finds no room."""
+def _tiers(workspace: Workspace) -> Iterator[Finding]:
+    """Find notes that every prompt begins with and that are large, or for which ``context`` has no room."""
     for note in loaded(workspace).notes:
         if not note.heavy:
             continue
         sections = ", ".join(f"{title} {size}" for title, size in note.sections.items())
-        said = f"{note.path} has {counted(note.tokens, 'token')}, which every prompt begins with"
-        said += f" ({note.grown:+} in {DAYS} days; largest: {sections or 'no headings'})"
-        said += f"; {counted(note.limit, 'character')} is a good size" if note.large else ""
-        said += f"; context leaves out {counted(note.left_out, 'line')} of it" if note.left_out else ""
+        message = f"{note.path} has {counted(note.tokens, 'token')}, which every prompt begins with"
+        message += f" ({note.grown:+} in {DAYS} days; largest: {sections or 'no headings'})"
+        message += f"; {counted(note.limit, 'character')} is a good size" if note.large else ""
+        message += f"; context leaves out {counted(note.left_out, 'line')} of it" if note.left_out else ""
         hint = "tars-memory tidy finds what can go; or give context a larger --budget"
-        yield Trouble("size", said, hint, note.path)
+        yield Finding("size", message, hint, note.path)
 
 
-def _secrets(workspace: Workspace) -> Iterator[Trouble]:
-    """Credentials in notes: where and what kind, never the value."""
+def _secrets(workspace: Workspace) -> Iterator[Finding]:
+    """Find credentials in notes; findings name place and kind, never the value."""
     for path, data in workspace.vault.readable(sorted(workspace.vault.paths())):
         text = data.decode("utf-8", "surrogateescape")
         line = at = 0
         for found in secrets.find(text):
             line, at = line + len(re.findall(r"\r\n|\r|\n", text[at : found.start])), found.start
-            said = f"{path}:{line + 1}: {found.kind}"
-            yield Trouble("secret", said, "it is not indexed; keep it in a password manager", path)
+            message = f"{path}:{line + 1}: {found.kind}"
+            yield Finding("secret", message, "it is not indexed; keep it in a password manager", path)
 
 
-def _model(workspace: Workspace) -> Iterator[Trouble]:
-    """The embedding model is opened and asked."""
-    told = model_of(workspace)
-    if told["usable"]:
+def _model(workspace: Workspace) -> Iterator[Finding]:
+    """Open the embedding model and embed a query."""
+    model = model_of(workspace)
+    if model["usable"]:
         workspace.open_embedder().embed_query("a probe of the model")
     else:
-        yield Trouble("model", told["reason"], told["hint"])
+        yield Finding("model", model["reason"], model["hint"])
 
 
-def _index(workspace: Workspace) -> Iterator[Trouble]:
-    """The index is opened, brought in step, and compared with a new one."""
+def _index(workspace: Workspace) -> Iterator[Finding]:
+    """Open the index, update it, and compare it with a new one."""
     report = refreshed(workspace)
-    told = workspace.index().status()
+    status = workspace.index().status()
     yield from _behind(workspace, report)
     if (talks := workspace.talks()) is not None:
         try:
             talks.refresh()
         except TarsError as error:
-            yield Trouble("sources", f"conversations are not searched: {error.message}", error.hint)
+            yield Finding("sources", f"conversations are not searched: {error.message}", error.hint)
     if report.pending_vectors and model_of(workspace)["usable"]:
         yield from _without_vector(workspace, report.pending_vectors)
-    if not told["vec"]:
-        yield Trouble("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")
+    if not status["vec"]:
+        message = f"no vector index: {status['reason']}"
+        yield Finding("sqlite", message, "pip install pysqlite3; the answers are the same")
     yield from _unsearched(workspace)
     if not report.stale and (differences := workspace.index().verify()):
-        said = f"the index differs from the notes: {differences[0]}"
-        yield Trouble("index", said, "tars-memory reindex --full", mend=lambda: workspace.reindex(full=True))
+        message = f"the index differs from the notes: {differences[0]}"
+        yield Finding("index", message, "tars-memory reindex --full", fix=lambda: workspace.reindex(full=True))
 
 
-def _unsearched(workspace: Workspace) -> Iterator[Trouble]:
-    """What may be meant to be a note and is not searched, by name."""
+def _unsearched(workspace: Workspace) -> Iterator[Finding]:
+    """Find files that may be meant as notes and are not searched."""
     left_out = {**workspace.vault.passed_over, **workspace.index().left_out()}
     for reason, hint in UNSEARCHED.items():
         if paths := left_out.get(reason):
             names = ", ".join(map(written, paths[:NAMED])) + (", …" if len(paths) > NAMED else "")
             whole = paths[0] if len(paths) == 1 and reason != MISNAMED else ""
-            yield Trouble("skipped", f"not searched, {reason}: {names}", hint, whole)
+            yield Finding("skipped", f"not searched, {reason}: {names}", hint, whole)
 
 
-def _agents(workspace: Workspace) -> Iterator[Trouble]:
-    """The hooks of coding agents, and what these soon forget."""
-    for said, hint in agents(workspace):
-        yield Trouble("agent", said, hint)
+def _agents(workspace: Workspace) -> Iterator[Finding]:
+    """Find problems of coding agents' hooks, and what the agents leave out or soon delete."""
+    for message, hint in agents(workspace):
+        yield Finding("agent", message, hint)
 
 
-def _shared(workspace: Workspace) -> Iterator[Trouble]:
-    """Folders under ``[vaults] shared`` that can't be searched, or only as they were."""
-    told: list[str] = []
-    for _ in workspace.shared(told):
-        pass  # each that can be asked
-    for sentence in told:
-        yield Trouble("shared", sentence, "is it mounted, and right under [vaults] in your config.toml?")
+def _shared(workspace: Workspace) -> Iterator[Finding]:
+    """Find folders under ``[vaults] shared`` that can't be searched, or only in an earlier state."""
+    notices: list[str] = []
+    for _ in workspace.shared(notices):
+        pass  # opening them fills the notices
+    for notice in notices:
+        yield Finding("shared", notice, "is it mounted, and right under [vaults] in your config.toml?")
 
 
-def _team(workspace: Workspace) -> Iterable[Trouble]:
-    """A team's index is asked, if one is set."""
+def _team(workspace: Workspace) -> Iterable[Finding]:
+    """Query the team's index, if one is set; an error becomes the finding."""
     if (team := workspace.team()) is not None:
         team.told()
     return ()
 
 
-def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Trouble]:
-    """Notes that are not read yet: somebody must do something about it, unless they are read in the background."""
+def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Finding]:
+    """Find notes that are not indexed yet; there is nothing to do if they are being indexed in the background."""
     if report.stale and not report.unmounted and _goes_on(workspace):
         workspace.notices += report.notices
         return
     for sentence in report.notices:
-        yield Trouble("index", sentence, "tars-memory reindex")
+        yield Finding("index", sentence, "tars-memory reindex")
 
 
-def _without_vector(workspace: Workspace, pending: int) -> Iterator[Trouble]:
-    """The same of passages without a vector; a few are given theirs, as by a search."""
+def _without_vector(workspace: Workspace, pending: int) -> Iterator[Finding]:
+    """Find passages without a vector; a few are embedded here, as a search would do it."""
     few = pending <= SEARCH_EMBEDS
     try:
         if few and not workspace.dry_run and not workspace.index().embed_pending(SEARCH_EMBEDS):
             return
     except ModelUnavailableError:
-        return  # the probe of the model says so
+        return  # _model reports it
     if few:
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: the next search makes them")
     elif _goes_on(workspace):
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: made in the background")
-    elif said := workspace.covers(pending):
-        yield Trouble("index", said.partition(": ")[0], "tars-memory reindex makes the rest", mend=workspace.reindex)
+    elif notice := workspace.covers(pending):
+        yield Finding("index", notice.partition(": ")[0], "tars-memory reindex makes the rest", fix=workspace.reindex)
 
 
 def _goes_on(workspace: Workspace) -> bool:
-    """Whether the index is being finished in the background, or will be when the machine is plugged in."""
+    """Whether a background process finishes the index, or will do so when the machine is plugged in."""
     waits = detached.told(workspace.state).ended == detached.BATTERY and detached.on_battery()
     return workspace.goes_on() or waits
 
 
-PROBES = (
+CHECKS = (
     ("the state folder", UNSEEN, _state),
     ("the journal", UNSEEN, _journal),
     ("the writes", UNSEEN, _writes),
@@ -630,23 +632,23 @@ PROBES = (
     ("the team's index", "team", _team),
     ("shared vaults", UNSEEN, _shared),
 )
-"""What is looked at, in this order; the kind of finding that it is if it can't be looked at; and how."""
+"""All checks in order: the subject, the kind of the finding if the check fails with an error, and the function."""
 
 
 # --- a vault that was moved
 
 _OWN = ("vault.json", "lock")
-"""Names in a state folder that are of the folder itself."""
+"""Names of files that belong to one state folder, and are not taken over by another."""
 
 
 class Adoption(NamedTuple):
     """State of another path that this vault may take over.
 
     Attributes:
-        folder: where it is.
+        folder: the state folder.
         path: of the vault that it is kept for.
-        writes: how many are in its journal.
-        waiting: how many texts wait in its spool.
+        writes: number of writes in its journal.
+        waiting: number of items in its spool.
         stands: whether something is at that path, though no vault of this id.
     """
 
@@ -658,15 +660,15 @@ class Adoption(NamedTuple):
 
 
 def adoptable(workspace: Workspace, path: str | None) -> Adoption:
-    """The state that this vault may take over.
+    """Return the state that this vault may take over.
 
     Args:
         workspace: of the vault.
-        path: that the vault was moved from; None if there is but one.
+        path: from which the vault was moved; None if there is only one candidate.
 
     Raises:
-        UsageError: an agent asks; or a vault of this id is at that path now, so this one is a copy.
-        NotFoundError: none is kept for a vault of this id that was at that path; or none at all, or several.
+        UsageError: an agent calls; or a vault of this id is at that path now, so this one is a copy.
+        NotFoundError: no state is kept for a vault of this id at that path; or, without a path, none or several are.
     """
     if workspace.actor in ("agent", "model"):
         raise UsageError("only a person takes over another path's state", "run it yourself, at a terminal")
@@ -679,7 +681,7 @@ def adoptable(workspace: Workspace, path: str | None) -> Adoption:
                 f"{path} is there and is a vault of the same id: {workspace.root} is a copy of it",
                 "each of the two keeps its own history; nothing was done",
             )
-        found = [each for each in found if each[1] in names]
+        found = [(folder, old_path) for folder, old_path in found if old_path in names]
     if not found:
         of = f" {path}" if path is not None else ""
         raise NotFoundError(
@@ -687,7 +689,7 @@ def adoptable(workspace: Workspace, path: str | None) -> Adoption:
             "tars-memory doctor names the paths for which there is",
         )
     if len(found) > 1:
-        paths = ", ".join(shlex.quote(each) for _, each in found)
+        paths = ", ".join(shlex.quote(old_path) for _, old_path in found)
         raise NotFoundError(f"history is kept for several paths: {paths}", "name one: tars-memory doctor --adopt PATH")
     folder, old_path = found[0]
     writes = sum(1 for _ in Journal(folder / "journal").records(lambda line: b'"t":"begin"' in line))
@@ -695,12 +697,12 @@ def adoptable(workspace: Workspace, path: str | None) -> Adoption:
 
 
 def adopt(workspace: Workspace, adoption: Adoption) -> None:
-    """Take over history, undo, approvals and what waits; what was written here since follows it.
+    """Take over history, undo, approvals and the spool of another state folder, and append the writes made here since.
 
-    A kill on the way loses nothing: done again, it is completed.
+    A kill on the way loses nothing: a second call completes the first.
 
     Raises:
-        ConflictError: writes there and here took turns: these are two vaults.
+        ConflictError: the writes there and here alternate in time: these are two vaults.
         BusyError: another process writes for one of the two.
         UnwritableError: the state folder can't be written.
     """
@@ -710,7 +712,7 @@ def adopt(workspace: Workspace, adoption: Adoption) -> None:
     workspace.close()
     options = workspace.store(writes=False).options
     _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
-    for folder in (adoption.folder, here):  # what a killed process left there is settled on the notes as they are here
+    for folder in (adoption.folder, here):  # unfinished writes of both are settled on the notes of this vault
         Store(workspace.root, folder, now=workspace.now, actor=workspace.actor, options=options).recover()
     locks = [
         VaultLock(folder / "lock", timeout=options.lock_timeout, command="doctor") for folder in (adoption.folder, here)
@@ -727,7 +729,11 @@ def adopt(workspace: Workspace, adoption: Adoption) -> None:
 
 
 def _check_order(old: Journal, new: Journal) -> None:
-    """Whether all that was written here was written after what was written there."""
+    """Check that the first write of the new journal is later than the last one of the old journal.
+
+    Raises:
+        ConflictError: it is not.
+    """
     last = next(old.records(), None)
     first = None
     for record in new.records():
@@ -740,7 +746,7 @@ def _check_order(old: Journal, new: Journal) -> None:
 
 
 def _append(old: Journal, new: Journal) -> None:
-    """Put the files of one journal behind those of the other."""
+    """Move the files of the new journal behind those of the old one."""
     for path in new.files():
         old.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         last = old.files()[-1].name[:4] if old.files() else ""
@@ -749,7 +755,7 @@ def _append(old: Journal, new: Journal) -> None:
 
 
 def _gather(source: Path, target: Path) -> None:
-    """Move what a state folder holds into another, unless that has it; an index is made again, locks stay."""
+    """Move the files of one state folder into another, unless they exist there; index, lock and its own file stay."""
     for folder, _, names in os.walk(source):
         inside = target / os.path.relpath(folder, source)
         for name in names:
@@ -764,33 +770,33 @@ def _gather(source: Path, target: Path) -> None:
 # --- lines that something else overwrote
 
 ALL = "all"
-"""Instead of the name of a transaction: whatever is lost."""
+"""Stands for all transactions with lost lines."""
 
 _HEADING = re.compile(rb"#{2,6}[ \t]+(.*)")
 
 
 def restore(workspace: Workspace, txn: str) -> list[Written]:
-    """Write the lines of a transaction again that something else overwrote, each under its old heading.
+    """Rewrite lines of a transaction that something else overwrote, each under its old heading.
 
-    Whether a line is missing is asked once more of the note as it is at that moment: another device may have brought
-    it back. A note of ours that is gone is made again as it was made.
+    The note is checked once more when it is written: another device may have restored the line. A note of ours that is
+    gone is created again with its first content.
 
     Args:
         workspace: of the vault.
-        txn: of the write whose lines to have back, or :data:`ALL`.
+        txn: the transaction whose lines to restore, or :data:`ALL`.
 
     Returns:
-        A receipt for each bullet that was written.
+        The outcome for each bullet that was written.
 
     Raises:
-        NotFoundError: nothing of it is lost.
+        NotFoundError: no line of it is lost.
         UnwritableError: a note can't be written.
     """
     found = workspace.store(writes=False).lost_lines()
     lost = [line for line in found if txn in (line.txn, ALL)]
     if not lost:
-        said = "no line is lost" if txn == ALL else f"no line of {txn} is lost"
-        raise NotFoundError(said, "tars-memory doctor lists those that are")
+        message = "no line is lost" if txn == ALL else f"no line of {txn} is lost"
+        raise NotFoundError(message, "tars-memory doctor lists those that are")
 
     context = workspace.capture()
     with context.writing(RESTORE, None) as session:
@@ -806,12 +812,13 @@ def restore(workspace: Workspace, txn: str) -> list[Written]:
 
 
 def _bullets(lost: Iterable[LostLine]) -> Iterator[list[LostLine]]:
-    """Each lost bullet with those of its children that were lost right below it."""
+    """Yield each lost bullet with those of its children that were lost directly below it."""
     lines: list[LostLine] = []
     for line in lost:
         last = lines[-1] if lines else None
-        below = last is not None and line.text[:1] in (" ", "\t") and (line.txn, line.file) == (last.txn, last.file)
-        if last is not None and below and line.above[:1] == (_bytes(last.text),):
+        indented = line.text[:1] in (" ", "\t")
+        same = last is not None and (line.txn, line.file) == (last.txn, last.file)
+        if last is not None and same and indented and line.above[:1] == (_bytes(last.text),):
             lines.append(line)
             continue
         if lines:
@@ -822,9 +829,9 @@ def _bullets(lost: Iterable[LostLine]) -> Iterator[list[LostLine]]:
 
 
 def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
-    """One bullet under its heading, unless it is there by now."""
+    """Return the splices that insert one bullet under its heading; none if it is there by now."""
     first = lines[0]
-    if [bare(each) for each in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
+    if [bare(line) for line in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
         return []
     words = first.text.strip()
     bullet = "\n".join([words if unmarked(words) != words else f"- {words}", *(line.text for line in lines[1:])])
@@ -832,14 +839,18 @@ def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[
 
 
 def _section(document: Document, line: LostLine) -> str:
-    """The heading that the line stood under: of the nearest line above it that is still there, or itself a heading."""
-    for mark in line.above:
-        heading = _HEADING.match(mark)
+    """Return the heading under which a line was; empty if it can't be found.
+
+    It is the nearest heading above the line, or that of the nearest line above it that is still in the note, under one
+    heading only.
+    """
+    for above in line.above:
+        heading = _HEADING.match(above)
         if heading:
             return heading[1].decode("utf-8", "surrogateescape").strip()
-        if not mark.strip():
+        if not above.strip():
             continue
-        numbers = [n for n, (start, end, _) in enumerate(document.lines, 1) if document.data[start:end] == mark]
+        numbers = [n for n, (start, end, _) in enumerate(document.lines, 1) if document.data[start:end] == above]
         titles = {document.section_at(number).title for number in numbers}
         if len(titles) == 1 and "" not in titles:
             return titles.pop()
@@ -847,7 +858,7 @@ def _section(document: Document, line: LostLine) -> str:
 
 
 def _usual(layout: Layout, path: str) -> str:
-    """Where a new line of such a note goes."""
+    """Return the heading under which new lines of such a note go."""
     if layout.day_of(path) is not None:
         return layout.log_heading
     return SECTION if layout.timed(path) else layout.notes_section
