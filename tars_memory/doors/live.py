@@ -1,12 +1,12 @@
-"""The live search: what a bare ``tm`` shows on a terminal, by Textual, which is imported here alone.
+"""The live search: the screen that ``tm`` without a command shows on a terminal. Only this module imports Textual.
 
-One field, one list, one preview. What is typed is answered at each key by words, and by meaning too when the person
-pauses; Tab leads on to what waits for review, and to facts in order of time. Ranking, reading and deciding are what
-the commands do (:class:`tars_memory.recall.searcher.Searcher`, :class:`tars_memory.doors.cli.approve.Sitting`): here
-is only what a screen of them needs.
+It has a field, a list and a preview. Each key searches by words; when the person pauses, the search is by meaning too.
+Tab leads on to the proposals that wait for review, and to facts in order of time. The commands' code ranks, reads and
+decides (:class:`tars_memory.recall.searcher.Searcher`, :class:`tars_memory.doors.cli.approve.Sitting`); this module
+only has the screen.
 
-The vault is asked in two threads, each with a memory of its own (:class:`Lane`), so that a key never waits: one answers
-the keys, the other what takes longer. An answer to a question that is not the newest any more is dropped.
+Two threads ask the vault, each with a memory of its own (:class:`Lane`), so that a key never waits: one answers the
+keys, the other takes on longer work. An answer to a question that is no longer the newest is dropped.
 """
 
 from __future__ import annotations
@@ -55,41 +55,42 @@ if TYPE_CHECKING:
 
 
 REST = 1.0
-"""Seconds between two looks at the notes while keys follow each other: of many notes one takes longer than a search."""
+"""Seconds between two checks for changed notes while the person types: with many notes a check takes longer than a
+search."""
 READING = 1.0
-"""Seconds of a turn in which notes are read for the first time, between two questions."""
+"""Seconds that a first reading of notes may take between two questions."""
 WIDE = 100
-"""Columns from which on the preview is beside the list."""
+"""Minimum number of columns for a preview beside the list."""
 LOW = 12
-"""Lines below which there is no preview."""
+"""Minimum number of lines for a preview."""
 GRACE = 2.0
-"""Seconds that the screen has to be put back once the system asks the process to end; then it is done by force."""
-STILL_THERE = 2.0
-"""Seconds between two looks whether the terminal is."""
+"""Seconds that Textual has to restore the terminal after a signal to end; then it is restored by force."""
+TERMINAL_CHECK = 2.0
+"""Seconds between two checks whether the terminal still exists."""
 SWITCH = 0.001
-"""Seconds after which a thread gives way to another: a key is shown while an answer is being made."""
+"""Seconds after which a thread gives way to another, so that a key is shown while an answer is being made."""
 INTERRUPTED = 130
 RESTORE = b"\x1b[?2004l\x1b[?7h\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[?25h"
-"""Sent to the terminal by force: the opposite of what it was sent at the start."""
+"""Sequences that undo those of the start; sent to the terminal when it is restored by force."""
 
 
 def show(call: Call) -> int:
-    """Show the live search until the person leaves; the exit code.
+    """Show the live search until the person leaves; return the exit code.
 
     Raises:
         VaultError: there is no vault.
-        Ended: the system asked the process to end.
+        Ended: a signal asked the process to end.
     """
     call.begin()
     call.memory()
     call.out.relative_to = "vault"
-    before = sys.getswitchinterval()
+    previous_interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)
     try:
         app = Live(call)
         code = app.run(mouse=False)
     finally:
-        sys.setswitchinterval(before)
+        sys.setswitchinterval(previous_interval)
     app.close()
     if app.failed is not None:
         raise app.failed
@@ -104,27 +105,27 @@ class LaneAnswer(NamedTuple):
     """An answer of a lane.
 
     Attributes:
-        kind: of the question; empty for a failure that no question should meet.
-        number: of the question; only the newest of its kind counts.
-        answer: or the error.
+        kind: the kind of the question; empty for an unexpected failure.
+        number: the number of the question; only the newest of its kind counts.
+        value: the answer, or an error.
     """
 
     kind: str
     number: int
-    answer: Any
+    value: Any
 
 
 class Lane:
-    """A thread with a memory of its own. Of what waits for it only the newest question of each kind is answered.
+    """A thread with a memory of its own. It answers only the newest waiting question of each kind.
 
     Args:
-        opened: opens the memory.
-        tell: is given each answer; called from the thread.
+        open_memory: opens the memory.
+        deliver: receives each answer; called from the thread.
     """
 
-    def __init__(self, opened: Callable[[], Memory], tell: Callable[[LaneAnswer], object]) -> None:
-        self._opened = opened
-        self._tell = tell
+    def __init__(self, open_memory: Callable[[], Memory], deliver: Callable[[LaneAnswer], object]) -> None:
+        self._open_memory = open_memory
+        self._deliver = deliver
         self._wake = threading.Condition()
         self._asked: dict[str, tuple[int, Callable[[Memory], Any]]] = {}
         self._closed = False
@@ -132,19 +133,20 @@ class Lane:
         self._thread.start()
 
     def ask(self, kind: str, number: int, question: Callable[[Memory], Any]) -> None:
-        """Answer this next, instead of what was asked of the same kind and not begun."""
+        """Queue a question, in place of a waiting one of the same kind."""
         with self._wake:
             self._asked[kind] = (number, question)
             self._wake.notify()
 
     def close(self, wait: float | None = 0.0) -> None:
-        """Answer nothing more; wait these seconds for what is being answered, None for as long as it takes."""
+        """Answer nothing more; wait so many seconds for the question under way, with None as long as it takes."""
         with self._wake:
             self._closed = True
             self._wake.notify()
         self._thread.join(wait)
 
     def _next(self) -> tuple[str, int, Callable[[Memory], Any]] | None:
+        """Wait for a question and return its kind, number and function; None once the lane is closed."""
         with self._wake:
             self._wake.wait_for(lambda: self._asked or self._closed)
             if self._closed:
@@ -155,29 +157,29 @@ class Lane:
     def _run(self) -> None:
         kind, number = "", 0
         try:
-            with self._opened() as memory:
+            with self._open_memory() as memory:
                 while (asked := self._next()) is not None:
                     kind, number, question = asked
                     memory.workspace.notices.clear()
                     try:
-                        answer = question(memory)
+                        value = question(memory)
                     except TarsError as error:
-                        answer = error
-                    self._tell(LaneAnswer(kind, number, answer))
+                        value = error
+                    self._deliver(LaneAnswer(kind, number, value))
         except Exception as error:
-            self._tell(LaneAnswer("", number, error))
+            self._deliver(LaneAnswer("", number, error))
 
 
 class Heard(Message):
-    """An answer of a lane, as Textual hands it over."""
+    """A message of Textual that holds an answer of a lane."""
 
-    def __init__(self, said: LaneAnswer) -> None:
+    def __init__(self, answer: LaneAnswer) -> None:
         super().__init__()
-        self.said = said
+        self.answer = answer
 
 
 class Rows(Widget):
-    """Rows of text, as they are: nothing in them is markup."""
+    """A widget of rows of text, without markup."""
 
     def __init__(self, name: str, resized: Callable[[], None]) -> None:
         super().__init__(id=name)
@@ -185,18 +187,18 @@ class Rows(Widget):
         self._resized = resized
 
     def on_resize(self) -> None:
-        """What fits is another matter now."""
+        """Draw anew for the new size."""
         self._resized()
 
     def show(self, rows: Iterable[Text]) -> None:
-        """Show these from the top, instead of the former ones."""
+        """Replace the rows."""
         new = [*rows]
-        if [(each, each.style) for each in new] != [(each, each.style) for each in self._rows]:
+        if [(row, row.style) for row in new] != [(row, row.style) for row in self._rows]:
             self._rows = new
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """A row of the screen."""
+        """Render a row of the screen."""
         width = self.size.width
         if y >= len(self._rows):
             return Strip.blank(width)
@@ -218,34 +220,34 @@ ACTIONS = {
     "escape": "app.leave",
     "ctrl+z": "app.suspend_process",
 }
-"""What keys do that edit nothing."""
+"""Actions of the keys that don't edit the field."""
 
 
 class Field(Input):
-    """What the person types: one line, without signs that could steer the terminal."""
+    """The input field: one line, without characters that could steer the terminal."""
 
     def __init__(self) -> None:
         super().__init__(id="field", compact=True, select_on_focus=False)
         self.cursor_blink = False
 
     virtual_size = Reactive(Size(0, 0))
-    """As every widget's, but for a layout of the whole screen at each key."""
+    """Overrides the reactive of every widget, which would lay out the whole screen at each key."""
 
     async def _on_key(self, event: Key) -> None:
-        """Do what a key says at once.
+        """Run the action of a key at once.
 
-        Textual runs bindings behind the signs that follow: of keys that come together, as over a slow line, a
-        correction would meet the text after it, and Tab the text before it.
+        Textual runs bindings after the characters that follow: if keys arrive together, as over a slow line, a
+        correction would apply to the text after it, and Tab to the text before it.
         """
-        own = self._bindings.key_to_bindings.get(event.key, ())
-        action = ACTIONS.get(event.key) or next((each.action for each in own), "")
+        bindings = self._bindings.key_to_bindings.get(event.key, ())
+        action = ACTIONS.get(event.key) or next((binding.action for binding in bindings), "")
         if action:
             event.stop()
             event.prevent_default()
             await self.run_action(action)
 
     def replace(self, text: str, start: int, end: int) -> None:
-        """Put a text, cleaned, in the place of another."""
+        """Clean a text and put it in the place of another."""
         super().replace(line(text), start, end)
 
 
@@ -253,11 +255,11 @@ class Live(App[int]):
     """The screen.
 
     Args:
-        call: whose vault, project, clock and environment count.
+        call: gives the vault, project, clock and environment.
 
     Attributes:
         signalled: the signal that ended it; 0 for none.
-        failed: what no part of it should have raised.
+        failed: an unexpected exception; None if there was none.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -293,14 +295,14 @@ class Live(App[int]):
         self._attributes = _attributes()
         memory = call.memory()
         self._root, self._project = memory.workspace.root, memory.workspace.project
-        self.quick, self.slow = (Lane(self._opened, self._tell) for _ in range(2))
+        self.quick, self.slow = (Lane(self._open_memory, self._post) for _ in range(2))
         self.deciding = ReviewView(self)
         self.views: tuple[View, ...] = (SearchView(self), self.deciding, FactsView(self))
         self.view: View = self.views[0]
         self.title = f"tm {line(self._root.name)}"
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's driver; typed bytes that are not UTF-8 are passed over, and end nothing."""
+        """Return Textual's driver, changed so that typed bytes that are not UTF-8 are ignored."""
         plain: Any = super().get_driver_class()
 
         class Steady(plain):  # type: ignore[misc]
@@ -314,17 +316,17 @@ class Live(App[int]):
 
         return Steady
 
-    def _opened(self) -> Memory:
-        """A memory of the same vault, for a thread."""
+    def _open_memory(self) -> Memory:
+        """Open a memory of the same vault, for a thread."""
         memory = self.call.memory_at(self._root, self._project or NO_PROJECT)
         memory.workspace.patience, memory.workspace.apart, memory.workspace.rest = 0.0, True, REST
         return memory
 
-    def _tell(self, said: LaneAnswer) -> None:
-        self.post_message(Heard(said))
+    def _post(self, answer: LaneAnswer) -> None:
+        self.post_message(Heard(answer))
 
     def close(self) -> None:
-        """Let go of the vault, once what was decided is written."""
+        """Close the vault, after waiting for a decision that is being written."""
         self.quick.close()
         self.slow.close(None if self.deciding.is_busy else 0.0)
         if self._server is not None:
@@ -333,7 +335,7 @@ class Live(App[int]):
     # --- what Textual asks
 
     def compose(self) -> ComposeResult:
-        """Head, field, list, preview, two lines below."""
+        """Lay out head, field, list, preview and foot."""
         yield Rows("head", self.draw)
         with Container(id="line"):
             yield Rows("prompt", self.draw)
@@ -346,7 +348,7 @@ class Live(App[int]):
         yield Rows("foot", self.draw)
 
     def on_mount(self) -> None:
-        """Begin: hear what the system says, ask for the newest notes, then make ready what takes longer."""
+        """Begin: handle signals, ask for the newest notes, then read new notes and load the model."""
         loop = asyncio.get_running_loop()
         for name in ("SIGTERM", "SIGHUP", "SIGINT"):
             number = getattr(signal, name, None)
@@ -354,7 +356,7 @@ class Live(App[int]):
                 with contextlib.suppress(NotImplementedError, RuntimeError):  # Windows; a test's thread
                     loop.add_signal_handler(number, self.end, number)
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
-        self.set_interval(STILL_THERE, self._look_for_the_terminal)
+        self.set_interval(TERMINAL_CHECK, self._check_terminal)
         self.query_one("#prompt", Rows).show([Text("> ", "bold")])
         self.query_one(Field).focus()
         self.view.enter()
@@ -363,45 +365,45 @@ class Live(App[int]):
         self.ask(self.slow, "warm", self._warm)
 
     def on_resize(self, event: Resize) -> None:
-        """Beside or below, as there is room."""
+        """Put the preview beside or below the list, or hide it, as there is room."""
         self.screen.set_class(event.size.width >= WIDE, "wide")
         self.screen.set_class(event.size.height < LOW, "low")
 
     def on_input_changed(self) -> None:
-        """A key changed the field."""
+        """Tell the view that the field's text has changed."""
         typed = self.query_one(Field).value
         if typed != self.view.typed:
             self.view.typed = typed
             self.view.type(typed)
 
     def on_heard(self, event: Heard) -> None:
-        """A lane has answered."""
-        said = event.said
-        if not said.kind:
-            self.failed = said.answer
+        """Pass the answer of a lane to the view that asked."""
+        answer = event.answer
+        if not answer.kind:
+            self.failed = answer.value
             self.exit(1)
             return
-        if self._numbers.get(said.kind, said.number) != said.number:
+        if self._numbers.get(answer.kind, answer.number) != answer.number:
             return
-        if said.kind == "read":
-            self._take_progress(said.answer)
+        if answer.kind == "read":
+            self._take_progress(answer.value)
             return
-        if said.kind == "warm":
+        if answer.kind == "warm":
             return
         for view in self.views:
-            if said.kind in view.hears or (view is self.view and said.kind in ("look", "open")):
-                view.hear(said)
+            if answer.kind in view.hears or (view is self.view and answer.kind in ("look", "open")):
+                view.hear(answer)
         self.draw()
 
     # --- keys
 
     def action_enter(self) -> None:
-        """Enter."""
+        """Submit the field to the view."""
         self.on_input_changed()
         self.view.submit()
 
     def action_turn(self, by: int) -> None:
-        """To the next view, or the one before; each keeps what was typed there."""
+        """Go to the next view, or the one before; each keeps its own text in the field."""
         self.on_input_changed()
         at = self.views.index(self.view)
         self.view = self.views[(at + by) % len(self.views)]
@@ -410,22 +412,22 @@ class Live(App[int]):
         self.draw()
 
     def action_move(self, by: int) -> None:
-        """The mark up or down."""
+        """Move the mark up or down."""
         self.view.choose(self.view.at + by)
         self.draw()
 
     def action_page(self, by: int) -> None:
-        """The preview up or down by half of its height."""
+        """Scroll the preview up or down by half of its height."""
         self.view.top += by * max(1, self.query_one("#preview", Rows).size.height // 2)
         self.draw()
 
     def action_leave(self) -> None:
-        """Leave, but for a question that is being answered."""
+        """Leave; or, if the person is typing words for a proposal, only give that up."""
         if not (self.view is self.deciding and self.deciding.cancel()):
             self.exit(0)
 
     def action_interrupt(self) -> None:
-        """Ctrl-C."""
+        """Leave on Ctrl-C."""
         self.exit(INTERRUPTED)
 
     # --- what the views ask for
@@ -436,19 +438,19 @@ class Live(App[int]):
         lane.ask(kind, number, question)
 
     def when_idle(self, seconds: float, act: Callable[[], None]) -> None:
-        """Do this unless something else is asked for meanwhile."""
+        """Call a function after some seconds, unless another call is scheduled before."""
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(seconds, act)
 
     def taken(self) -> str:
-        """Take the field's text, and empty the field."""
+        """Empty the field, and return its text."""
         typed = self.view.typed
         self.put("")
         return typed
 
     def put(self, text: str) -> None:
-        """Put a text into the field as if it had stood there."""
+        """Put a text into the field; the view doesn't take it as typed."""
         self.view.typed = text
         field = self.query_one(Field)
         field.value = text
@@ -456,7 +458,10 @@ class Live(App[int]):
 
     @contextlib.contextmanager
     def aside(self) -> Any:
-        """Give the terminal to another program meanwhile; Textual takes it back only where nothing is raised."""
+        """Give the terminal to another program during the block.
+
+        Textual takes it back only if nothing is raised, so that an exception is raised again afterwards.
+        """
         failed: BaseException | None = None
         with self.suspend():
             try:
@@ -474,9 +479,9 @@ class Live(App[int]):
         except TarsError as error:
             self.view.state = [*sentences(error)]
             return
-        where = f"{line(place.path)}:{place.line}"
+        label = f"{line(place.path)}:{place.line}"
         if words is None:
-            self.view.state = [f"{where}: set VISUAL or EDITOR, and Enter opens it"]
+            self.view.state = [f"{label}: set VISUAL or EDITOR, and Enter opens it"]
             return
         try:
             if any(str(note) in word for word in words):  # an editor, which wants the terminal
@@ -488,13 +493,18 @@ class Live(App[int]):
         except OSError as error:
             self.view.state = [f"{line(words[0])} can't be started: {error.strerror}"]
             return
-        self.view.again(f"{line(words[0])} ended with {code}" if code else f"opened {where}")
+        self.view.again(f"{line(words[0])} ended with {code}" if code else f"opened {label}")
 
-    # --- what goes on beside
+    # --- what runs in the background
 
-    def _take_progress(self, answer: Any) -> None:
-        if isinstance(answer, tuple):
-            reading, stale = answer
+    def _take_progress(self, progress: Any) -> None:
+        """Show how far the first reading is, and ask for more of it.
+
+        Args:
+            progress: the result of :func:`_read_on`, or an error.
+        """
+        if isinstance(progress, tuple):
+            reading, stale = progress
             if reading:
                 self._progress = f"reading the vault: {reading - stale:,} of {counted(reading, 'note')}"
                 self.set_timer(0.2, lambda: self.ask(self.slow, "read", _read_on))
@@ -506,24 +516,24 @@ class Live(App[int]):
     _progress = ""
 
     def _warm(self, memory: Memory) -> None:
-        """Open the model before it is asked for, and answer hooks and searches with it, unless a watcher does."""
+        """Load the model before it is needed, and serve hooks and other searches with it, unless a watcher does."""
         try:
-            held = memory.workspace.open_embedder()
-            memory.workspace.warm = held
+            embedder = memory.workspace.open_embedder()
+            memory.workspace.warm = embedder
             identity = memory.workspace.manifest.identity
             lock = memory.workspace.made_state() / "watch.lock"
             with alone(lock, "live search", "the vault is watched already", "one is enough"):
-                self._server = WarmServer(memory.workspace.state / SOCKET, identity, held.embed_query)
+                self._server = WarmServer(memory.workspace.state / SOCKET, identity, embedder.embed_query)
         except (ModelUnavailableError, BusyError, OSError, AttributeError):
-            pass  # searches say what is wrong with the model; a watcher's socket is as good; or there are no sockets
+            pass  # searches report a problem of the model; a watcher's socket serves as well; or there are no sockets
 
-    def _look_for_the_terminal(self) -> None:
-        """A terminal that is gone without a word is a hangup."""
+    def _check_terminal(self) -> None:
+        """End as on a hangup if the terminal is gone without a signal."""
         if self._attributes is not None and _attributes() is None:
             self.end(signal.SIGHUP)
 
     def end(self, number: int) -> None:
-        """The system asks the process to end: put the terminal back, by force if that takes too long."""
+        """End on a signal: leave the screen; if that takes too long, restore the terminal by force."""
         if not self.signalled:
             self.signalled = number
             timer = threading.Timer(GRACE, self._force)
@@ -536,41 +546,41 @@ class Live(App[int]):
         os._exit(128 + self.signalled)
 
     def _fatal_error(self) -> None:
-        """Report what no handler should raise like any other bug, once the terminal is as it was."""
+        """Keep an unexpected exception of a handler, to be reported as a bug once the terminal is restored."""
         self.failed = self._exception
         self._close_messages_no_wait()
 
     # --- drawing
 
     def draw(self) -> None:
-        """Show how things are."""
+        """Draw the whole screen from the current view."""
         if not self.is_running or not self.screen.is_attached:
             return
         out, view = self.call.out, self.view
         head = Text()
-        for each in self.views:
-            label = f"[{each.label}]" if each is view else f" {each.label} "
-            head.append(label, "bold" if each is view else "dim")
+        for tab in self.views:
+            label = f"[{tab.label}]" if tab is view else f" {tab.label} "
+            head.append(label, "bold" if tab is view else "dim")
         name = Text(f"  {encoded(out, line(self._root.name))}{f' › {self._project}' if self._project else ''}", "dim")
         if (room := self.size.width - head.cell_len - name.cell_len) > 0:
             head.append(" " * room).append(name)
         self.query_one("#head", Rows).show([head])
         self._draw_list(view)
         self._draw_preview(view)
-        state = view.state[:1] if self._progress else view.state  # what follows counts the notes that are read, too
-        said = "  ·  ".join(part for part in (self._progress, *(line(each) for each in state)) if part)
+        state = view.state[:1] if self._progress else view.state  # the other sentences count unread notes as well
+        text = "  ·  ".join(part for part in (self._progress, *(line(sentence) for sentence in state)) if part)
         screen = Console(width=max(self.size.width, 8), file=io.StringIO(), color_system=None)
-        told = wrapped(screen, Text(encoded(out, said), "dim"), 0) or [Text()]
-        self.screen.set_class(len(told) > 1, "tall")  # the keys stay in sight
-        self.query_one("#foot", Rows).show([*told[:2], Text(self._keys(view), "dim")])
+        rows = wrapped(screen, Text(encoded(out, text), "dim"), 0) or [Text()]
+        self.screen.set_class(len(rows) > 1, "tall")  # the keys stay in sight
+        self.query_one("#foot", Rows).show([*rows[:2], Text(self._keys(view), "dim")])
 
     def _keys(self, view: View) -> str:
-        """What keys do, as far as there is room."""
-        told = ""
-        for each in (*view.keys, "Tab: next", "Esc: leave", "PgUp PgDn"):
-            longer = f"{told}   {each}" if told else each
-            told = longer if len(longer) <= self.size.width else told
-        return encoded(self.call.out, told)
+        """Return the keys with their meanings, as many as there is room for."""
+        text = ""
+        for key in (*view.keys, "Tab: next", "Esc: leave", "PgUp PgDn"):
+            longer = f"{text}   {key}" if text else key
+            text = longer if len(longer) <= self.size.width else text
+        return encoded(self.call.out, text)
 
     def _draw_list(self, view: View) -> None:
         rows = self.query_one("#list", Rows)
@@ -580,10 +590,10 @@ class Live(App[int]):
         for number, item in enumerate(view.items):
             mark = "> " if number == view.at else "  "
             lines = view.drawn(item, width)
-            block = [Text("  " if n else mark, "bold").append_text(each) for n, each in enumerate(lines)]
+            block = [Text("  " if n else mark, "bold").append_text(text) for n, text in enumerate(lines)]
             if number == view.at:
-                for each in block:
-                    each.stylize("bold")
+                for text in block:
+                    text.stylize("bold")
             blocks.append(block)
             used += len(block)
             while number <= view.at and used > height and first < number:
@@ -591,7 +601,7 @@ class Live(App[int]):
                 first += 1
             if number > view.at and used >= height:
                 break
-        rows.show([each for block in blocks[first:] for each in block][:height])
+        rows.show([text for block in blocks[first:] for text in block][:height])
 
     def _draw_preview(self, view: View) -> None:
         preview, rule = self.query_one("#preview", Rows), self.query_one("#rule", Rows)
@@ -615,11 +625,11 @@ class Live(App[int]):
         preview.show(shown[:height])
 
     def _line(self, passage: Passage, number: int) -> Text:
-        """A line of the preview, with what matches lit."""
-        given = passage.lines[number]
-        if isinstance(given, Text):
-            return given
-        words = encoded(self.call.out, clean(given).replace("\n", " ").expandtabs(4))
+        """Return a line of the preview, with its matches highlighted."""
+        source = passage.lines[number]
+        if isinstance(source, Text):
+            return source
+        words = encoded(self.call.out, clean(source).replace("\n", " ").expandtabs(4))
         text = Text(words, "bold" if passage.at <= number <= passage.last else "")
         if passage.query is not None:
             for start, end in Terms(passage.query).spans(words):
@@ -628,7 +638,7 @@ class Live(App[int]):
 
 
 def _read_on(memory: Memory) -> tuple[int, int]:
-    """Read a vault for the first time, for a while: how many notes it has, and how many of them are left."""
+    """Go on for a while with the first reading of a vault; return the number of its notes, and of those left."""
     memory.workspace.patience = READING
     try:
         report = memory.workspace.look()
@@ -638,7 +648,7 @@ def _read_on(memory: Memory) -> tuple[int, int]:
 
 
 def _attributes() -> list[Any] | None:
-    """How the terminal is set; None if there is none, or no way to know."""
+    """Return the terminal's attributes; None if there is no terminal, or no way to know."""
     try:
         import termios
 
@@ -648,7 +658,7 @@ def _attributes() -> list[Any] | None:
 
 
 def _restore(attributes: list[Any] | None) -> None:
-    """Put the terminal back as it was, whatever the screen's own thread is at."""
+    """Restore the terminal, whatever the screen's own thread is doing."""
     with contextlib.suppress(Exception):
         os.write(2, RESTORE)
     if attributes is not None:

@@ -1,9 +1,9 @@
-"""The memory as seven tools that a model may call: what each is for, what it takes, what it answers.
+"""The memory as seven tools that a model may call: their descriptions, JSON schemas and functions.
 
-:class:`Tools` carries a call out; vault, project and right are fixed where it is made, and no argument changes them.
-What is read comes out as the command line gives it to an agent: credentials masked, invisible characters left out.
-Writes bear the client's name. No tool changes or removes a line, and rules are proposals, whatever the person's own
-settings allow others.
+:class:`Tools` carries out a call; vault, project and rights are fixed when it is made, and no argument changes them.
+Answers are what the command line gives an agent: credentials masked, invisible characters left out. Written lines bear
+the client's name. No tool changes or removes a line, and rules become proposals, whatever the person's settings allow
+other callers.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ INSTRUCTIONS = (
 )
 
 LONGEST_TEXT = 10_000
-"""Characters of one entry; an entry is a sentence or two."""
+"""Maximum length of an entry, in characters; an entry is a sentence or two."""
 LONGEST_QUESTION = 8_000
-"""Characters of a question: 2,000 tokens, as much as an answer may take unless asked."""
+"""Maximum length of a question, in characters: 2,000 tokens, the default budget of an answer."""
 MOST_LINES = 400
-"""Lines of a note that one call returns, and unless asked half of them."""
+"""Maximum number of a note's lines in one answer; the default is half of it."""
 MOST_CHARACTERS = 40_000
-"""Of those lines: what a model's host takes as one answer (Claude Code: 25,000 tokens)."""
+"""Maximum length of these lines: what a model's host accepts as one answer (Claude Code: 25,000 tokens)."""
 
 Schema = dict[str, Any]
 
 
 class Tool(NamedTuple):
-    """One tool.
+    """A tool.
 
     Attributes:
-        name: that a client calls it by.
-        title: for people.
-        description: for the model; begins with when to use it.
-        takes: the JSON schema of each argument.
-        required: those that can't be left out.
-        answers: the JSON schema of each member of the answer beside its notices; all of them are always there.
-        run: what it does.
+        name: the name by which a client calls it.
+        title: a title for people.
+        description: a description for the model; begins with when to use the tool.
+        takes: the JSON schemas of the arguments.
+        required: names of the required arguments.
+        answers: the JSON schemas of the answer's members, without its notices; an answer always has all of them.
+        run: the function that carries it out.
         writes: whether it may change the vault.
     """
 
@@ -71,13 +71,13 @@ class Tool(NamedTuple):
 
     @property
     def input_schema(self) -> Schema:
-        """What it takes, as a JSON schema."""
+        """The JSON schema of the arguments."""
         takes = {"type": "object", "properties": self.takes, "additionalProperties": False}
         return {**takes, "required": list(self.required)}
 
     @property
     def output_schema(self) -> Schema:
-        """What it answers, as a JSON schema; members may be added to it."""
+        """The JSON schema of the answer; later versions may add members."""
         answers = {**self.answers, "notices": NOTICES}
         return {"type": "object", "properties": answers, "required": list(answers)}
 
@@ -96,7 +96,7 @@ def _list(description: str, **item: Any) -> Schema:
 
 
 def _of(**members: str) -> Schema:
-    """An object of an answer: each member with its JSON type, ``?`` behind one that may be null."""
+    """Return the schema of an object from its members' JSON types, with ``?`` behind one that may be null."""
     kinds = {name: [kind[:-1], "null"] if kind.endswith("?") else kind for name, kind in members.items()}
     return {
         "type": "object",
@@ -110,36 +110,38 @@ NOTICES = {"type": "array", "items": STRING, "description": "What you should kno
 AS_OF = _text("The day on which it has to hold: 2026-03-15, 2026-03, yesterday. Left out: today.")
 
 
-# --- what they do
+# --- the functions of the tools, which take the checked arguments
 
 
-def _search(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
+def _search(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
     names = {"tier": "tiers", "tag": "tags"}
-    asked = {names.get(name, name): value for name, value in said.items()}
-    found = memory.search(asked.pop("query"), **_dated(memory, asked)).as_dict()
+    request = {names.get(name, name): value for name, value in arguments.items()}
+    found = memory.search(request.pop("query"), **_dated(memory, request)).as_dict()
     for hit in found["hits"]:
         del hit["obsidian_url"]  # for people; it takes as much room as the words
     return found
 
 
-def _get(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
-    """A note, some of its lines, or an entry."""
-    target = said["target"].strip()
-    wanted = said.get("lines")
+def _get(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return a note, some of its lines, or an entry."""
+    target = arguments["target"].strip()
+    wanted = arguments.get("lines")
     path, first, last = _place(target)
     whole = memory.workspace.whole
-    beside = memory.workspace.beside(path) if not _is_note(memory, path) else None
-    if beside is None and not _is_note(memory, path):
-        path, first, last = target, 1, 0
     entry: Entry | None = None
-    if beside is not None:
-        whole, path = beside[0].vault, beside[1]
-    elif not _is_note(memory, path):
-        try:
-            path = memory.note_called(target)
-        except NotFoundError:
-            entry = memory.show(target)
-            path, first, last = entry.path, entry.line, entry.end_line
+    beside = None
+    if not _is_note(memory, path):
+        beside = memory.workspace.beside(path)
+        if beside is not None:
+            whole, path = beside[0].vault, beside[1]
+        else:
+            path, first, last = target, 1, 0
+            if not _is_note(memory, path):
+                try:
+                    path = memory.note_called(target)
+                except NotFoundError:
+                    entry = memory.show(target)
+                    path, first, last = entry.path, entry.line, entry.end_line
     lines = note_lines(veiled(whole.read(path)))
     lines = lines[:-1] if lines[-1:] == [""] else lines
     if beside is not None:
@@ -163,13 +165,13 @@ def _get(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _place(target: str) -> tuple[str, int, int]:
-    """A note, and from which line to which is asked for; 0 for as far as one answer goes."""
-    found = re.fullmatch(r"(?s)(.+?):([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", target)
-    return (found[1], int(found[2]), int(found[3] or 0)) if found else (target, 1, 0)
+    """Split ``path:first-last`` into path, first and last line; last is 0 if the answer may go on to its limit."""
+    match = re.fullmatch(r"(?s)(.+?):([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", target)
+    return (match[1], int(match[2]), int(match[3] or 0)) if match else (target, 1, 0)
 
 
 def _is_note(memory: Memory, path: str) -> bool:
-    """Whether a path is of a note that may be shown here; hidden folders are not the person's notes."""
+    """Return whether a path leads to a note that may be shown here; hidden folders don't hold the person's notes."""
     steps = path.split("/")
     if not path.lower().endswith(".md") or any(step[:1] in ("", ".") for step in steps) or "\0" in path:
         return False
@@ -178,10 +180,10 @@ def _is_note(memory: Memory, path: str) -> bool:
     return False
 
 
-def _context(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
-    found_only = said.pop("found_only", False)
-    packed = memory.context(said.pop("question", ""), loaded=not found_only, **_dated(memory, said))
-    left_out = sum(gone.end_line - gone.start_line + 1 for gone in packed.dropped)
+def _context(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
+    found_only = arguments.pop("found_only", False)
+    packed = memory.context(arguments.pop("question", ""), loaded=not found_only, **_dated(memory, arguments))
+    left_out = sum(block.end_line - block.start_line + 1 for block in packed.dropped)
     return {
         "text": packed.text,
         "used": packed.used,
@@ -191,25 +193,26 @@ def _context(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _add(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
-    tier = said.pop("tier", "daily")
+def _add(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
+    tier = arguments.pop("tier", "daily")
+    text = arguments["text"]
     if tier == "daily":
-        if more := sorted(set(said) - {"text"}):
+        if more := sorted(set(arguments) - {"text"}):
             raise UsageError(f"tier daily takes no {' and no '.join(more)}", "leave it out, or give tier semantic")
-        return memory.log(said["text"]).as_dict()
-    return memory.remember(said["text"], section=said.get("section"), tags=said.get("tags", ())).as_dict()
+        return memory.log(text).as_dict()
+    return memory.remember(text, section=arguments.get("section"), tags=arguments.get("tags", ())).as_dict()
 
 
-def _propose(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
-    if said.get("steps") and said.get("section"):
+def _propose(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
+    if arguments.get("steps") and arguments.get("section"):
         raise UsageError("a playbook takes no section", "leave it out, or leave steps out to propose a rule")
-    receipt = memory.propose(**said)
+    receipt = memory.propose(**arguments)
     waits = receipt.path.startswith(".tars/")
     return {"proposal": receipt.ref if waits else None, "text": receipt.text, "notices": receipt.notices}
 
 
-def _facts(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
-    dated = _dated(memory, said)
+def _facts(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
+    dated = _dated(memory, arguments)
     if dated.get("as_of") and dated.get("all"):
         raise UsageError("both as_of and all", "give one of them")
     day = dated.get("as_of") or memory.workspace.now().date()
@@ -217,22 +220,22 @@ def _facts(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     return {"facts": [fact.as_dict(day) for fact in found]}
 
 
-def _why(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
-    return memory.why(said["target"])._asdict()
+def _why(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
+    return memory.why(arguments["target"])._asdict()
 
 
-def _dated(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with their day as a date.
+def _dated(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with ``as_of`` parsed as a date.
 
     Raises:
-        UsageError: it is not one.
+        UsageError: ``as_of`` is not a date.
     """
-    if "as_of" not in said:
-        return said
-    day = parse_day(said["as_of"], memory.workspace.now().date())
+    if "as_of" not in arguments:
+        return arguments
+    day = parse_day(arguments["as_of"], memory.workspace.now().date())
     if day is None:
-        raise UsageError(f"as_of: {said['as_of']!r} is not a date", f"it takes {ACCEPTED}")
-    return {**said, "as_of": day.end}
+        raise UsageError(f"as_of: {arguments['as_of']!r} is not a date", f"it takes {ACCEPTED}")
+    return {**arguments, "as_of": day.end}
 
 
 TIERS = ["semantic", "procedural", "daily", "episodic", "note", "talk"]
@@ -414,23 +417,24 @@ TOOLS = (
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 NAMELESS = "agent"
-"""The author of what a client writes that gives no name, or one that a note can't hold: never the person."""
+"""Author of the lines of a client that gives no name, or one that a note can't hold: never the person."""
 
 
-# --- carrying a call out
+# --- carrying out a call
 
 
 class Tools:
     """The tools of one vault and one project.
 
     Args:
-        open_memory: opens the memory for each call again: settings and vault count as they are then, and nothing
-            grows from call to call. Takes the variables that are set beside those of the process.
+        open_memory: opens the memory anew for each call, so that the current settings and vault count, and nothing
+            grows from call to call. Takes variables to set beside those of the process.
     """
 
     def __init__(self, open_memory: Callable[[Mapping[str, str]], Memory]) -> None:
         self._open = open_memory
-        self._former: Searcher | None = None
+        self._searcher: Searcher | None = None
+        """The searcher of the last call; the next one goes on with its open model."""
 
     def call(self, name: str, arguments: Mapping[str, Any], client: str = "") -> dict[str, Any]:
         """Carry out one call.
@@ -438,7 +442,7 @@ class Tools:
         Args:
             name: of the tool.
             arguments: as the client gave them.
-            client: what the client calls itself: the author of what is written, and the agent whose own notes
+            client: the client's name for itself: it becomes the author of written lines, and the agent whose own notes
                 (``agents/NAME/``) the context may hold.
 
         Returns:
@@ -446,33 +450,33 @@ class Tools:
 
         Raises:
             KeyError: there is no such tool.
-            TarsError: it can't be done; the message says why, the hint what to do.
+            TarsError: the call can't be carried out; the message says why, the hint what to do.
         """
         tool = BY_NAME[name]
-        said = checked(tool, arguments)
+        valid = checked(tool, arguments)
         agent = signature(client)
         with self._open({AUTHOR: agent or NAMELESS}) as memory:
-            if self._former is not None:
-                memory.searcher.follow(self._former)
-            self._former = memory.searcher
+            if self._searcher is not None:
+                memory.searcher.follow(self._searcher)
+            self._searcher = memory.searcher
             more = {"agent": agent} if name == "memory_context" and agent else {}
-            found = tool.run(memory, {**said, **more})
+            found = tool.run(memory, {**valid, **more})
             notices = [*memory.workspace.notices, *found.get("notices", ())]
-        told: dict[str, Any] = _cleaned(hidden({**found, "notices": list(dict.fromkeys(map(str, notices)))}))
-        return told
+        answer: dict[str, Any] = _cleaned(hidden({**found, "notices": list(dict.fromkeys(map(str, notices)))}))
+        return answer
 
 
 def _cleaned(value: Any) -> Any:
-    """A value for JSON whose texts hold no invisible characters."""
+    """Return a value for JSON with the invisible characters of its texts removed."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {name: _cleaned(each) for name, each in value.items()}
-    return [_cleaned(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _cleaned(member) for name, member in value.items()}
+    return [_cleaned(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def signature(client: str) -> str:
-    """What a client calls itself, as an author's name; empty if that can't be one."""
+    """Return a client's name for itself as an author's name; empty if a note can't hold it."""
     try:
         return author(client[:200])
     except UsageError:
@@ -480,7 +484,7 @@ def signature(client: str) -> str:
 
 
 def explained(error: TarsError) -> str:
-    """What happened and what to do next, for a model."""
+    """Return the message of an error and what to do next, for a model."""
     lines = [error.message, *(getattr(error, "candidates", ()) if isinstance(error, AmbiguousError) else ())]
     if error.hint:
         lines.append(error.hint)
@@ -490,19 +494,19 @@ def explained(error: TarsError) -> str:
 
 
 def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as the tool takes them; those that are null count as left out, as many models mean it.
+    """Return valid arguments; those that are null are left out, since that is what many models mean.
 
     Raises:
-        UsageError: one is unknown, missing, or of another kind.
+        UsageError: an argument is unknown, missing, or of another kind.
     """
     takes = f"{tool.name} takes {', '.join(tool.takes)}"
     if unknown := next((name for name in arguments if name not in tool.takes), ""):
         raise UsageError(f"{tool.name} takes no {unknown!r}", takes)
-    said = {name: _checked(name, value, tool.takes[name]) for name, value in arguments.items() if value is not None}
+    valid = {name: _checked(name, value, tool.takes[name]) for name, value in arguments.items() if value is not None}
     for name in tool.required:
-        if not str(said.get(name, "")).strip():
-            raise UsageError(f"{name} is {'empty' if name in said else 'missing'}", takes)
-    return said
+        if not str(valid.get(name, "")).strip():
+            raise UsageError(f"{name} is {'empty' if name in valid else 'missing'}", takes)
+    return valid
 
 
 KINDS: dict[str, tuple[type[Any], str]] = {
@@ -514,11 +518,16 @@ KINDS: dict[str, tuple[type[Any], str]] = {
 
 
 def _checked(name: str, value: Any, schema: Schema) -> Any:
-    kind, called = KINDS[schema["type"]]
+    """Return a value that is valid by a schema.
+
+    Raises:
+        UsageError: the value is not valid.
+    """
+    kind, kind_name = KINDS[schema["type"]]
     if kind is int and isinstance(value, float) and value.is_integer():
-        value = int(value)  # JSON knows numbers only
+        value = int(value)  # JSON doesn't distinguish 1 and 1.0
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise UsageError(f"{name} is not {called}", f"give {called}: {schema.get('description', '')}".strip(": "))
+        raise UsageError(f"{name} is not {kind_name}", f"give {kind_name}: {schema.get('description', '')}".strip(": "))
     wrong = partial(UsageError, hint=schema.get("description", ""))
     if "enum" in schema and value not in schema["enum"]:
         raise UsageError(f"{name}: {value[:80]!r} is unknown", f"it is one of {', '.join(schema['enum'])}")
@@ -529,5 +538,5 @@ def _checked(name: str, value: Any, schema: Schema) -> Any:
     if kind is list:
         if len(value) > schema["maxItems"]:
             raise wrong(f"{name} has {counted(len(value), 'item')}, at most {schema['maxItems']}")
-        return [_checked(name, each, schema["items"]) for each in value]
+        return [_checked(name, item, schema["items"]) for item in value]
     return value

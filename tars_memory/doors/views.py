@@ -1,4 +1,4 @@
-"""The three views of the live search: hits, what waits for review, facts in order of time. Nothing here draws."""
+"""The three views of the live search: hits, proposals to review, facts in order of time. Nothing here draws."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 PAUSE = 0.25
-"""Seconds without a key after which the question is asked by meaning, too."""
+"""Seconds without a key after which the search is made by meaning, too."""
 
 
 class Passage(NamedTuple):
-    """What the preview shows: the lines of a note, or other text.
+    """Content of the preview: the lines of a note, or other text.
 
     Attributes:
-        title: where it is; empty for none.
-        lines: of the note, as they are there; or texts with their styles.
-        at: the number of the first line that answers, from 0 on.
-        last: that of the last one.
-        query: what is lit.
+        title: the place; may be empty.
+        lines: the note's lines, verbatim; or texts with their styles.
+        at: the index of the passage's first line.
+        last: the index of its last line.
+        query: its matches are highlighted.
     """
 
     title: str
@@ -57,18 +57,18 @@ class LivePlace(NamedTuple):
 
 
 class View:
-    """One of the three: a list, what is typed for it, and what Enter does.
+    """A view: its list, its text in the field, and the action of Enter.
 
     Attributes:
         name: as the head shows it.
-        keys: what they do, beside those that all have.
-        hears: kinds of answers that are its own, also while another view is shown.
-        items: of the list.
-        at: which of them is chosen.
+        keys: its keys and their meanings, without those of all views.
+        hears: kinds of answers that it receives even while another view is shown.
+        items: items of the list.
+        at: index of the chosen item.
         typed: the field's text.
-        state: a sentence or two below the list.
-        passage: in the preview.
-        top: how many lines the preview was turned by.
+        state: sentences below the list.
+        passage: the content of the preview.
+        top: number of lines that the preview is scrolled by.
     """
 
     name = ""
@@ -97,27 +97,27 @@ class View:
         return self.items[self.at] if self.at < len(self.items) else None
 
     def enter(self) -> None:
-        """The person comes here."""
+        """Handle the switch to this view."""
 
-    def again(self, told: str) -> None:
-        """The notes may have changed: ask again, and keep the mark; say this meanwhile."""
-        self.state = [told]
+    def again(self, message: str) -> None:
+        """Ask again, since notes may have changed; keep the mark, and show a message meanwhile."""
+        self.state = [message]
 
     def type(self, text: str) -> None:
-        """The field has changed."""
+        """Handle a change of the field."""
 
     def submit(self) -> None:
-        """Enter."""
+        """Handle Enter."""
 
-    def hear(self, said: LaneAnswer) -> None:
-        """An answer to what was asked, the newest of its kind."""
+    def hear(self, answer: LaneAnswer) -> None:
+        """Handle an answer, the newest of its kind."""
 
     def block(self, item: Any, width: int) -> list[Text]:
-        """The rows of an item."""
+        """Make the rows of an item."""
         raise NotImplementedError
 
     def drawn(self, item: Any, width: int) -> list[Text]:
-        """The rows of an item, made once."""
+        """Return the rows of an item, which :meth:`block` makes once."""
         if self._drawn_for[0] is not self.items or self._drawn_for[1] != width:
             self._drawn, self._drawn_for = {}, (self.items, width)
         if id(item) not in self._drawn:
@@ -125,12 +125,12 @@ class View:
         return self._drawn[id(item)]
 
     def choose(self, at: int) -> None:
-        """Move the mark, and look at what is there."""
+        """Move the mark, and update the preview."""
         self.at = max(0, min(at, len(self.items) - 1))
         self.look()
 
     def look(self) -> None:
-        """See to the preview of what is chosen."""
+        """Update the preview for the chosen item, or ask for it."""
         raise NotImplementedError
 
 
@@ -144,26 +144,25 @@ class SearchView(View):
     def __init__(self, live: Live) -> None:
         super().__init__(live)
         self.result: SearchResult | None = None
-        self._number = self._answered = self._meant = 0
+        self._number = self._answered = self._answered_by_meaning = 0
+        """Numbers of the newest question, of the newest answer, and of the newest answer by meaning."""
         self._opens = False
-        """Enter came before the hits: the first of them is opened."""
+        """Enter came before the hits: the first of them will be opened."""
         self._moved = False
-        self._told = ""
-        memory = live.call.memory()
-        self._root = memory.workspace.root
-        self._by_words = memory.workspace.settings.recall.mode == "lexical"
+        self._message = ""
+        self._words_only = live.call.workspace.settings.recall.mode == "lexical"
 
     def enter(self) -> None:
-        """Ask again: notes may have changed in the meantime."""
+        """Search again: notes may have changed in the meantime."""
         self.type(self.typed)
 
-    def again(self, told: str) -> None:
+    def again(self, message: str) -> None:
         """Search again."""
         self.type(self.typed)
-        self._moved, self._told = True, told
+        self._moved, self._message = True, message
 
     def type(self, text: str) -> None:
-        """Answer by words, and after a pause by meaning."""
+        """Search by words, and after a pause by meaning."""
         self._number += 1
         self._moved = self._opens = False
         number = self._number
@@ -175,7 +174,7 @@ class SearchView(View):
             return _found(memory, memory.search(text, mode="lexical", unfinished=True, per_note=PER_NOTE))
 
         self.live.quick.ask("words", number, by_words)
-        if text.strip() and not self._by_words:
+        if text.strip() and not self._words_only:
             self.live.when_idle(PAUSE, lambda: self._ask_by_meaning(text, number))
 
     def _ask_by_meaning(self, text: str, number: int) -> None:
@@ -186,57 +185,59 @@ class SearchView(View):
                 lambda memory: _found(memory, memory.search(text, unfinished=True, per_note=PER_NOTE)),
             )
 
-    def hear(self, said: LaneAnswer) -> None:
-        """Hits, a preview, or where to open."""
-        if said.kind in ("words", "meaning"):
-            if said.number == self._number and not (said.kind == "words" and self._meant == said.number):
-                self._take(said)
-        elif isinstance(said.answer, TarsError):
-            self.again(said.answer.message)  # the hit is not there any more
-        elif said.kind == "open":
-            self.live.open(said.answer)
+    def hear(self, answer: LaneAnswer) -> None:
+        """Take in hits or a preview, or open a note."""
+        if answer.kind in ("words", "meaning"):
+            is_outdone = answer.kind == "words" and self._answered_by_meaning == answer.number
+            if answer.number == self._number and not is_outdone:
+                self._take(answer)
+        elif isinstance(answer.value, TarsError):
+            self.again(answer.value.message)  # the hit is not there any more
+        elif answer.kind == "open":
+            self.live.open(answer.value)
         else:
-            self.passage = said.answer
+            self.passage = answer.value
 
-    def _take(self, said: LaneAnswer) -> None:
-        if isinstance(said.answer, TarsError):
-            self.state, self._answered, self._opens = [*sentences(said.answer)], said.number, False
+    def _take(self, answer: LaneAnswer) -> None:
+        """Show the hits of an answer, or its error; keep the mark if the person moved it."""
+        if isinstance(answer.value, TarsError):
+            self.state, self._answered, self._opens = [*sentences(answer.value)], answer.number, False
             return
-        if said.kind == "meaning":
-            self._meant = said.number
-        self._answered = said.number
-        former, result = self.chosen, said.answer.result
+        if answer.kind == "meaning":
+            self._answered_by_meaning = answer.number
+        self._answered = answer.number
+        former, result = self.chosen, answer.value.result
         self.result, self.items = result, result.hits
         places = [(hit.path, hit.start_line) for hit in result.hits]
         stays = self._moved and former is not None and (former.path, former.start_line) in places
         self.at = places.index((former.path, former.start_line)) if stays else 0
-        self.state = [self._told, *self._summary(result)] if self._told else self._summary(result)
-        self._told = "" if said.kind == "meaning" or self._by_words else self._told
+        self.state = [self._message, *self._summary(result)] if self._message else self._summary(result)
+        self._message = "" if answer.kind == "meaning" or self._words_only else self._message
         if self.at:
             self.look()
         else:
-            self.top, self.passage = 0, said.answer.passage
+            self.top, self.passage = 0, answer.value.passage
         if self._opens:
             self.submit()
 
     def _summary(self, result: SearchResult) -> list[str]:
+        """Return sentences on the number of hits, a suggested spelling, and notices."""
         if result.hits:
             how = "by words" if result.mode == "lexical" else "by words and meaning"
             how = how if result.parsed.searches else "the newest"
             more = f", {result.more} more" if result.more else ""
-            told = [f"{counted(len(result.hits), 'hit')}, {how}{more}"]
+            summary = f"{counted(len(result.hits), 'hit')}, {how}{more}"
         else:
-            told = ["nothing found so far" if result.stale else "nothing relevant"]
-        told += [meant(result)] if result.did_you_mean else []
-        return [*told, *result.notices]
+            summary = "nothing found so far" if result.stale else "nothing relevant"
+        return [summary, *([meant(result)] if result.did_you_mean else []), *result.notices]
 
     def choose(self, at: int) -> None:
-        """Keep the mark at this hit, whatever comes in."""
+        """Move the mark; it stays at this hit when new hits come in."""
         self._moved = True
         super().choose(at)
 
     def look(self) -> None:
-        """Read the note that the hit is in."""
+        """Ask for the note that holds the hit."""
         self.top = 0
         hit, query = self.chosen, self.result.parsed if self.result else None
         if hit is None:
@@ -245,7 +246,7 @@ class SearchView(View):
             self.live.ask(self.live.quick, "look", lambda memory: _passage(memory, hit, query))
 
     def submit(self) -> None:
-        """Open the hit, if its note holds it still; ``tm open N`` knows the list from then on."""
+        """Open the hit if its note still holds it, and keep the hits for ``tm open N``."""
         self._opens = self._answered != self._number
         if self._opens:
             return
@@ -253,22 +254,22 @@ class SearchView(View):
         if hit is None:
             return
 
-        def where(memory: Memory) -> LivePlace:
+        def place_of_hit(memory: Memory) -> LivePlace:
             _check(memory, hit)
             keep(memory.workspace.state, hits, terminal=True)
             return LivePlace(hit.path, hit.best_line[0], hit.obsidian_url or None)
 
-        self.live.ask(self.live.quick, "open", where)
+        self.live.ask(self.live.quick, "open", place_of_hit)
 
     def block(self, item: Hit, width: int) -> list[Text]:
-        """As ``tm search`` shows it."""
+        """Make the rows of a hit as ``tm search`` shows it."""
         assert self.result is not None
         screen = Console(width=max(width, 20), file=io.StringIO(), color_system=None)
         return hit_lines(self.live.call.out, screen, item, self.result.parsed, len(str(len(self.items))), full=False)
 
 
 class HitsFound(NamedTuple):
-    """What a search answers, with the preview of its first hit."""
+    """The result of a search, with the preview of its first hit."""
 
     result: SearchResult
     passage: Passage | None
@@ -277,32 +278,32 @@ class HitsFound(NamedTuple):
 def _found(memory: Memory, result: SearchResult) -> HitsFound:
     passage = None
     if result.hits:
-        with contextlib.suppress(TarsError):  # it changed this very moment; Enter says so
+        with contextlib.suppress(TarsError):  # the note has just changed; Enter says so
             passage = _passage(memory, result.hits[0], result.parsed)
     return HitsFound(result, passage)
 
 
 def _check(memory: Memory, hit: Hit) -> list[str]:
-    """The lines of the note that holds a hit; the hit's own lines are moved to where they are now.
+    """Return the lines of the note that holds a hit; update the hit's line numbers if its lines have moved.
 
     Raises:
-        NotFoundError: it isn't there any more.
+        NotFoundError: the note doesn't hold the hit any more.
     """
-    if hit.places:  # of a conversation: held against its log by the search
+    if hit.places:  # of a conversation: the search has compared it with its log
         return hit.text.split("\n")
-    read: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
 
-    def once(path: str) -> bytes:
-        read[path] = read.get(path) or memory.workspace.bytes_of(path, hit.vault)
-        return read[path]
+    def read_once(path: str) -> bytes:
+        contents[path] = contents.get(path) or memory.workspace.bytes_of(path, hit.vault)
+        return contents[path]
 
-    if next(verified([hit], once, own=memory.workspace.interactive), None) is None:
+    if next(verified([hit], read_once, own=memory.workspace.interactive), None) is None:
         raise NotFoundError(f"{line(hit.path)} has changed: the line is not there any more")
-    return note_lines(read[hit.path])
+    return note_lines(contents[hit.path])
 
 
 def _passage(memory: Memory, hit: Hit, query: Query | None) -> Passage:
-    """The note around a hit."""
+    """Return the note of a hit for the preview; of a conversation only the hit's lines and the answer."""
     lines = _check(memory, hit)
     number = hit.best_line[0]
     if hit.places:
@@ -311,7 +312,7 @@ def _passage(memory: Memory, hit: Hit, query: Query | None) -> Passage:
 
 
 class ReviewView(View):
-    """What waits for the person's word, decided one by one, as ``tm review`` does."""
+    """Waiting proposals, decided one by one as in ``tm review``."""
 
     name = "Review"
     hears = frozenset(("waiting", "decide"))
@@ -321,29 +322,29 @@ class ReviewView(View):
         self._waiting = 0
         self._sitting: approve.Sitting | None = None
         self._apart: set[str] = set()
-        self._asks: tuple[Proposal, approve.ReviewAnswer] | None = None
-        """A decision that wants words or a heading first."""
+        self._unfinished: tuple[Proposal, approve.ReviewAnswer] | None = None
+        """A decision for which the person is typing words or a heading."""
         self.is_busy = False
         """A decision is being written."""
         self._known = False
 
     @property
     def label(self) -> str:
-        """The name, and how many wait."""
+        """The name, and the number of waiting proposals."""
         return f"{self.name} {self._waiting}" if self._waiting else self.name
 
     @property
     def keys(self) -> Sequence[str]:  # type: ignore[override]
-        """What may be answered to what is chosen."""
+        """The keys that apply to the chosen proposal."""
         return (approve.offer(self.chosen), "[u]ndo", "[?]") if self.chosen is not None else ("[u]ndo",)
 
     def enter(self) -> None:
-        """Look what waits."""
+        """List the waiting proposals."""
         if not self.is_busy:
             self._ask("waiting", lambda _: None)
 
     def _ask(self, kind: str, act: Callable[[Memory], Any]) -> None:
-        """Do something, then list what waits."""
+        """Let the lane call ``act``, then list the waiting proposals."""
 
         def answer(memory: Memory) -> tuple[Any, Any]:
             done = act(memory)
@@ -353,39 +354,39 @@ class ReviewView(View):
         self.live.ask(self.live.slow, kind, answer)
 
     def type(self, text: str) -> None:
-        """Nothing happens before Enter."""
+        """Do nothing before Enter."""
 
-    def hear(self, said: LaneAnswer) -> None:
-        """What waits, and what became of an answer."""
+    def hear(self, answer: LaneAnswer) -> None:
+        """Show the waiting proposals, and the outcome of a decision."""
         self.is_busy = False
-        if isinstance(said.answer, TarsError):
-            self.state = [*sentences(said.answer)]
+        if isinstance(answer.value, TarsError):
+            self.state = [*sentences(answer.value)]
             return
-        told, listed = said.answer
+        outcome, listed = answer.value
         former = self.chosen
-        self.items = [one for each in listed.proposals for one in approve.apart(each, self._apart)]
+        self.items = self._taken_apart(listed.proposals)
         self._waiting = listed.total
-        names = [each.id for each in self.items]
+        names = [proposal.id for proposal in self.items]
         stays = former is not None and former.id in names
         self.at = names.index(former.id) if stays else max(0, min(self.at, len(names) - 1))
         more = listed.total - len(listed.proposals)
         summary = self._sitting.summary(listed.total).partition(":")[0] if self._sitting else ""
         notices = [*listed.notices, *([f"{counted(more, 'more proposal')} after these"] if more > 0 else [])]
-        if told is not None:
-            self.state = [*(each.plain for each in told.lines), summary, *told.notices, *notices]
+        if outcome is not None:
+            self.state = [*(text.plain for text in outcome.lines), summary, *outcome.notices, *notices]
         elif not self._known or not names:
             self.state = ["type a letter, then Enter" if names else "nothing waits for a decision", *notices]
         self._known = True
         self.look()
 
     def submit(self) -> None:
-        """Do what was answered."""
+        """Handle the answer in the field."""
         proposal, typed, self.state = self.chosen, self.live.taken(), []
         if self.is_busy:
             self.state = ["wait a moment: the last answer is being written"]
-        elif self._asks is not None:
-            proposal, answer = self._asks
-            self._asks = None
+        elif self._unfinished is not None:
+            proposal, answer = self._unfinished
+            self._unfinished = None
             if not typed.strip():
                 self.state = [approve.NO_WORDS if answer.key == "e" else "no heading, so nothing is decided"]
             else:
@@ -399,7 +400,12 @@ class ReviewView(View):
             self._answer(proposal, approve.answer_to(proposal, typed.strip()))
         self.live.draw()
 
+    def _taken_apart(self, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """Return the proposals, with the lines of conversations that are decided one by one."""
+        return [part for proposal in proposals for part in approve.apart(proposal, self._apart)]
+
     def _answer(self, proposal: Proposal, answer: approve.ReviewAnswer) -> None:
+        """Do what an answer to a proposal asks for."""
         if answer.key == approve.NO_LINE:
             self.state = [approve.no_line(proposal)]
         elif answer.key == "q":
@@ -409,18 +415,18 @@ class ReviewView(View):
         elif answer.key == "u":
             self._take_back()
         elif answer.key == "o":
-            self._apart |= {each.id for each in proposal.parts}
-            self.items = [one for each in self.items for one in approve.apart(each, self._apart)]
+            self._apart |= {part.id for part in proposal.parts}
+            self.items = self._taken_apart(self.items)
             self.look()
         elif answer.decides and answer.key in "es" and approve.is_for(answer.key, proposal):
             self._prepare(proposal, answer)
         elif answer.decides:
             self._decide(proposal, answer)
         else:
-            self.passage = Passage("keys", [f"  {each:<3}  {text}" for each, text in approve.KEYS.items()])
+            self.passage = Passage("keys", [f"  {key:<3}  {text}" for key, text in approve.KEYS.items()])
 
     def _prepare(self, proposal: Proposal, answer: approve.ReviewAnswer) -> None:
-        """Let the person word it in the editor, or where there is none here; ask for a heading here."""
+        """Get the new words from the editor, or ask for them in the field if there is none; ask for a heading there."""
         self.state = []
         if answer.key == "e":
             try:
@@ -434,38 +440,38 @@ class ReviewView(View):
                 else:
                     self.state = [approve.NO_WORDS]
                 return
-        self._asks = (proposal, answer)
-        what = "the new words" if answer.key == "e" else "the heading"
-        self.state = [*self.state, f"type {what}, then Enter; Esc: never mind"]
+        self._unfinished = (proposal, answer)
+        missing = "the new words" if answer.key == "e" else "the heading"
+        self.state = [*self.state, f"type {missing}, then Enter; Esc: never mind"]
         self.live.put(clean(proposal.text) if answer.key == "e" else "")
 
     def cancel(self) -> bool:
-        """Ask for no words any more; False if none were asked for."""
-        asked, self._asks = self._asks, None
-        if asked is not None:
+        """Give up an unfinished decision; return False if there is none."""
+        unfinished, self._unfinished = self._unfinished, None
+        if unfinished is not None:
             self.live.put("")
-        return asked is not None
+        return unfinished is not None
 
-    def _decide(self, proposal: Proposal, answer: approve.ReviewAnswer, **said: str) -> None:
+    def _decide(self, proposal: Proposal, answer: approve.ReviewAnswer, **wording: str) -> None:
         def act(memory: Memory) -> Any:
-            sitting = self._at(memory)
+            sitting = self._current_sitting(memory)
             with sitting.review.alone():
-                return sitting.decide(proposal, answer, **said)
+                return sitting.decide(proposal, answer, **wording)
 
         self._ask("decide", act)
 
     def _take_back(self) -> None:
-        self._ask("decide", lambda memory: self._at(memory).take_back())
+        self._ask("decide", lambda memory: self._current_sitting(memory).take_back())
 
-    def _at(self, memory: Memory) -> approve.Sitting:
-        """The sitting, as of now; only the lane that decides calls this."""
+    def _current_sitting(self, memory: Memory) -> approve.Sitting:
+        """Return the sitting with the current proposals; only the lane that decides calls this."""
         if self._sitting is None:
             self._sitting = approve.Sitting(memory, memory.review(), self.live.call.out.place)
         self._sitting.review = memory.review()
         return self._sitting
 
     def block(self, item: Proposal, width: int) -> list[Text]:
-        """What would be written, on a line."""
+        """Make a row of the proposed text and its place."""
         out = self.live.call.out
         words = item.text or item.replaces or item.section if not item.parts else item.parts[0].text
         text = Text(encoded(out, line(words)))
@@ -474,7 +480,7 @@ class ReviewView(View):
         return [text]
 
     def look(self) -> None:
-        """Show what would change."""
+        """Show the change in the preview."""
         self.top = 0
         chosen = self.chosen
         if chosen is None:
@@ -485,25 +491,25 @@ class ReviewView(View):
 
 
 class FactsView(View):
-    """Facts in order of time, of whom or what is typed."""
+    """Facts in order of time, about the name in the field."""
 
     name = "Facts"
     keys = ("Enter: open", "↑↓")
     hears = frozenset(("facts",))
     _stays = True
-    """The mark stays at its fact, if that is among the next."""
+    """The mark stays at its fact, if the next facts include it."""
 
-    def again(self, told: str) -> None:
-        """Read them again."""
-        super().again(told)
+    def again(self, message: str) -> None:
+        """Read the facts again."""
+        super().again(message)
         self.enter()
 
     def enter(self) -> None:
-        """Read them; the mark stays."""
+        """Read the facts; the mark stays."""
         self._read(self.typed)
 
     def type(self, text: str) -> None:
-        """Those about a name."""
+        """Read the facts about a name; the mark returns to the first."""
         self._stays = False
         self._read(text)
 
@@ -515,16 +521,16 @@ class FactsView(View):
 
         self.live.ask(self.live.quick, "facts", found)
 
-    def hear(self, said: LaneAnswer) -> None:
-        """Facts, or the note of one."""
-        if isinstance(said.answer, TarsError):
-            self.state = [*sentences(said.answer)]
-        elif said.kind == "open":
-            self.live.open(said.answer)
-        elif said.kind == "look":
-            self.passage = said.answer
+    def hear(self, answer: LaneAnswer) -> None:
+        """Take in facts or a preview, or open a note."""
+        if isinstance(answer.value, TarsError):
+            self.state = [*sentences(answer.value)]
+        elif answer.kind == "open":
+            self.live.open(answer.value)
+        elif answer.kind == "look":
+            self.passage = answer.value
         else:
-            found, notices = said.answer
+            found, notices = answer.value
             former = self.chosen
             self.items = found
             refs = [fact.ref for fact in found] if self._stays else []
@@ -534,7 +540,7 @@ class FactsView(View):
             self.look()
 
     def look(self) -> None:
-        """Read the note that holds it."""
+        """Ask for the note that holds the fact."""
         self.top = 0
         fact = self.chosen
         if fact is None:
@@ -558,7 +564,7 @@ class FactsView(View):
             )
 
     def block(self, item: Fact, width: int) -> list[Text]:
-        """Since when, until when, and what."""
+        """Make a row of the fact's days, subject, predicate and object."""
         out = self.live.call.out
         text = Text(f"{item.since or ''!s:<10}  {item.until or ''!s:<10}  ")
         text.append(encoded(out, line(item.subject)), "bold")
@@ -568,5 +574,5 @@ class FactsView(View):
 
 
 def sentences(error: TarsError) -> tuple[str, ...]:
-    """What went wrong, and what to do about it."""
-    return tuple(line(each) for each in (error.message, error.hint) if each)
+    """Return the message and the hint of an error, each on a line."""
+    return tuple(line(text) for text in (error.message, error.hint) if text)
