@@ -585,7 +585,8 @@ class _Publisher:
             if self._progress is not None and len(missing) > VECTORS:
                 self._progress(f"{PUBLISHING} vectors", at, len(missing))
             rows = self._local.execute(
-                f"SELECT c.id, v.vector, v.words FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {reader.HAS_VECTOR}"
+                "SELECT c.id, v.vector, v.words FROM json_each(?) j"
+                f" JOIN chunks c ON c.id = j.value AND {reader.HAS_VECTOR}"
                 " JOIN cache.models m ON m.fingerprint = ? JOIN cache.vectors v ON v.hash = c.hash AND v.model = m.id",
                 (f"[{','.join(map(str, some))}]", self._model),
             ).fetchall()

@@ -242,7 +242,8 @@ class IndexReader:
             conditions.append(f"c.{vectors.among(vectors.NEIGHBOURS)}")
         where = "".join(f" AND {condition}" for condition in conditions)
         rows = self._connection.execute(
-            f"SELECT c.id, v.vector FROM chunks c JOIN cache.vectors v ON {HAS_VECTOR} AND v.hash = c.hash AND v.model = ?"
+            "SELECT c.id, v.vector FROM chunks c"
+            f" JOIN cache.vectors v ON {HAS_VECTOR} AND v.hash = c.hash AND v.model = ?"
             f" WHERE length(v.vector) = ?{where}",
             (self._model, 4 * self.dimension, *values),
         )
