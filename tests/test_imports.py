@@ -149,11 +149,11 @@ def test_search_by_words(indexed: Program) -> None:
 
 
 def test_search_with_a_remembered_vector(indexed: Program) -> None:
-    cold = indexed.modules("--json", "search", "who drinks oolong?")
+    cold = indexed.modules("--json", "search", "who has oolong in the morning?")
     assert json.loads(indexed.out)["mode"] == "hybrid"
     assert "onnxruntime" in cold
     assert cold & (HEAVY - {"numpy", "onnxruntime", "tokenizers"}) == set()
-    warm = indexed.modules("--json", "search", "who drinks oolong?")
+    warm = indexed.modules("--json", "search", "who has oolong in the morning?")
     assert json.loads(indexed.out)["mode"] == "hybrid"
     assert warm & (HEAVY | PARSER) == set()
 
