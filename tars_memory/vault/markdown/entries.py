@@ -1,9 +1,9 @@
-"""The grammar of one bullet, and how text from outside becomes one without forging anything.
+"""The grammar of one bullet, and how outside text becomes a bullet without forging machinery.
 
-``- [time] [state] words #tag [by:: author] ([[note#^id|label]]) ^id``: only the words are required. The time stands in
-daily notes (``14:30``) and, with its date, in the feedback notes and under :data:`DECISIONS`; the state is one of
-:data:`STATES`; the author stands where several people or agents feed a vault; the link in round brackets is the
-provenance of a promoted line; the block id is written only when something links to the line.
+``- [time] [state] words #tag [by:: author] ([[note#^id|label]]) ^id``: only the words are required. Daily notes have
+the time (``14:30``), feedback notes and entries under :data:`DECISIONS` the time with its date. The state is one of
+:data:`STATES`. The author is given where several people or agents feed a vault. The link in round brackets is the
+provenance of a promoted line. The block id is written only when something links to the line.
 """
 
 from __future__ import annotations
@@ -23,35 +23,36 @@ if TYPE_CHECKING:
 
 
 STATES = ("extracted", "promoted", "rejected", "expired")
-"""What may have become of a machine-extracted candidate, in square brackets before its words."""
+"""The states of a machine-extracted candidate, in square brackets before its words."""
 
 REPLACED, QUESTION, ANSWER = "replaced:: ", "question:: ", "answer:: "
-"""How bullets under an entry begin: the words it replaced, and what feedback is about; Obsidian's inline fields."""
+"""Beginnings of bullets under an entry: the words that it replaced, and the question and answer that feedback is about;
+Obsidian's inline fields."""
 
 DECISIONS = "Decisions"
-"""The heading in Memory.md under which entries bear the instant of their decision."""
+"""The heading in Memory.md under which entries begin with the date and time of their decision."""
 
 MAX_AUTHOR = 80
-"""Characters of an author's name."""
+"""Maximum length of an author's name, in characters."""
 
 MAX_CHARACTERS = 1_000_000
-"""One entry is one line; editors (Obsidian among them) stall on longer ones."""
+"""Maximum length of an entry in characters: an entry is one line, and editors such as Obsidian stall on longer ones."""
 
 _BLANKS = r"(?<![ \t])[ \t]"
-"""What a run of blanks begins with: a pattern that tried each blank of the run would take its square."""
+"""The first blank of a run: a pattern that tried each blank of the run would take quadratic time."""
 _TIME = r"(?:(\d{4}-\d\d-\d\d )?(?:[01]?\d|2[0-3]):[0-5]\d(?!\S)[ \t]*)"
 _STATE = r"(?:\[(" + "|".join(STATES) + r")\](?!\S)[ \t]*)"
 CHANNEL = r"(?:(?!{0})\[[^\[\]\s]{{1,40}}\][ \t]+(?={0}))".format(rf"\[(?:{'|'.join(STATES)})\](?!\S)")
-"""``[cli]`` before the state, as tars writes it."""
+"""The channel that tars writes before the state, such as ``[cli]``."""
 CANDIDATE = rf"{_TIME}{CHANNEL}?{_STATE}(?=\S)"
-"""How the words of a machine-extracted line begin."""
+"""The beginning of the words of a machine-extracted line."""
 _BLOCK_ID = r"(?:^|(?<=[ \t]))\^([A-Za-z0-9-]+)$"
 _PROVENANCE = r"(?:^|(?<=[ \t]))\(\[\[([^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100})(?:\|([^\[\]\r\n]{0,200}))?\]\]\)"
 _AUTHOR = (
     r"(?:^|(?<=[ \t]))\[by::[ \t]*([^\[\]\s][^\[\]\r\n]{0,79}?)[ \t]*\]"
     r"(?=(?:[ \t]+[\[(](?:since|until)::[^\[\]()\r\n]{0,40}[\])])*$)"
 )
-"""At the end, or before a fact's dates, where a person may have put it."""
+"""The author at the end, or before a fact's dates, where a person may have put it."""
 _NO_AUTHOR = r"[\[\]%<>$`^|#\\:\x00-\x1f\x7f]"
 _TAG = r"[^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+"
 """Obsidian's own class of tag characters; a tag needs one that is not a digit."""
@@ -69,11 +70,22 @@ _START = (
     r"\[[^\[\]]\](?=[ \t]|$)",  # a task
     r"\[(?:[^\[\]\\]|\\.)+\]:",  # a link or footnote definition, which would not be shown
 )
-"""What at the start of a bullet's words is structure; each is undone by a backslash before its first character."""
+"""Patterns of structure at the start of a bullet's words; a backslash before the first character escapes each."""
 
 
 class Parts(NamedTuple):
-    """A bullet's words, and the machinery around them."""
+    """A bullet's words, and the machinery around them.
+
+    Attributes:
+        text: the words.
+        time: the time, with its date if it has one, as written.
+        state: one of :data:`STATES`.
+        provenance: target of the provenance link.
+        label: label of that link.
+        block_id: without the caret.
+        author: name of the author.
+        channel: the channel, with its brackets.
+    """
 
     text: str
     time: str | None = None
@@ -86,10 +98,10 @@ class Parts(NamedTuple):
 
 
 def parse(words: str, *, timed: bool = False) -> Parts:
-    """The parts of a bullet's own words (one line, without the list mark).
+    """Parse a bullet's own words: one line, without the list mark.
 
     Args:
-        words: from the first character after the mark.
+        words: the text after the mark.
         timed: whether a time at the start is the entry's time (daily and feedback notes) or part of its text.
     """
     text = words.strip(" \t")
@@ -110,12 +122,12 @@ def parse(words: str, *, timed: bool = False) -> Parts:
 
 
 def label_of(entry: Entry) -> str:
-    """How an entry's provenance link is shown; empty for none."""
+    """Return the label of an entry's provenance link; empty for none."""
     return (entry.provenance and parse(entry.raw.strip(" \t-*+").strip()).label) or ""
 
 
 def render(parts: Parts) -> str:
-    """The bullet, with its list mark and without a line ending. ``parts.text`` must already be neutralised."""
+    """Return the bullet with its list mark, without a line ending. ``parts.text`` must already be neutralised."""
     link = None
     if parts.provenance:
         link = f"([[{parts.provenance}{'|' + parts.label if parts.label is not None else ''}]])"
@@ -125,10 +137,10 @@ def render(parts: Parts) -> str:
 
 
 def author(text: str) -> str:
-    """A name as it can stand in ``[by:: name]``; empty for none.
+    """Return a name in the form for ``[by:: name]``; empty for no name.
 
     Raises:
-        UsageError: it is longer than 80 characters, or holds one that would be read as something else.
+        UsageError: the name is longer than 80 characters, or has a character with another meaning there.
     """
     name = " ".join(text.split())
     if len(name) > MAX_AUTHOR or re.search(_NO_AUTHOR, name) or not name.isprintable():
@@ -140,18 +152,20 @@ def author(text: str) -> str:
 
 
 def unsigned(line: str) -> str:
-    """One line without the author of its entry."""
+    """Remove the author from a line."""
     if "[by::" not in line:
         return line
     return re.sub(_BLANKS + r"*\[by::[^\[\]\r\n]{1,80}\](?=[ \t]*(?:[\[(]|\^[^\s\[]*$|$))", "", line)
 
 
 def neutralise(text: str) -> str:
-    """Outside text as the words of one bullet: nothing in it can end the bullet, hide from the reader, or be read as
-    a time's state tag, provenance or block id of ours. All other characters stay. Idempotent.
+    """Turn outside text into the words of one bullet.
 
-    Line breaks become one blank; invisible characters are dropped; bytes that are no
-    UTF-8 become U+FFFD; what would be structure gets a backslash, which Obsidian does not show.
+    Nothing in the result can end the bullet, hide from the reader, or be read as our state tag, provenance or block id.
+    All other characters stay. Idempotent.
+
+    Line breaks become one blank; invisible characters are dropped; bytes that are not UTF-8 become U+FFFD; structure is
+    escaped with a backslash, which Obsidian does not show.
 
     Raises:
         UsageError: nothing visible is left, or the text is too long for one line.
@@ -162,7 +176,7 @@ def neutralise(text: str) -> str:
             "save it as a note of its own in the vault: it is searched all the same",
         )
     text = visible(text)
-    if not any(sign.isprintable() and not sign.isspace() for sign in text):
+    if not any(char.isprintable() and not char.isspace() for char in text):
         raise UsageError("there is no text to keep", "say what to remember after the command")
     text = harmless(text)
     text = re.sub(r"^(?:`{3,}|~{3,})", _escaped, text)
@@ -172,8 +186,9 @@ def neutralise(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Outside text as one line of what a reader sees: line breaks become one blank; what is invisible is dropped;
-    halves of characters become U+FFFD.
+    """Reduce outside text to one visible line: line breaks become one blank, and invisible characters are dropped.
+
+    Lone surrogates become U+FFFD.
     """
     text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
     text = " ".join(part for line in re.split(_BREAKS, text) if (part := line.strip(" \t")))
@@ -181,13 +196,16 @@ def visible(text: str) -> str:
 
 
 def harmless(line: str) -> str:
-    """One line in which nothing opens a comment or a formula, is run by a plugin, or is read as state tag, provenance
-    or block id of ours; what stands at its start is left alone. Idempotent.
+    """Escape a line so that nothing in it opens a comment or formula, is run by a plugin, or is read as our machinery.
+
+    That machinery is state tag, provenance, author and block id. Structure at the start of the line stays. Idempotent.
     """
     line = re.sub(r"%{2,}", _escaped, line)
     line = line.replace("<!--", r"<\!--")
-    line = line.replace("<%", r"<\%")  # Templater runs it in every new note, if so set
-    line = re.sub(r"(?<=`)([ \t]*)(?=\$=)", r"\1\\", line)  # Dataview runs it when the note is shown, if so set
+    line = line.replace("<%", r"<\%")  # with some settings, Templater runs it in every new note
+    line = re.sub(
+        r"(?<=`)([ \t]*)(?=\$=)", r"\1\\", line
+    )  # with some settings, Dataview runs it in a note that is shown
     if len(re.findall(r"\${2,}", line)) % 2:
         line = re.sub(r"\${2,}", _escaped, line)
     line = re.sub(r"(?<!\\)(?=\[(?:(?:" + "|".join(STATES) + r")\]|by::))", r"\\", line)
@@ -196,17 +214,17 @@ def harmless(line: str) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    """Every character of a run with its own backslash, so that no two of them stand together."""
-    return "".join("\\" + sign for sign in found[0])
+    """Put a backslash before every character of a run, so that no two of them are adjacent."""
+    return "".join("\\" + char for char in found[0])
 
 
 def ref(path: str, text: str, occurrence: int = 0) -> str:
-    """The name of an entry: 8 characters of base32, from its note's path and its words.
+    """Return the ref of an entry: 8 characters of base32, computed from its note's path and its words.
 
     Args:
-        path: relative to the vault, with ``/``.
+        path: path of the note, relative to the vault, with ``/``.
         text: :attr:`Entry.text`.
-        occurrence: which of several entries with the same words in the note, from 0.
+        occurrence: number of the entry among those with the same words in the note, from 0.
     """
     name = f"{path}\0{text}" + (f"\0{occurrence}" if occurrence else "")
     digest = sha256(name.encode("utf-8", "surrogateescape")).digest()
@@ -214,19 +232,19 @@ def ref(path: str, text: str, occurrence: int = 0) -> str:
 
 
 def block_id(path: str, text: str, prefix: str = "d", occurrence: int = 0) -> str:
-    """The block id that an entry gets when something links to it: the same on every machine, ``d-7f3ak2c``.
+    """Return the block id that an entry gets when something links to it, such as ``d-7f3ak2c``; equal on all machines.
 
     Args:
-        path: of its note, relative to the vault, with ``/``.
+        path: path of the note, relative to the vault, with ``/``.
         text: :attr:`Entry.text`.
-        prefix: what kind of line it is.
-        occurrence: which of several lines with the same words in the note, from 0.
+        prefix: stands for the kind of line.
+        occurrence: number of the line among those with the same words in the note, from 0.
     """
     return f"{prefix}-{ref(path, text, occurrence)[:7]}"
 
 
 def tags_of(text: str) -> tuple[str, ...]:
-    """The ``#tag`` words of a text, without the mark, in order, each once; not those within code."""
+    """Return the ``#tag`` words of a text, without ``#``, in order and without duplicates; tags in code don't count."""
     if "#" not in text:
         return ()
     found = re.findall(r"(?:^|(?<=\s))#(" + _TAG + ")", re.sub(r"`[^`]*`", "", text))
@@ -234,16 +252,16 @@ def tags_of(text: str) -> tuple[str, ...]:
 
 
 def tagged(text: str, names: Iterable[str]) -> str:
-    """A text with these tags behind it, those that it does not hold yet; ``names`` are without ``#``."""
+    """Append tags to a text, except those that it has already; ``names`` are without ``#``."""
     known = {name.casefold() for name in tags_of(text)}
     missing = [name for name in dict.fromkeys(names) if name.casefold() not in known]
     return " ".join([text, *(f"#{name}" for name in missing)])
 
 
 def carried(old: str, new: str) -> list[str]:
-    """What other words for a text keep of it: its tags unless they bring some, its fields unless they bring the same.
+    """Return what new words must keep of the old ones: tags, unless the new words have some, and fields they lack.
 
-    A field is Dataview's ``[key:: value]`` (or in round brackets), a date that it ends on among them.
+    A field is Dataview's ``[key:: value]``, or in round brackets; an end date is one too.
     """
     bare = re.sub(r"`[^`]*`", "", old)
     known = {found[1].strip().casefold() for found in re.finditer(_FIELD, re.sub(r"`[^`]*`", "", new))}
@@ -253,10 +271,10 @@ def carried(old: str, new: str) -> list[str]:
 
 
 def tag(text: str) -> str:
-    """A tag as Obsidian accepts it, without ``#`` (a leading one is taken off).
+    """Return a tag in the form that Obsidian accepts, without a leading ``#``.
 
     Raises:
-        UsageError: it holds a character that ends a tag, or only digits.
+        UsageError: the tag has a character that ends a tag, or only digits.
     """
     name = text.strip().removeprefix("#")
     if not re.fullmatch(_TAG, name) or name.isdigit() or not name.isprintable():
@@ -268,7 +286,7 @@ def tag(text: str) -> str:
 
 
 def heading(title: str) -> str:
-    """A heading's words as they can be written after ``## ``.
+    """Return the words of a heading in the form for a line after ``## ``.
 
     Raises:
         UsageError: no words are left.
@@ -284,29 +302,26 @@ def heading(title: str) -> str:
 
 
 def is_decision(path: str, section: str) -> bool:
-    """Whether an entry of a note under this heading is a decision, which bears its instant."""
+    """Whether an entry of a note under this heading is a decision, which begins with its date and time."""
     return (
         path.rpartition("/")[2].casefold() in ("memory.md", "pmemory.md") and section.casefold() == DECISIONS.casefold()
     )
 
 
 def instant(words: str) -> str:
-    """The date and time that some words begin with (``2026-11-21 14:30``), as written; empty for none."""
+    """Return the date and time that words begin with (``2026-11-21 14:30``), as written; empty for none."""
     found = re.match(_TIME, words)
     return found[0].strip(" \t") if found and found[1] else ""
 
 
 def task(text: str) -> str:
-    """The box of a task at the start of an entry's words, with the blanks after it; empty if it is not a task."""
+    """Return the checkbox at the start of an entry's words, with the blanks after it; empty if it is not a task."""
     box = re.match(r"\[[^\[\]]\][ \t]+", text)
     return box[0] if box else ""
 
 
 def unlisted(path: str, document: Document) -> list[Entry]:
-    """Lines of paragraphs and numbered lists, to be held against: nothing ever changes them.
-
-    They are told from entries by a depth of -1.
-    """
+    """Return the lines of paragraphs and numbered lists as entries of depth -1: for comparison, never to be changed."""
     listed = {number for bullet in document.bullets for number in range(bullet.line, bullet.end_line + 1)}
     found: list[Entry] = []
     for block in document.blocks:
@@ -336,33 +351,34 @@ def unlisted(path: str, document: Document) -> list[Entry]:
 
 
 def before_state(words: str) -> str:
-    """The time, and what else stands before the state tag, at the start of a bullet's words."""
+    """Return the time and channel at the start of a bullet's words: everything before the state tag."""
     found = re.match(f"{_TIME}{CHANNEL}?", words)
     return found[0] if found else ""
 
 
 def with_loose(document: Document) -> list[Bullet]:
-    """The bullets of a note of a day, and the lines that are machine-extracted though they lack a list mark, as older
-    notes of tars have them. Right below a bullet such a line is markdown's part of it; here it ends it.
+    """Return the bullets of a daily note, and its candidates without a list mark, which old notes of tars have.
+
+    Right below a bullet, markdown counts such a line as part of the bullet; here it ends the bullet.
     """
     bullets = [*document.bullets]
     if not re.search(rb"(?m)^[ \t]*\d\d?:\d\d[ \t]+\[", document.data):
         return bullets
     found: list[Bullet] = []
     for block in document.blocks:
-        blanks = {"paragraph": "[ \t]*", "item": ""}.get(block.kind)  # in an item what is indented belongs to it
+        blanks = {"paragraph": "[ \t]*", "item": ""}.get(block.kind)  # indented lines of an item belong to the item
         for number in range(block.start_line, block.end_line + 1) if blanks is not None else ():
             text = document.text(number)
             if re.match(rf"{blanks}{CANDIDATE}", text):
                 line = document.lines[number - 1]
                 start = line.start + len(text) - len(text.lstrip(" \t"))  # blanks are one byte each
                 found.append(Bullet(number, number, number, start, line.end, 0, True))
-    starts = [each.line for each in found]
-    return [*(_cut(document, bullet, starts) for bullet in bullets), *found]
+    starts = [candidate.line for candidate in found]
+    return [*(_cut_before(document, bullet, starts) for bullet in bullets), *found]
 
 
-def _cut(document: Document, bullet: Bullet, starts: Sequence[int]) -> Bullet:
-    """A bullet without the lines from the first on that is an entry of its own."""
+def _cut_before(document: Document, bullet: Bullet, starts: Sequence[int]) -> Bullet:
+    """Cut a bullet before the first line in ``starts``, which begins an entry of its own."""
     last = next((start - 1 for start in starts if bullet.line < start <= bullet.end_line), bullet.end_line)
     if last < bullet.own_end_line:
         bullet = bullet._replace(own_end_line=last, end=document.lines[last - 1].end)
@@ -370,7 +386,7 @@ def _cut(document: Document, bullet: Bullet, starts: Sequence[int]) -> Bullet:
 
 
 def plain(line: str) -> str:
-    """One line without machinery: no state tag, no block id; of a provenance link only its label (the date)."""
+    """Remove the state tag and block id from a line, and reduce its provenance link to the label (the date)."""
     if "[" in line and (match := re.match(r"([ \t]*(?:[-*+][ \t]+)?(?:" + _TIME + CHANNEL + "?)?)" + _STATE, line)):
         line = match[1] + line[match.end() :]
     if "^" in line:
@@ -381,26 +397,32 @@ def plain(line: str) -> str:
 
 
 def holds(text: str, words: str) -> bool:
-    """Whether one of the entries in some lines of a note has exactly these words, whatever stands around them."""
+    """Whether an entry in some lines of a note has exactly these words, with any machinery around them."""
     if not all(word in text for word in words.split()):
-        return False  # spares the parse
+        return False  # saves the parse
     document = Document(text.encode("utf-8", "surrogateescape"))
     return any(entry.text == words for timed in (False, True) for entry in read("", document, timed=timed))
 
 
 def listed(document: Document, *, timed: bool, numbered: bool) -> Sequence[Bullet]:
-    """The list items that are entries: numbered ones too where they are steps, in a note of a day its loose lines."""
+    """Return the list items that are entries.
+
+    Args:
+        document: the note.
+        timed: whether candidates without a list mark count (daily notes).
+        numbered: whether numbered items count (playbooks).
+    """
     return document.items if numbered else with_loose(document) if timed else document.bullets
 
 
 def read(path: str, document: Document, *, timed: bool = False, numbered: bool = False) -> list[Entry]:
-    """The entries of a note, nested ones too, in order of their lines. Bullets without words are none.
+    """Return the entries of a note, nested ones too, in order of their lines; bullets without words are left out.
 
     Args:
-        path: of the note, relative to the vault, with ``/``.
-        document: its structure.
+        path: path of the note, relative to the vault, with ``/``.
+        document: structure of the note.
         timed: see :func:`parse`.
-        numbered: whether numbered items are entries, too.
+        numbered: whether numbered items are entries too.
     """
     seen: dict[str, int] = {}
     found: list[Entry] = []
