@@ -1,7 +1,7 @@
-"""Moment.js formats, in which Obsidian names daily notes and fills templates: instant to text, and name to day.
+"""Moment.js formats, which Obsidian uses for names of daily notes and in templates: format an instant, read a day.
 
-Whole names of months and weekdays (``MMMM``, ``dddd``) are known in the languages of :data:`NAMES`; all else that
-depends on a language, shortened names and the count of weeks too, is as Moment has it in English.
+Full names of months and weekdays (``MMMM``, ``dddd``) are known in the languages of :data:`NAMES`. Everything else that
+depends on a language, including short names and week numbers, is English, as in Moment.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _DAY = {
     "Do": r"(?P<day>\d\d?)(?:st|nd|rd|th)",
     "D": r"(?P<day>\d\d?)",
 }
-"""Tokens that a day can be read from; of those the others repeat, the text itself is compared."""
+"""Patterns of the tokens that a day is read from. Other tokens repeat the day; their text is compared as a whole."""
 
-_WORDS = {"dddd": f"(?:{'|'.join(sorted({name for _, weekdays in NAMES.values() for name in weekdays}))})"}
-"""Of these the text is not of letters alone."""
+_PATTERNS = {"dddd": f"(?:{'|'.join(sorted({name for _, weekdays in NAMES.values() for name in weekdays}))})"}
+"""Patterns of tokens whose text may have characters other than letters."""
 
 _WIDTHS = {
     **dict.fromkeys(("M", "D", "w", "W"), (1, 2)),
@@ -52,13 +52,14 @@ _WIDTHS = {
     "MMMM": (3, 10),
     "dddd": (5, 13),
 }
-"""Fewest and most letters of the tokens whose text has not always as many."""
+"""Minimum and maximum length of the tokens whose text varies in length."""
 
-_LONGEST = 255
-"""Characters of a format."""
+_MAX_FORMAT_LENGTH = 255
+"""Maximum length of a format, in characters."""
 
-_WAYS = 10_000
-"""Ways to part a name between such tokens, at most: the format comes with the vault, and each name is held to it."""
+_MAX_SPLITS = 10_000
+"""Maximum number of ways to split a name between such tokens: the format comes from the vault, and every name is
+matched against it."""
 
 _NAMES_OF_DAYS = (
     "YYYY-MM-DD", "YYYY_MM_DD", "YYYY.MM.DD", "YYYYMMDD", "DD-MM-YYYY", "DD.MM.YYYY", "MM-DD-YYYY", "DD",
@@ -74,21 +75,23 @@ _CLOCK = frozenset(["HH", "H", "hh", "h", "kk", "k", "mm", "m", "ss", "s", "SSS"
 
 
 def render(form: str, when: date | datetime, language: str = "en") -> str:
-    """The instant in a Moment format; what is no token stands for itself.
+    """Format an instant; text that is not a token is copied.
 
     Args:
-        form: the format.
+        form: the Moment format.
         when: the instant.
-        language: of :data:`NAMES`, for whole names.
+        language: a language of :data:`NAMES`, for full names.
 
     Raises:
-        ValueError: the format holds a token that depends on a language, or a time although ``when`` has none.
+        ValueError: the format has a token that depends on Obsidian's language, or a time although ``when`` has none.
     """
-    return re.sub(_TOKENS, lambda found: found[1] if found[1] is not None else _part(found[2], when, language), form)
+    return re.sub(
+        _TOKENS, lambda found: found[1] if found[1] is not None else _format_token(found[2], when, language), form
+    )
 
 
 def language_of(form: str, names: Iterable[str]) -> str:
-    """The language in which most of these names are in the format; English where that is not told."""
+    """Return the language in which most of the names fit the format; English if none does."""
     matcher, counts = pattern(form), Counter[str]()
     for name in names:
         if when := day(form, matcher, name):
@@ -98,18 +101,18 @@ def language_of(form: str, names: Iterable[str]) -> str:
 
 @lru_cache(maxsize=64)
 def pattern(form: str) -> re.Pattern[str]:
-    """A pattern that a name in this format matches; :func:`day` reads its match.
+    """Return a pattern that matches names in a format; :func:`day` reads its match.
 
     Raises:
-        ValueError: a day can't be read back from the format, or it names a time of day.
+        ValueError: a day can't be read back from the format, or the format has a time of day.
     """
-    if len(form) > _LONGEST:
+    if len(form) > _MAX_FORMAT_LENGTH:
         raise ValueError("it is too long")
     if any(part.strip() in ("", ".", "..") for part in form.split("/")):
         raise ValueError("a folder in it has no name")
     parts: list[str] = []
-    groups: set[str] = set()
-    at, ways = 0, 1
+    named: set[str] = set()
+    at, splits = 0, 1
     for found in re.finditer(_TOKENS, form):
         parts.append(re.escape(form[at : found.start()]))
         at = found.end()
@@ -119,25 +122,25 @@ def pattern(form: str) -> re.Pattern[str]:
             continue
         if token in _CLOCK:
             raise ValueError(f"{token} is a time of day, so that each note would have its own name")
-        length = len(_part(token, date(2026, 1, 1)))  # says so if the token can't be formatted
+        length = len(_format_token(token, date(2026, 1, 1)))  # raises ValueError if the token can't be formatted
         least, most = _WIDTHS.get(token, (length, length))
-        ways *= most - least + 1
+        splits *= most - least + 1
         group = re.search(r"\?P<(\w+)>", _DAY.get(token, ""))
-        if group and group[1] not in groups:
-            groups.add(group[1])
+        if group and group[1] not in named:
+            named.add(group[1])
             parts.append(_DAY[token])
         else:
-            parts.append(_WORDS.get(token) or rf"\w{{{least},{most}}}")
+            parts.append(_PATTERNS.get(token) or rf"\w{{{least},{most}}}")
     parts.append(re.escape(form[at:]))
-    if not groups & {"year", "short"} or not ({"month", "day"} <= groups or "ordinal" in groups):
+    if not named & {"year", "short"} or not ({"month", "day"} <= named or "ordinal" in named):
         raise ValueError("it does not name year, month and day")
-    if ways > _WAYS:
+    if splits > _MAX_SPLITS:
         raise ValueError("too many parts of it have no fixed length")
     return re.compile("".join(parts))
 
 
 def day(form: str, matcher: re.Pattern[str], name: str) -> date | None:
-    """The day that a name in the format stands for; None if it is not a such name."""
+    """Return the day of a name in a format; None if the name doesn't fit it."""
     return _read(form, matcher, name) if matcher.fullmatch(name) else None
 
 
@@ -175,37 +178,44 @@ def likely(paths: Iterable[str]) -> tuple[str, str, int]:
 
 @lru_cache(maxsize=32_768)
 def _read(form: str, matcher: re.Pattern[str], name: str) -> date | None:
-    """As :func:`day`, of a name that matches. One command asks for every daily note's day several times, and to hold a
-    name against each language is slow.
+    """Read the day of a name that matches (:func:`day`).
+
+    Cached, because one command asks for the day of every daily note several times, and comparing a name with every
+    language is slow.
     """
     found = matcher.fullmatch(name)
     assert found is not None
-    said = found.groupdict()
-    year = int(said["year"]) if said.get("year") else _century(int(said["short"]))
+    groups = found.groupdict()
+    year = int(groups["year"]) if groups.get("year") else _century(int(groups["short"]))
     try:
-        if "month" in said and "day" in said:
-            month = said["month"]
+        if "month" in groups and "day" in groups:
+            month = groups["month"]
             number = int(month) if month.isdigit() else _NUMBERS.get(month) or [m[:3] for m in MONTHS].index(month) + 1
-            result = date(year, number, int(said["day"]))
+            result = date(year, number, int(groups["day"]))
         else:
-            result = date(year, 1, 1) + timedelta(int(said["ordinal"]) - 1)
+            result = date(year, 1, 1) + timedelta(int(groups["ordinal"]) - 1)
     except (ValueError, OverflowError):
         return None
-    return result if any(render(form, result, each) == name for each in NAMES) else None
+    return result if any(render(form, result, language) == name for language in NAMES) else None
 
 
 def _century(short: int) -> int:
-    """Moment reads two digits up to 68 as 20.., others as 19..."""
+    """Return the year of two digits: up to 68 they are 20xx, from 69 on 19xx, as in Moment."""
     return short + (2000 if short <= 68 else 1900)
 
 
-def _part(token: str, when: date | datetime, language: str = "en") -> str:
+def _format_token(token: str, when: date | datetime, language: str = "en") -> str:
+    """Format one token.
+
+    Raises:
+        ValueError: the token depends on Obsidian's language, or is a time although ``when`` has none.
+    """
     if token in _CLOCK:
         if not isinstance(when, datetime):
             raise ValueError(f"{token} needs a time of day")
-        return _clock(token, when)
+        return _format_time(token, when)
     if token in ("ww", "wo", "w", "gggg", "gg"):
-        year, week = _english_week(when)
+        year, week = _us_week(when)
         values = {
             "ww": f"{week:02}",
             "wo": _ordinal(week),
@@ -252,7 +262,8 @@ def _part(token: str, when: date | datetime, language: str = "en") -> str:
     return values[token]
 
 
-def _clock(token: str, when: datetime) -> str:
+def _format_time(token: str, when: datetime) -> str:
+    """Format a token of the time of day."""
     half = when.hour % 12 or 12
     offset = when.strftime("%z")[:5] or "+0000"
     values = {
@@ -278,12 +289,13 @@ def _clock(token: str, when: datetime) -> str:
 
 
 def _ordinal(number: int) -> str:
+    """Return an English ordinal: 1st, 2nd, 3rd, 4th."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
-def _english_week(when: date) -> tuple[int, int]:
-    """Year and number of a week that starts on Sunday; the first one holds 1 January."""
+def _us_week(when: date) -> tuple[int, int]:
+    """Return the year and number of a week that starts on Sunday; week 1 contains 1 January."""
     sunday = date(when.year, when.month, when.day) - timedelta(when.isoweekday() % 7)
     saturday = sunday + timedelta(6)
     first = date(saturday.year, 1, 1)
