@@ -1,8 +1,9 @@
-"""What a model is asked about the memory, and the proposals of the inbox that its answers become.
+"""Asks a model about the memory, and keeps its answers as proposals in the inbox.
 
-``review --model`` lets it sort and word what waits, ``tidy --model`` say which lines contradict each other or are over,
-``tidy --curate`` go over what the memory holds by what was noted in the last days. It answers with numbers of what it
-was shown, and nothing else comes of it: no note changes before a person accepts.
+``review --model`` has it sort and word the candidates that wait, ``tidy --model`` find lines that contradict each other
+or are out of date, ``tidy --curate`` update the memory from what was noted in the last days. The model answers with the
+numbers of lines that it was shown. Its answers become proposals and nothing else: no note changes before a person
+accepts.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ if TYPE_CHECKING:
 
 
 LINES = 400
-"""So many lines of the memory are shown; an answer's few ops fit into the tokens that it may have."""
+"""Maximum number of memory lines shown to the model; the few ops of an answer fit into its tokens."""
 
 DONE = {"add": "+{} added", "replace": "{} replaced", "remove": "-{} removed", "end": "{} ended"}
 """How a notice counts the proposals of each kind."""
 
 
 class Material(NamedTuple):
-    """What a model is asked about.
+    """What a model is shown, and the dialogue that asks about it.
 
     Attributes:
-        dialogue: that shows it, numbered.
-        lines: top-level entries of Memory.md, and but for ``tidy --curate`` of Procedural.md.
-        candidates: proposals of the plain rules.
-        notes: what was noted in the last days and waits for nothing else, with the day.
-        facts: those that are true today, with their entries.
+        dialogue: shows the rest, numbered.
+        lines: top-level entries of Memory.md and, except for ``tidy --curate``, of Procedural.md.
+        candidates: proposals made without a model.
+        notes: entries of the daily notes of the last days, with their day.
+        facts: that are true today, with their entries.
         sections: headings of Memory.md.
-        read: the notes that must not change meanwhile, as they were; None for one that was not there.
-        left_out: how many more lines there are.
+        read: bytes of the notes that must not change until the answer is there; None for a note that did not exist.
+        left_out: number of lines that are not shown because of the limit.
     """
 
     dialogue: dialogues.Dialogue[dialogues.Ops]
@@ -64,12 +65,12 @@ class Material(NamedTuple):
 
 
 class Offered(NamedTuple):
-    """What came of a model's answer.
+    """The proposals that a model's answer became.
 
     Attributes:
-        kept: ids of the proposals that it became.
-        notices: what was left out, and why.
-        counts: proposals by the kind of op.
+        kept: their ids.
+        notices: which ops were left out, and why.
+        counts: number of proposals by the kind of op.
     """
 
     kept: list[str]
@@ -78,12 +79,12 @@ class Offered(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What ``tidy --curate`` proposes, in one line: ``+2 added, -1 removed proposed``; empty for nothing."""
-        told = [words.format(self.counts[kind]) for kind, words in DONE.items() if self.counts.get(kind)]
-        return f"{', '.join(told)} proposed" if told else ""
+        """The proposals of ``tidy --curate`` in one line: ``+2 added, -1 removed proposed``; empty if it made none."""
+        parts = [words.format(self.counts[kind]) for kind, words in DONE.items() if self.counts.get(kind)]
+        return f"{', '.join(parts)} proposed" if parts else ""
 
 
-def _kept(
+def _ask(
     ctx: Caller,
     command: str,
     asked: Material,
@@ -92,20 +93,20 @@ def _kept(
     make: Callable[[dialogues.ModelOp], Proposal],
     quiet: Collection[str] = (),
 ) -> Offered:
-    """Ask, and keep what the answer comes to in the inbox.
+    """Ask the model, and keep the proposals that its answer becomes in the inbox.
 
     Args:
         ctx: the command's view of the vault.
-        command: as history shows it.
-        asked: what is shown.
-        model: whom to ask.
-        about: what an op is about, which no later one may be about, too; empty for one that changes nothing.
-        make: what an op comes to; raises :class:`UsageError` for one that comes to nothing.
-        quiet: ids of proposals that are not to be made.
+        command: name of the write in the history.
+        asked: what to show.
+        model: to ask.
+        about: returns the things that an op is about, which no later op may be about; empty for one to ignore.
+        make: returns the proposal that an op becomes; raises :class:`UsageError` if it can't become one.
+        quiet: ids of proposals not to make.
 
     Raises:
-        ModelUnavailableError: the model does not answer, or unusably; nothing was written.
-        ConflictError: a note changed while it was asked; nothing was written.
+        ModelUnavailableError: the model gives no answer, or no usable one; nothing was written.
+        ConflictError: a note changed while the model was asked; nothing was written.
         UnwritableError: the vault can't be written.
     """
     answer = asked.dialogue.ask(model)
@@ -136,8 +137,8 @@ def _kept(
     return Offered(kept, notices, dict(counts))
 
 
-def _loaded(ctx: Caller) -> list[Note]:
-    """Memory.md and Procedural.md, as far as they are there."""
+def _tier_notes(ctx: Caller) -> list[Note]:
+    """Return Memory.md and Procedural.md, as far as they exist."""
     found = []
     for path in (ctx.layout.memory, ctx.layout.procedural):
         with suppress(NotFoundError):
@@ -154,33 +155,33 @@ def _sections(note: Note) -> list[str]:
 
 
 def _day(line: Entry) -> str:
-    """A blank and the day that a line is from; empty if it names none."""
+    """Return a blank and the day that a line is from; empty if the line names none."""
     day = line.provenance.partition("#")[0] if line.provenance else ""
     return f" {day}" if day else ""
 
 
 def _why(op: dialogues.ModelOp, otherwise: str) -> str:
-    """What a model says of an op, as a person may see it, and what we say of that."""
+    """Return the model's reason for an op, harmless to show and with secrets masked, followed by ours."""
     return f"{grammar.neutralise(secrets.mask(op.why))}; {otherwise}" if op.why.strip() else otherwise
 
 
-# --- ``review --model``: what the model skips, or takes for known, is offered by the plain rules as before
+# --- ``review --model``: candidates that the model skips, or calls known, are offered as they were before
 
 CANDIDATES = 40
-"""So many at a time: an answer of some forty ops fits into the tokens that it may have."""
+"""Maximum number of candidates shown at a time: an answer of some forty ops fits into its tokens."""
 
 
 def to_sort(review: Review, *, expired: bool = False) -> Material:
-    """What there is to ask about; ``candidates`` is empty if nothing waits."""
+    """Return the candidates to ask about; ``candidates`` is empty if none waits."""
     found = review.waiting(limit=0, expired=expired)
-    every = [one for each in found.proposals for one in each.each]
     waiting = [
-        proposal
-        for proposal in every
-        if not (proposal.kept or proposal.fact or proposal.op == "create") and proposal.marks
+        part
+        for proposal in found.proposals
+        for part in proposal.each
+        if not (part.kept or part.fact or part.op == "create") and part.marks
     ]
     waiting = waiting[:CANDIDATES]
-    notes = _loaded(review.ctx)
+    notes = _tier_notes(review.ctx)
     lines = [line for note in notes for line in _lines(note)]
     sections = [title for note in notes if note.path == review.ctx.layout.memory for title in _sections(note)]
     about = {(line.path, line.line) for proposal in waiting for line in proposal.conflicts}
@@ -196,8 +197,8 @@ def to_sort(review: Review, *, expired: bool = False) -> Material:
 
 
 def suggest(review: Review, asked: Material, model: LanguageModel) -> Offered:
-    """Ask, and keep what the answer comes to, as :func:`_kept`."""
-    return _kept(
+    """Ask the model to sort and word the candidates, and keep its proposals; see :func:`_ask`."""
+    return _ask(
         review.ctx,
         "review",
         asked,
@@ -208,28 +209,28 @@ def suggest(review: Review, asked: Material, model: LanguageModel) -> Offered:
 
 
 def _sorted(review: Review, asked: Material, op: dialogues.ModelOp, name: str) -> Proposal:
-    """What one op comes to.
+    """Return the proposal that an op of the model becomes, in place of those for its candidates.
 
     Raises:
-        UsageError: it has no words.
+        UsageError: nothing is left of its words.
     """
     layout = review.ctx.layout
     chosen = [asked.candidates[number - 1] for number in op.candidates]
     first = chosen[0]
     text = grammar.neutralise(secrets.mask(op.text)) if op.text.strip() else first.text
     target, section = layout.memory, first.section
-    beside: list[Related] = []
+    replaced: tuple[Related, ...] = ()
     if op.kind == "rule":
         target, section = layout.procedural, layout.notes_section
     elif op.kind == "replace":
         line = asked.lines[op.lines[0] - 1]
         target, section = line.path, line.section
-        beside = [Related.of(line)]  # the person chooses, not the model
+        replaced = (Related.of(line),)  # only shown: the person chooses, not the model
     elif op.section:
         section = asked.sections[op.section - 1]
     elif first.target != layout.memory:
         section = layout.notes_section
-    quote = "; ".join(dict.fromkeys(each.quote for each in chosen if each.quote))
+    quote = "; ".join(dict.fromkeys(proposal.quote for proposal in chosen if proposal.quote))
     return first._replace(
         id=inbox.proposal_id("append", target, section, text),
         op="append",
@@ -238,14 +239,14 @@ def _sorted(review: Review, asked: Material, op: dialogues.ModelOp, name: str) -
         text=text,
         quote=quote or first.text,
         why=_why(op, f"worded by {name}"),
-        conflicts=tuple(beside),
-        marks=tuple(dict.fromkeys(mark for each in chosen for mark in each.marks)),
+        conflicts=replaced,
+        marks=tuple(dict.fromkeys(mark for proposal in chosen for mark in proposal.marks)),
         occurrence=None,
     )
 
 
 def _with_kind(proposal: Proposal) -> str:
-    """The words of a candidate as the prompt shows them: with day and kind."""
+    """Return a candidate as the prompt shows it: day, kind and words."""
     kind = {"corrections": "correction", "rewards": "reward"}.get(proposal.source.partition("#")[0], "said")
     words = proposal.quote if kind != "said" and proposal.quote else proposal.text
     return f"{proposal.date} {kind}: {words}"
@@ -255,41 +256,41 @@ def _with_kind(proposal: Proposal) -> str:
 
 
 def to_compare(ctx: Caller) -> Material:
-    """What there is to ask about; nothing is asked yet."""
-    lines = [line for note in _loaded(ctx) for line in _lines(note)]
+    """Return the lines to compare with each other; nothing is asked yet."""
+    lines = [line for note in _tier_notes(ctx) for line in _lines(note)]
     shown = lines[:LINES]
-    told = [f"{line.path} › {line.section}{_day(line)}: {line.text}" for line in shown]
-    dialogue = dialogues.over("tidy", {"lines": told}, day=ctx.now.date())
+    texts = [f"{line.path} › {line.section}{_day(line)}: {line.text}" for line in shown]
+    dialogue = dialogues.over("tidy", {"lines": texts}, day=ctx.now.date())
     return Material(dialogue, shown, left_out=len(lines) - len(shown))
 
 
 def compare(ctx: Caller, asked: Material, model: LanguageModel) -> Offered:
-    """Ask, and keep what the answer comes to, as :func:`_kept`."""
+    """Ask which lines contradict or repeat each other, or are out of date, and keep the proposals; see :func:`_ask`."""
 
     def made(op: dialogues.ModelOp) -> Proposal:
-        """A line to remove, or the question which of some lines is to stay."""
+        """Propose to remove a line, or ask which of some lines is to stay."""
         lines = [asked.lines[number - 1] for number in op.lines]
         first = lines[0]
         if op.kind == "stale":
             return proposed(ctx, "remove", first, _why(op, f"{model.name} thinks it is over"))
         why = "sees a contradiction" if op.kind == "conflict" else "takes them to say the same"
-        told, today = tuple(related(ctx, line) for line in lines), ctx.now.date().isoformat()
-        question = question_about(first.path, first.section, told, today, _why(op, f"{model.name} {why}"))
+        choices, today = tuple(related(ctx, line) for line in lines), ctx.now.date().isoformat()
+        question = question_about(first.path, first.section, choices, today, _why(op, f"{model.name} {why}"))
         return question._replace(source=TIDY)
 
-    done = _kept(ctx, "tidy", asked, model, lambda op: op.lines, made, quiet_ids(ctx))
+    done = _ask(ctx, "tidy", asked, model, lambda op: op.lines, made, quiet_ids(ctx))
     if asked.left_out:
         done.notices.append(f"not compared, as a model is shown so many at once: {counted(asked.left_out, 'line')}")
     return done
 
 
 def proposed(ctx: Caller, op: str, line: Entry, why: str, text: str = "") -> Proposal:
-    """A change of one line as it is now.
+    """Return a proposal to change one line as it is now.
 
     Args:
         ctx: the command's view of the vault.
         op: ``remove`` or ``replace``.
-        line: that changes.
+        line: to change.
         why: one sentence for the person.
         text: its new words.
     """
@@ -299,27 +300,28 @@ def proposed(ctx: Caller, op: str, line: Entry, why: str, text: str = "") -> Pro
 
 
 def related(ctx: Caller, line: Entry) -> Related:
-    """A line as it is shown beside a proposal, with its day."""
+    """Return a line as it is shown beside a proposal, with its day."""
     return Related.of(line, day_of(line, ctx.dated))
 
 
-# --- ``tidy --curate``: a note that changed while the model was asked ends it all: what it said was about another text
+# --- ``tidy --curate``: if a note changes while the model is asked, its answer is about another text, and is dropped
 
 DAYS, WITHIN = 3, 7
-"""So many daily notes are shown, the newest of so many days."""
+"""Maximum number of daily notes shown, and the number of days, up to today, that they are taken from."""
 CHARACTERS = 8_000
-"""Of what was noted in them, the newest first."""
+"""Maximum number of characters shown of these notes, the newest first."""
 FACTS = 200
+"""Maximum number of facts shown."""
 
 OPEN = "extracted"
-"""The state of a candidate: it is offered for review anyway, and may show that something else is over."""
+"""The state of a candidate. It is offered for review anyway, but may show that something else is out of date."""
 
 NAMELESS = "curation"
-"""What a proposal comes from that names no note."""
+"""The source of a proposal that names no note."""
 
 
 def to_curate(ctx: Caller) -> Material:
-    """What there is to ask about; nothing is asked yet."""
+    """Return the notes of the last days, and the memory to compare them with; nothing is asked yet."""
     layout, today = ctx.layout, ctx.now.date()
     read: dict[str, bytes | None] = {}
 
@@ -344,7 +346,7 @@ def to_curate(ctx: Caller) -> Material:
     shown = {
         "notes": [f"{day} {entry.text}{' (waits for the person)' * (entry.state == OPEN)}" for day, entry in noted],
         "lines": [f"{entry.section}: {entry.text}" for entry in lines],
-        "facts": [_stated(fact) for _, fact in current],
+        "facts": [_shown(fact) for _, fact in current],
         "sections": sections,
     }
     dialogue = dialogues.over("curate", shown, day=today)
@@ -352,16 +354,21 @@ def to_curate(ctx: Caller) -> Material:
 
 
 def _noted(ctx: Caller, daily: list[tuple[date, Note]]) -> list[tuple[date, Entry]]:
-    """The person's own lines of some days, as many as there is room for, the oldest first."""
+    """Return the person's own entries in some daily notes, as many as :data:`CHARACTERS` allows, oldest first.
+
+    Args:
+        ctx: the command's view of the vault.
+        daily: day and note, newest first.
+    """
     written = written_lines(ctx.store.journal)
     found: list[tuple[date, Entry]] = []
     room = CHARACTERS
     for day, note in daily:
-        by_whom = written.get(note.path, {})
+        records_of = written.get(note.path, {})
         for entry in reversed(note.entries):
-            records = by_whom.get(entry.raw.split("\n")[0].encode("utf-8", "surrogateescape"))
-            agents = entry.state is None and records and records[-1].get("actor") == "agent"
-            if entry.depth or entry.state not in (None, OPEN) or agents:
+            records = records_of.get(entry.raw.split("\n")[0].encode("utf-8", "surrogateescape"))
+            by_agent = entry.state is None and records and records[-1].get("actor") == "agent"
+            if entry.depth or entry.state not in (None, OPEN) or by_agent:
                 continue
             room -= len(entry.text)
             if room < 0:
@@ -371,20 +378,20 @@ def _noted(ctx: Caller, daily: list[tuple[date, Note]]) -> list[tuple[date, Entr
 
 
 def curate(ctx: Caller, asked: Material, model: LanguageModel) -> Offered:
-    """Ask, and keep what the answer comes to, as :func:`_kept`."""
+    """Ask what the last days' notes change in the memory, and keep the proposals; see :func:`_ask`."""
 
     def about(op: dialogues.ModelOp) -> set[tuple[str, int]]:
-        numbers = {"line": op.lines, "fact": op.facts, "note": op.candidates if op.kind == "add" else ()}
-        return {(name, number) for name, those in numbers.items() for number in those}
+        by_kind = {"line": op.lines, "fact": op.facts, "note": op.candidates if op.kind == "add" else ()}
+        return {(kind, number) for kind, numbers in by_kind.items() for number in numbers}
 
-    return _kept(ctx, "tidy", asked, model, about, lambda op: _curated(ctx, asked, op, model.name), quiet_ids(ctx))
+    return _ask(ctx, "tidy", asked, model, about, lambda op: _curated(ctx, asked, op, model.name), quiet_ids(ctx))
 
 
 def _curated(ctx: Caller, asked: Material, op: dialogues.ModelOp, name: str) -> Proposal:
-    """The proposal that an op comes to.
+    """Return the proposal that an op becomes.
 
     Raises:
-        UsageError: it can't be one; the message says why.
+        UsageError: it can't become one; the message says why.
     """
     day, words, quote, source = ctx.now.date(), "", "", NAMELESS
     if op.candidates:
@@ -404,58 +411,64 @@ def _curated(ctx: Caller, asked: Material, op: dialogues.ModelOp, name: str) -> 
             raise UsageError(f"the fact begins on {fact.since}, not before the note", "")
         made = proposed(ctx, "replace", line, over, facts.words(fact.predicate, fact.object, fact.since, day))
     else:
-        made = _line(ctx, asked, op, words, _why(op, f"{name} would keep it"))
+        made = _new_line(ctx, asked, op, words, _why(op, f"{name} would keep it"))
     return made._replace(quote=quote, source=source, date=day.isoformat())
 
 
-def _line(ctx: Caller, asked: Material, op: dialogues.ModelOp, words: str, why: str) -> Proposal:
-    """A new line; one that it seems to replace is shown beside it, and the person chooses.
+def _new_line(ctx: Caller, asked: Material, op: dialogues.ModelOp, words: str, why: str) -> Proposal:
+    """Propose a new line; the lines that it seems to replace are shown beside it, and the person chooses.
 
     Raises:
-        UsageError: it is there already, or holds a credential.
+        UsageError: the line exists already, or contains a credential.
     """
     layout = ctx.layout
     if secrets.find(words):
         raise UsageError("the note holds a credential", "")
     if any(statements.relation(line.text, words) == "same" for line in asked.lines):
         raise UsageError("a line says exactly this already", "")
-    text, beside = grammar.neutralise(words), [asked.lines[number - 1] for number in op.lines]
+    text, replaced = grammar.neutralise(words), [asked.lines[number - 1] for number in op.lines]
     section = asked.sections[op.section - 1] if op.section else layout.notes_section
-    section = beside[0].section if beside else section
+    section = replaced[0].section if replaced else section
     name = inbox.proposal_id("append", layout.memory, section, text)
-    told = tuple(related(ctx, line) for line in beside)
-    return Proposal(name, "append", layout.memory, section, text, "", "", "", why, told)
+    choices = tuple(related(ctx, line) for line in replaced)
+    return Proposal(name, "append", layout.memory, section, text, "", "", "", why, choices)
 
 
 def _quoted(notes: list[tuple[date, Entry]], text: str) -> tuple[date, str, Entry]:
-    """The note that words were copied from, with its day, and the words: whole sentences of it, or all of the first.
+    """Return day, words and entry of the noted line that the model copied words from.
+
+    Args:
+        notes: the entries that the model named, with their days.
+        text: the words; empty for all words of the first entry.
 
     Raises:
-        UsageError: no note says them, or only in the middle of a sentence, which may say the opposite.
+        UsageError: the words are not whole sentences of any entry. Part of a sentence may say the opposite.
     """
     if not text:
         day, entry = notes[0]
         return day, entry.text, entry
     for day, entry in notes:
-        if text in _runs(entry.text):
+        if text in _sentence_runs(entry.text):
             return day, text, entry
     raise UsageError("words that are not whole sentences of the note", "")
 
 
-def _runs(text: str) -> Iterator[str]:
-    """All runs of whole sentences of a note."""
-    cut = [" ".join(one.text.split()) for one in statements.sentences(text)]
-    cut = cut if " ".join(cut) == " ".join(text.split()) else [" ".join(text.split())]
-    for first in range(len(cut)):
-        for last in range(first + 1, len(cut) + 1):
-            yield " ".join(cut[first:last])
+def _sentence_runs(text: str) -> Iterator[str]:
+    """Yield every run of consecutive whole sentences of a text, with single spaces."""
+    sentences = [" ".join(sentence.text.split()) for sentence in statements.sentences(text)]
+    if " ".join(sentences) != (whole := " ".join(text.split())):
+        sentences = [whole]
+    for first in range(len(sentences)):
+        for last in range(first + 1, len(sentences) + 1):
+            yield " ".join(sentences[first:last])
 
 
-def _stated(fact: Fact) -> str:
+def _shown(fact: Fact) -> str:
+    """Return a fact as the prompt shows it."""
     since = f", since {fact.since}" if fact.since else ""
     return f"{fact.subject}: {fact.predicate} {fact.object}{since}"
 
 
 def nothing_noted(asked: Material) -> str:
-    """Why there is nothing to ask; empty if there is."""
+    """Return why there is nothing to ask; empty if there is something."""
     return "" if asked.notes else f"nothing was noted in the last {counted(WITHIN, 'day')}"
