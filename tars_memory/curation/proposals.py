@@ -1,4 +1,4 @@
-"""The nouns of curation: what was drawn from a conversation, a proposal, a decision."""
+"""The data types of curation: statements drawn from a conversation, proposals, decisions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 KINDS = (*(op for op in OPS if op != "mark"), "choose")
-"""What a proposal may be: an op of a change, or the question which of some lines holds."""
+"""The ops of a proposal: those of a change, or ``choose``, the question which of some lines holds."""
 
 
 class Refer(NamedTuple):
@@ -26,7 +26,7 @@ class Refer(NamedTuple):
     Attributes:
         span: words of the quote ("there").
         to: the person's words for it ("Deltacore").
-        turn: the number of the turn in which he said them; 0 if nobody knows.
+        turn: the number of the turn in which he said them; 0 if it isn't known.
     """
 
     span: str
@@ -35,31 +35,31 @@ class Refer(NamedTuple):
 
 
 RULE = "rule"
-"""The kind of sentence that belongs to the rules, as a second look names it."""
+"""The kind of sentence, in a second look, that belongs with the rules."""
 
 SHOWN = 120
-"""Characters of another line that a sentence repeats."""
+"""Maximum number of characters of another line that a sentence repeats."""
 
 NEW = "New: your notes say nothing about it"
-"""Why a proposal is made that needs no further word."""
+"""The ``why`` of a proposal without any other reason."""
 
 BESIDE = "Your notes have related lines: accepting adds, and replaces only what you choose"
-"""The same, where there are some."""
+"""The ``why`` of a proposal without any other reason that is shown with related lines."""
 
 
 class DrawnFact(NamedTuple):
-    """A statement drawn from a conversation, with the words that it rests on.
+    """A statement drawn from a conversation, with its quote.
 
     Attributes:
-        text: the words of its quote, dates absolute, with what they refer to in brackets.
+        text: the words of its quote, with absolute dates and, in brackets, what they refer to.
         quote: verbatim from the turn.
-        turn: the number of the turn it was said in.
+        turn: number of the turn it was said in.
         kind: ``fact``, ``preference``, ``decision`` or ``correction``.
-        claim: what it states over time; None if it states nothing of the kind, or nobody has looked.
-        refers: what a model says that its words refer to; nothing is believed of it.
-        said: the quote with what it refers to in brackets, as a model is shown it; empty for the quote.
-        asked: the person asked for it to be remembered.
-        seen: what kind of sentence the second look found it to be; empty if nobody has looked.
+        claim: the fact that it states; None if it states none, or that was not determined.
+        refers: what its words refer to according to a model; not trusted.
+        said: the quote with what it refers to in brackets, as a model is shown it; empty to show the quote.
+        asked: whether the person asked for it to be remembered.
+        seen: kind of sentence that the second look found; empty without a second look.
         warnings: short sentences for the person who decides.
     """
 
@@ -76,12 +76,12 @@ class DrawnFact(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a second look says of a quote.
+    """The result of a second look at a quote.
 
     Attributes:
         kind: of sentence.
         alone: whether it can be understood by itself.
-        fact: whether it says the fact that was read into it.
+        fact: whether it states the fact that was read from it.
     """
 
     kind: str
@@ -90,10 +90,10 @@ class Verdict(NamedTuple):
 
 
 class Extraction(NamedTuple):
-    """What one window of a conversation gave.
+    """The statements drawn from a conversation, or from one window of it.
 
     Attributes:
-        facts: to be grounded yet.
+        facts: the statements; those of a model's answer are not grounded yet.
         topics, decisions: short lines.
     """
 
@@ -103,14 +103,15 @@ class Extraction(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What a conversation gave.
+    """The result of drawing statements from a conversation.
 
     Attributes:
-        extraction: its facts have quotes that were said.
-        dropped: why facts were not kept, counted.
-        until: number of the last turn that was looked at; 0 if all were.
-        turns, readable: of the rules: the person's turns that were looked at, and those in a language that they know.
-        left_out: what a second look found not to be worth a person's decision.
+        extraction: grounded: the quote of each fact was found in its turn.
+        dropped: number of facts that were dropped, by reason.
+        until: number of the last turn that was read; 0 if all were.
+        turns, readable: for the rules: how many turns of the person were read, and how many of them are in a language
+            that the rules know.
+        left_out: statements that the second look found not worth a person's decision.
     """
 
     extraction: Extraction
@@ -122,7 +123,7 @@ class Drawn(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A candidate's line, whose state tag says what became of it.
+    """A reference to a candidate's line, to set its state.
 
     Attributes:
         path: of its note.
@@ -135,12 +136,12 @@ class Mark(NamedTuple):
     block_id: str = ""
 
     def change(self, state: str, children: tuple[str, ...] = (), *, named: bool = True) -> Change:
-        """What gives the line another state.
+        """Return the change that gives the line another state.
 
         Args:
             state: see :data:`tars_memory.vault.markdown.entries.STATES`.
             children: words of bullets to nest under it.
-            named: whether a line without a block id gets its own.
+            named: whether to write the block id into a line without one.
         """
         name = self.block_id if named else ""
         return Change("mark", replaces=self.raw, target=self.path, state=state, block_id=name, children=children)
@@ -150,13 +151,13 @@ class Ends(NamedTuple):
     """A fact that a new one would end.
 
     Attributes:
-        ref: the name of its entry.
-        text: its words as they stand.
-        since: its first day, ``YYYY-MM-DD``; None if not said.
-        until: the first day that it would no longer hold.
-        becomes: its words then.
-        path, line: where it stands.
-        raw: its own lines as they stand (:attr:`Entry.raw`).
+        ref: REF of its entry.
+        text: its present words.
+        since: its first day, ``YYYY-MM-DD``; None if it isn't known.
+        until: the first day on which it would no longer hold.
+        becomes: its words after the change.
+        path, line: where it is.
+        raw: its own lines as they are now (:attr:`Entry.raw`).
     """
 
     ref: str
@@ -170,7 +171,7 @@ class Ends(NamedTuple):
 
 
 class Instead(NamedTuple):
-    """The line that a fact may become instead: its note, its heading, its words."""
+    """The plain line that a proposed fact may become instead: its note, heading and words."""
 
     target: str
     section: str
@@ -181,10 +182,10 @@ class Stated(NamedTuple):
     """The fact that a proposal would add.
 
     Attributes:
-        subject, predicate, object: as they would stand.
+        subject, predicate, object: as they would be written.
         since, until: ``YYYY-MM-DD``, or None.
         ends: the facts that it would end.
-        instead: what it may become instead.
+        instead: the plain line that it may become instead.
     """
 
     subject: str
@@ -197,21 +198,22 @@ class Stated(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
-        ends = [{name: value for name, value in each._asdict().items() if name != "raw"} for each in self.ends]
+        ends = [{name: value for name, value in end._asdict().items() if name != "raw"} for end in self.ends]
         return {**self._asdict(), "ends": ends}
 
 
 class Related(NamedTuple):
-    """A line about the same as a proposal, to be shown beside it; it stays unless the person chooses it.
+    """A related line, shown beside a proposal; it stays unless the person chooses it to be replaced.
 
     Attributes:
-        path, line: where it stands.
-        ref: the name of its entry; empty for a line that is not an entry.
-        text: its words; of a fact without its dates.
-        date: the day that it is of, ``YYYY-MM-DD``; empty if that is not known.
-        raw: its own lines as they stand (:attr:`Entry.raw`); empty for one that can't be replaced: a paragraph.
-        occurrence: which of several entries with these very lines, from 0; None if it is the only one.
-        waits: whether it is a candidate that nobody has decided about.
+        path, line: where it is.
+        ref: REF of its entry; empty for a line that is not an entry.
+        text: its words; for a fact without its dates.
+        date: its day, ``YYYY-MM-DD``; empty if that is not known.
+        raw: its own lines as they are now (:attr:`Entry.raw`); empty for a line that can't be replaced, like a
+            paragraph.
+        occurrence: which of several entries with exactly these lines, from 0; None if it is the only one.
+        waits: whether it is an undecided candidate.
     """
 
     path: str
@@ -225,12 +227,12 @@ class Related(NamedTuple):
 
     @classmethod
     def of(cls, entry: Entry, day: str = "") -> Related:
-        """An entry, to be shown alone: whoever offers to replace it adds its ``raw``."""
+        """Return an entry as a line to be shown, but not replaced: that takes its ``raw``, too."""
         return cls(entry.path, entry.line, entry.ref, entry.text, day)
 
     @classmethod
     def stating(cls, fact: Fact) -> Related:
-        """A fact over time, likewise."""
+        """Return a fact as a line to be shown, but not replaced."""
         day = fact.since.isoformat() if fact.since else ""
         return cls(fact.path, fact.line, fact.ref, f"{fact.predicate} {fact.object}", day)
 
@@ -244,7 +246,7 @@ class Related(NamedTuple):
 
 
 def day_of(entry: Entry, dated: Callable[[Entry], str]) -> str:
-    """The day that an entry is of, ``YYYY-MM-DD``: that of its link, else as ``dated`` knows; empty for none."""
+    """Return the day of an entry, ``YYYY-MM-DD``: that of its link, else what ``dated`` returns; empty for none."""
     if entry.provenance:
         for name in (entry.provenance.partition("#")[0].rpartition("/")[2], grammar.label_of(entry)):
             if len(name) == len("2026-11-21") and name[:4].isdigit():
@@ -253,38 +255,38 @@ def day_of(entry: Entry, dated: Callable[[Entry], str]) -> str:
 
 
 def question(lines: Sequence[Related]) -> str:
-    """The words of a proposal that asks which of some lines holds."""
-    return "Which of these holds: " + " or ".join(f"“{cut(each.text, SHOWN)}”" for each in lines) + "?"
+    """Return the words of a question which of some lines holds."""
+    return "Which of these holds: " + " or ".join(f"“{cut(line.text, SHOWN)}”" for line in lines) + "?"
 
 
 class Proposal(NamedTuple):
-    """A change that waits for the person, bound to the text that it was made from.
+    """A change that waits for a decision, bound to the text that it was made from.
 
     The fields up to ``conflicts`` are the documented ones, in the documented order.
 
     Attributes:
         id: 8 characters, made of the change itself: the same proposal has the same id on every machine.
-        op: see :data:`KINDS`.
+        op: one of :data:`KINDS`, or ``together``.
         target: path of the note, relative to the vault.
-        section: heading under which it belongs.
+        section: heading that the change belongs under.
         text: the new words; empty for a removal.
-        quote: what was said, verbatim; for a rule without a conversation the entry it is to change.
+        quote: what was said, verbatim; for a change without a conversation the entry that it changes.
         source: where it comes from: ``2026-11-21#^d-abc``, or who proposes it.
-        date: of the day it is of, ``YYYY-MM-DD``.
+        date: its day, ``YYYY-MM-DD``.
         why: one sentence for the person who decides.
-        conflicts: lines about the same, the best first; none of them is touched unless the person chooses it. Of
-            ``choose`` the lines of which perhaps not all hold.
-        replaces: the entry's own lines as they stood, for ``replace`` and ``remove``; empty otherwise.
-        marks: the candidates that this decides.
-        kept: whether it is a file of the inbox (then a decision removes it), or is found again each time.
-        occurrence: which of several entries with the lines ``replaces``, from 0; None: there must be one only.
+        conflicts: related lines, the best first; each stays unless the person chooses it. For ``choose`` the lines to
+            choose from.
+        replaces: for ``replace`` and ``remove``, the entry's own lines as they were; empty otherwise.
+        marks: the candidates that the proposal decides.
+        kept: whether it is a file of the inbox, which a decision removes; else it is gathered anew each time.
+        occurrence: which of several entries with the lines ``replaces``, from 0; None: there must be only one.
         fact: for ``fact``, what it would add and end; else None.
-        kind: of sentence, as a second look found it (``stated``, ``planned``, ``rule``, …); empty if it found nothing.
+        kind: kind of sentence that a second look found (``stated``, ``planned``, ``rule``, …); empty for none.
         warnings: short sentences about the quote.
-        asked_before: what the person refused once and this seems to say again; empty for nothing.
-        talk: path of the session note that tells where it was said; empty for none.
-        speaker: whose words the quote is, if not the person's: a name, or the place where an imported line stands.
-        parts: for ``together``, the proposals of one conversation that one answer decides; each has an id of its own.
+        asked_before: text that the person refused once and this seems to repeat; empty for none.
+        talk: path of the session note of the conversation; empty for none.
+        speaker: whose words the quote is, if not the person's: a name, or where an imported line comes from.
+        parts: for ``together``, the proposals of one conversation that one answer decides, each with an id of its own.
     """
 
     id: str
@@ -311,67 +313,66 @@ class Proposal(NamedTuple):
 
     @property
     def each(self) -> tuple[Proposal, ...]:
-        """What is decided by it: its parts, or itself."""
+        """The proposals to decide: its parts, or itself."""
         return self.parts or (self,)
 
     @property
     def said(self) -> str:
-        """Its words as a line: those of a fact as it was said."""
+        """Its words as a plain line; for a fact, those that it was said in."""
         return self.fact.instead.text if self.fact else self.text
 
     @property
     def checked(self) -> bool:
-        """Whether a second look was had at the quote."""
+        """Whether the quote had a second look."""
         return bool(self.kind)
 
     @property
     def quoted(self) -> str:
-        """The quote in its marks, with its speaker; empty if there is none, or the line itself is it."""
+        """The quote in quotation marks, with its speaker; empty if there is none, or if it is the line to replace."""
         by = f" ({self.speaker})" if self.speaker else ""
         return f"“{self.quote}”{by}" if self.quote and self.quote != self.replaces else ""
 
     @property
     def remarks(self) -> str:
-        """What the second look found and what to beware of, in one line; empty if there is nothing to say."""
-        kind = "" if self.kind in ("", "stated", RULE) else self.kind  # where a rule goes to says it
+        """Kind of sentence and warnings, in one line; empty if there are none."""
+        kind = "" if self.kind in ("", "stated", RULE) else self.kind  # a rule's target shows that it is one
         return "; ".join(filter(None, (kind, *self.warnings)))
 
     @property
     def adds(self) -> bool:
-        """Whether lines may be chosen that it replaces: it names none by itself."""
+        """Whether the person may choose lines for it to replace: it names none itself."""
         return self.op in ("append", "fact", "choose") or (self.op == "add_section" and bool(self.text.strip()))
 
     @property
     def choices(self) -> tuple[Related, ...]:
-        """The lines shown beside it that the person may choose to be replaced, in the order of their numbers."""
-        return tuple(each for each in self.conflicts if each.raw) if self.adds else ()
+        """The related lines that the person may choose to be replaced, in the order of their numbers."""
+        return tuple(line for line in self.conflicts if line.raw) if self.adds else ()
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
         names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces")
-        told = {name: getattr(self, name) for name in names}
-        looked = {"kind": self.kind, "checked": self.checked, "warnings": self.warnings}
-        more = {"asked_before": self.asked_before, "speaker": self.speaker}
-        return {**told, "fact": self.fact, **looked, **more, **({"parts": self.parts} if self.parts else {})}
+        members = {name: getattr(self, name) for name in (*names, "fact", "kind", "checked", "warnings")}
+        members |= {"asked_before": self.asked_before, "speaker": self.speaker}
+        return members | ({"parts": self.parts} if self.parts else {})
 
     def stored(self) -> dict[str, Any]:
-        """As the inbox keeps it."""
-        told = {name: getattr(self, name) for name in (*inbox.FIELDS, *inbox.BOUND)}
-        return {**told, "conflicts": [each.as_dict() for each in self.conflicts]}
+        """The JSON object that the inbox stores."""
+        members = {name: getattr(self, name) for name in (*inbox.FIELDS, *inbox.BOUND)}
+        return {**members, "conflicts": [line.as_dict() for line in self.conflicts]}
 
 
 TIDY = "tidy"
-"""Who proposes what tidying comes to."""
+"""The source of proposals that tidying makes."""
 
 
 def change_of_line(op: str, entry: Entry, text: str, day: str, why: str) -> Proposal:
-    """What tidying proposes: to remove an entry, or to give it other words.
+    """Return tidying's proposal to remove an entry or to reword it.
 
     Args:
         op: ``remove`` or ``replace``.
         entry: as it is now.
         text: its new words; empty for a removal.
-        day: it is made, ``YYYY-MM-DD``.
+        day: date of the proposal, ``YYYY-MM-DD``.
         why: one sentence for the person.
     """
     name = inbox.proposal_id(op, entry.path, entry.section, text, entry.raw)
@@ -381,15 +382,15 @@ def change_of_line(op: str, entry: Entry, text: str, day: str, why: str) -> Prop
 def question_about(
     path: str, section: str, asked: tuple[Related, ...], day: str, why: str, words: str = ""
 ) -> Proposal:
-    """The question which of some lines holds, or in other words.
+    """Return the question which of some lines holds.
 
     Args:
-        path: of the note of the last of them.
-        section: heading above it.
-        asked: all of them.
-        day: on which one of them takes the others' place.
-        why: it is asked.
-        words: the question, if it is another one.
+        path: note of the last line.
+        section: heading above that line.
+        asked: the lines.
+        day: on which the line that holds takes the others' place.
+        why: reason for the question.
+        words: of the question, in place of the usual ones.
     """
     words = words or question(asked)
     name = inbox.proposal_id("choose", path, section, words)
@@ -397,15 +398,15 @@ def question_about(
 
 
 class Decision(NamedTuple):
-    """What the person said to a proposal.
+    """A person's decision about a proposal.
 
     Attributes:
         proposal: as it was shown.
-        accept: else it is rejected.
-        text: the words to write instead of the proposal's, edited by the person; None for its own.
+        accept: whether it is accepted; else it is rejected.
+        text: the person's words to write instead of the proposal's; None for its own.
         replaces: the lines that the person chose to be replaced: the new words take the place of the first one in the
             note that they go to, the others are removed, and a fact in ``Facts.md`` ends.
-        instead: proposals that still wait and that it takes the place of: they come to nothing.
+        instead: waiting proposals that this one takes the place of, and which are dropped.
     """
 
     proposal: Proposal
@@ -416,5 +417,5 @@ class Decision(NamedTuple):
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """The candidates that it decides."""
-        return tuple(mark for each in (self.proposal, *self.instead) for mark in each.marks)
+        """The candidates that the decision decides."""
+        return tuple(mark for proposal in (self.proposal, *self.instead) for mark in proposal.marks)
