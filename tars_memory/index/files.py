@@ -5,7 +5,7 @@ under a name that nobody reads and then renamed to the next number: a name is ne
 old file can't be taken for that of a new one, and a reader of the old file keeps it until it looks again.
 
 :class:`OpenIndex` is the file that answers now: made if there is none, opened again when another process has swapped
-it. What can't be written is opened for reading all the same; :func:`spoken` makes a sentence of what a disk says
+it. What can't be written is opened for reading all the same; :func:`explained` makes a sentence of what a disk says
 against everything else.
 """
 
@@ -188,7 +188,7 @@ class OpenIndex:
             IndexDamagedError: it is not an index of this version.
             UnwritableError: there is none and none can be made, or it may not even be read.
         """
-        with spoken(f"the index in {self.files.folder} can't be opened"):
+        with explained(f"the index in {self.files.folder} can't be opened"):
             if self._connection is not None and (self._held or self.path == self.files.current()):
                 return self._connection
             self.close()
@@ -223,7 +223,7 @@ class OpenIndex:
     def _make(self) -> Path:
         """An empty index, so that it can be filled batch by batch and answers from the first one on."""
         hint = "make it writable, with room to spare, or set TARS_MEMORY_HOME to a folder that is"
-        with spoken(f"the index can't be made in {self.files.folder}", hint), self.files.lock(WRITER_WAIT) as held:
+        with explained(f"the index can't be made in {self.files.folder}", hint), self.files.lock(WRITER_WAIT) as held:
             current = self.files.current()
             if current is not None:
                 return current
@@ -235,7 +235,7 @@ class OpenIndex:
 
 
 @contextmanager
-def spoken(what: str, hint: str = "is the disk full or read-only, or that folder not yours?") -> Iterator[None]:
+def explained(what: str, hint: str = "is the disk full or read-only, or that folder not yours?") -> Iterator[None]:
     """Say what the disk or SQLite refuse inside as a sentence for the person; damage stays what it is.
 
     Raises:

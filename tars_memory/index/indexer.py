@@ -1,4 +1,4 @@
-"""Keeping the index in step with the vault: sweep, compare, read what changed, write it in short transactions."""
+"""Keep the index in step with the vault: sweep, compare, read the changed notes, write them in short transactions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tars_memory import index
 from tars_memory.errors import UnwritableError, VaultError, counted
 from tars_memory.index import database, intake
-from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, spoken
+from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, explained
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
 from tars_memory.settings import CUT, Cut, LimitsOptions
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 YIELD = 0.01
-"""Seconds between two batches, in which another process gets the lock: it looks for it every 5 ms."""
+"""Seconds between two batches, so that another process can take the lock, which it tries every 5 ms."""
 
 __all__ = ["Index", "RefreshBudget", "RefreshReport"]
 
@@ -37,14 +37,14 @@ class Index:
 
     Args:
         vault: the notes.
-        state: the vault's state folder; made when something is written.
+        state: the vault's state folder; created with the first write.
         cache: the program's cache folder.
-        limits: what is too big to read.
-        embedder: makes the model; may raise ModelUnavailableError. None: no vectors are made.
-        cut: into passages of which size notes are cut.
+        limits: sizes above which a note is not read.
+        embedder: opens the model; may raise ModelUnavailableError. None: nothing is embedded.
+        cut: size and overlap of the chunks.
 
     Attributes:
-        progress: is told how far each work is that is not told to somebody else.
+        progress: receives the progress of all work that is not given a ``progress`` of its own.
     """
 
     def __init__(
@@ -70,16 +70,16 @@ class Index:
         self._open.close()
 
     def connection(self) -> sqlite3.Connection:
-        """The open index, the newest file; made empty if there is none."""
+        """Return a connection to the current index file; an empty one is created if there is none."""
         return self._open.connection()
 
     def read(self, question: Callable[[IndexReader], Answer]) -> Answer:
-        """Ask the index; if it turns out to be damaged, it is rebuilt and asked again.
+        """Call ``question`` with a reader; if the index turns out to be damaged, rebuild it and call once more.
 
         Raises:
-            UnwritableError: there is none and none can be made, or it is damaged and can't be rebuilt.
+            UnwritableError: there is no index and none can be created, or it is damaged and can't be rebuilt.
         """
-        with spoken("the index can't be read"):
+        with explained("the index can't be read"):
             try:
                 with self._open.held():
                     return question(self.reader())
@@ -90,13 +90,13 @@ class Index:
             return question(self.reader())
 
     def published_from(self) -> Path:
-        """The file whose rows a team's index is given."""
+        """Return the index file whose rows are published to a team's index."""
         self.connection()
         assert self._open.path is not None
         return self._open.path
 
     def reader(self) -> IndexReader:
-        """What recall asks, on the file that answers now; never refreshed by itself."""
+        """Return a reader of the current index file, without refreshing the index."""
         return IndexReader(self.connection(), self.cache / database.CACHE_FILE)
 
     # --- refresh
@@ -108,25 +108,25 @@ class Index:
 
         Raises:
             VaultError: (strict) the vault looks unmounted or emptied.
-            UnwritableError: there is no index and none can be made; (strict) it is busy or can't be written.
+            UnwritableError: there is no index and none can be created; (strict) it is busy or can't be written.
         """
-        begun = time.monotonic()
+        started = time.monotonic()
         progress = progress or self.progress
         budget = budget or RefreshBudget()
         try:
-            with spoken("the index can't be read"):
+            with explained("the index can't be read"):
                 report = _Refresh(self, budget, progress).run()
         except Exception as error:
             if not _is_damage(error):
                 raise
             report = self.rebuild(embed=False, progress=progress, override=budget.override)
-        report.took = time.monotonic() - begun
+        report.took = time.monotonic() - started
         return report
 
     # --- reindex
 
     def reindex(self, *, full: bool = False, embed: bool = True, progress: Progress | None = None) -> RefreshReport:
-        """Take in every change and make the vectors that are missing; ``full``: make all rows again.
+        """Index every change and embed what has no vector yet; with ``full``, rebuild all rows.
 
         Raises:
             VaultError: the vault looks unmounted or emptied (not with ``full``).
@@ -140,15 +140,18 @@ class Index:
         return report
 
     def rebuild(self, *, embed: bool = True, progress: Progress | None = None, override: bool = True) -> RefreshReport:
-        """Rebuild the index in a file of its own, the old one answering meanwhile, and swap it in.
+        """Rebuild the index in a new file and swap it in; the old one answers meanwhile.
 
-        Vectors come back from the cache without a model.
+        Vectors come from the cache, without a model, and with ``embed`` from the model.
+
+        Raises:
+            UnwritableError: the index is busy or can't be written.
         """
-        begun = time.monotonic()
+        started = time.monotonic()
         progress = progress or self.progress
         report = RefreshReport(self.pending)
         before = self._open.path
-        with spoken("the index can't be rebuilt"), self.files.lock(WRITER_WAIT) as held:
+        with explained("the index can't be rebuilt"), self.files.lock(WRITER_WAIT) as held:
             if not held:
                 raise UnwritableError("the index is busy in another process", "try again when it is done")
             self.close()
@@ -156,19 +159,19 @@ class Index:
                 self._build(report, progress)
         if embed and self.embedder is not None:
             self.embed_pending(None, progress)
-        report.took = time.monotonic() - begun
+        report.took = time.monotonic() - started
         return report
 
     def forget(self, tells: Callable[[str], bool]) -> None:
-        """Take the vectors of texts out of the caches, and rebuild the index.
+        """Delete the vectors of texts from the caches, and rebuild the index.
 
         Args:
-            tells: whether a text is one of those that are to be forgotten.
+            tells: whether a text must be forgotten.
 
         Raises:
             UnwritableError: the index or a cache can't be written.
         """
-        with spoken("the caches can't be written"):
+        with explained("the caches can't be written"):
             texts = "SELECT c.hash, t.head || char(10) || t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
             hashes = {bytes(digest) for digest, text in self.connection().execute(texts) if tells(text)}
             if hashes and (self.cache / database.CACHE_FILE).exists():
@@ -195,70 +198,77 @@ class Index:
             finally:
                 connection.close()
         except BaseException:
-            self.files.remove(path)  # on a full disk it would stand in the way of everything else
+            self.files.remove(path)  # on a full disk it would block everything else
             raise
         self.files.install(path)
 
     def embed_pending(
         self, limit: int | None = None, progress: Progress | None = None, wait: float = WRITER_WAIT
     ) -> int:
-        """Give vectors to chunks that have none: from the cache, else from the model, ``limit`` texts at most; ``wait``
-        seconds at most for another process that writes to the index.
+        """Give chunks without a vector one, from the cache or else from the model.
 
-        Resumable: what was embedded before an interruption is kept. Returns how many chunks are still pending, of the
-        model that is to take the place of another one if there is one.
+        The work can be interrupted: vectors that were stored before are kept.
+
+        Args:
+            limit: maximum number of texts to embed with the model; None: no limit.
+            progress: told how many texts are done.
+            wait: seconds to wait for another process that writes to the index.
+
+        Returns:
+            The number of pending chunks; after a change of the model, the number of texts still to be embedded before
+            its vectors replace the old ones.
 
         Raises:
-            ModelUnavailableError: texts are to be embedded and the model can't be used.
-            UnwritableError: the vectors can't be kept; with a ``limit`` they just stay pending.
+            ModelUnavailableError: texts must be embedded and the model can't be used.
+            UnwritableError: the vectors can't be stored; with a ``limit`` they just stay pending.
         """
-        ahead = 0
+        remaining = 0
         try:
-            with spoken("the vectors can't be kept"):
+            with explained("the vectors can't be kept"):
                 if self.embedder is not None:
                     progress = progress or (self.progress if limit is None else None)
-                    ahead = index.vectors.embed(
+                    remaining = index.vectors.embed(
                         self.connection(), self.files, self.cache, self.embedder, limit, progress, wait=wait
                     )
         except UnwritableError:
             if limit is None:
                 raise
-        return ahead or self.pending()
+        return remaining or self.pending()
 
     def pending(self) -> int:
-        """How many chunks have no vector yet."""
+        """Return the number of chunks without a vector."""
         return index.vectors.pending(self.connection())
 
     def is_behind(self, few: int) -> bool:
-        """Whether more than a few chunks have no vector yet; costs no import."""
-        some = f"SELECT 1 FROM chunks WHERE embedded <> 1 AND embedded = 0 LIMIT {few + 1}"  # both: their index serves
-        return self.read(lambda _: len(self.connection().execute(some).fetchall()) > few)
+        """Whether more than ``few`` chunks have no vector yet; imports nothing."""
+        sql = f"SELECT 1 FROM chunks WHERE embedded <> 1 AND embedded = 0 LIMIT {few + 1}"  # <> 1: to use their index
+        return self.read(lambda _: len(self.connection().execute(sql).fetchall()) > few)
 
-    # --- upkeep, which may take its time
+    # --- upkeep, which may be slow
 
     def status(self) -> dict[str, Any]:
-        """What the index is and how it stands: counts, sizes, the driver, the model, what is pending."""
+        """Return counts, sizes, the driver, the model, and how many vectors are pending."""
         try:
             return self.read(lambda _: _status(self))
         except UnwritableError:
-            return _status_of_none(self)
+            return _status_without_index(self)
 
     def left_out(self) -> dict[str, list[str]]:
-        """The notes that are not taken in although the sweep saw them, by reason."""
+        """Return reason → paths of the notes that the sweep saw and that aren't indexed."""
         found: dict[str, list[str]] = {}
         for reason, path in self.connection().execute("SELECT hash, path FROM files WHERE note IS NULL ORDER BY path"):
             found.setdefault(bytes(reason).decode("ascii", "replace"), []).append(path)
         return found
 
     def verify(self) -> list[str]:
-        """The differences between this index and a rebuilt one, and between its vectors and the cache, a sentence each.
+        """Compare this index with a rebuilt one, and its vectors with the cache; return one sentence per difference.
 
         Pending vectors don't count as differences.
 
         Raises:
-            UnwritableError: the other one can't be made beside it, or another process keeps the index busy.
+            UnwritableError: the second index can't be created, or another process verifies this index.
         """
-        with spoken("a second index to compare with can't be made"):
+        with explained("a second index to compare with can't be made"):
             return self._verify()
 
     def _verify(self) -> list[str]:
@@ -274,7 +284,7 @@ class Index:
             path = self.files.folder / "verify.db"
             self.files.remove(path)
             try:
-                fresh = self.made_beside(path)
+                fresh = self._fresh(path)
                 try:
                     if self.progress is not None:
                         self.progress("comparing the index with the notes", 0, 0)
@@ -287,8 +297,8 @@ class Index:
 
     # --- inside
 
-    def made_beside(self, path: Path) -> sqlite3.Connection:
-        """A new index of the vault as it is now, in a file of its own that nobody else reads; vectors left out."""
+    def _fresh(self, path: Path) -> sqlite3.Connection:
+        """Index the vault as it is now into a new file that nobody else reads, without vectors."""
         connection = create(path)
         try:
             intake.take_in(connection, self.vault, self.limits, self.look(), RefreshReport(), self.progress)
@@ -298,7 +308,7 @@ class Index:
         return connection
 
     def look(self) -> intake.Look:
-        """One look at every note.
+        """Sweep the vault once.
 
         Raises:
             VaultError: the root is missing.
@@ -307,14 +317,14 @@ class Index:
         return intake.Look(intake.Sweep(self.vault.sweep()), started, self._recipe(), self.cut)
 
     def _recipe(self) -> str:
-        """Everything but the notes that decides what the rows look like."""
+        """Return everything but the notes that decides what the rows look like, as a string."""
         layout = sorted((key, str(value)) for key, value in vars(self.vault.layout).items() if not key.startswith("_"))
         bounds = f"{self.limits.max_note_bytes} {self.cut.size} {self.cut.overlap}"
         return f"{database.VERSION} {database.CHUNKER} {bounds} {layout}"
 
 
 class _Refresh:
-    """One refresh on its way: a look, what was known, and what comes of it."""
+    """One refresh: a sweep of the vault, the index's metadata before it, and the report."""
 
     def __init__(self, index: Index, budget: RefreshBudget, progress: Progress | None) -> None:
         self._index, self._budget, self._progress = index, budget, progress
@@ -323,23 +333,23 @@ class _Refresh:
         self._meta = database.meta(index.connection())
 
     def run(self) -> RefreshReport:
-        """Take in what differs from the last sweep, if it may be."""
+        """Index what differs from the last sweep, if the budget allows it."""
         report, connection = self._report, self._index.connection()
         if self._meta.get("sweep") != self._look.sweep.digest or self._meta.get("recipe") != self._look.recipe:
-            self._settle(intake.stored(connection, self._meta.get("recipe") == self._look.recipe))
+            self._update(intake.stored(connection, self._meta.get("recipe") == self._look.recipe))
         report.skipped = self._index.vault.skipped
         for reason, paths in self._index.left_out().items():
             report.skipped[reason] = report.skipped.get(reason, 0) + len(paths)
         return report
 
-    def _settle(self, stored: dict[str, bytes]) -> None:
-        """Something differs from the last sweep: find out what, and take it in if it may be."""
+    def _update(self, stored: dict[str, bytes]) -> None:
+        """Find out what differs from the last sweep, and index it if the budget allows it."""
         look, budget, report = self._look, self._budget, self._report
         difference = intake.diff(stored, look.found)
         if difference.missing:  # a note is dropped only when two looks agree that it is gone
             look.again(intake.Sweep(self._index.vault.sweep()))
             difference = intake.diff(stored, look.found)
-        if self._brakes(stored, difference):
+        if self._is_implausible(stored, difference):
             return
         first = self._meta.get("complete") != 1
         if not first and budget.notes is not None and len(difference) > budget.notes:
@@ -352,7 +362,7 @@ class _Refresh:
         reason = "the index is busy in another process"
         left: int | None = None
         try:
-            with spoken("the index can't be written"):
+            with explained("the index can't be written"):
                 left = self._take_in(wait, first=first)
         except UnwritableError as error:
             if budget.strict:
@@ -368,22 +378,23 @@ class _Refresh:
                 report.notices.append(f"{reason}; {counted(report.stale, 'changed note')} not searched")
 
     def _take_in(self, wait: float, *, first: bool) -> int | None:
-        """Write what differs, batch by batch; between two of them others may have the lock.
+        """Write what differs, batch by batch; another process can take the lock between two batches.
 
-        Returns how many notes are left when the patience of an answer that waits is at its end; None if the lock could
-        not be had in time.
+        Returns:
+            How many notes are left when the patience of a waiting answer ends; None if the lock could not be taken in
+            time.
         """
-        opened, budget, progress = self._index, self._budget, self._progress
-        ends = None if budget.patience is None or not first else time.monotonic() + budget.patience
+        owner, budget, progress = self._index, self._budget, self._progress
+        deadline = None if budget.patience is None or not first else time.monotonic() + budget.patience
         wanted = budget.wanted if first else None
         plan: intake.Batches | None = None
         while True:
-            with opened.files.lock(wait) as held:
+            with owner.files.lock(wait) as held:
                 if not held:
                     return None if plan is None else plan.behind
-                connection = opened.connection()
+                connection = owner.connection()
                 if plan is None:
-                    plan = intake.Batches(connection, opened.vault, opened.limits, self._look, wanted)
+                    plan = intake.Batches(connection, owner.vault, owner.limits, self._look, wanted)
                     if progress and plan.total > plan.batch:
                         progress(READING, 0, plan.total)
                 left = plan.step(connection, self._report)
@@ -391,20 +402,20 @@ class _Refresh:
                 progress(READING, plan.done, plan.total)
             if not left:
                 return 0
-            if ends is not None and (time.monotonic() >= ends or plan.is_heavy):
+            if deadline is not None and (time.monotonic() >= deadline or plan.is_heavy):
                 return plan.behind
             wait = WRITER_WAIT
             time.sleep(YIELD)
 
-    def _brakes(self, stored: dict[str, bytes], difference: intake.Diff) -> bool:
-        """Whether the sweep is not believed; that is said.
+    def _is_implausible(self, stored: dict[str, bytes], difference: intake.Diff) -> bool:
+        """Whether the sweep looks like an unmounted or emptied vault; adds a notice to the report if so.
 
         Raises:
-            VaultError: (strict) it is not.
+            VaultError: (strict) it does.
         """
         report = self._report
-        other = self._meta.get("device") not in (None, str(os.stat(self._index.vault.root).st_dev))
-        reason = intake.brake(len(stored), len(self._look.found), difference, other_device=other)
+        other_device = self._meta.get("device") not in (None, str(os.stat(self._index.vault.root).st_dev))
+        reason = intake.brake(len(stored), len(self._look.found), difference, other_device=other_device)
         if reason is None or self._budget.override:
             return False
         if self._budget.strict:
@@ -416,7 +427,7 @@ class _Refresh:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether the rows are not what we wrote: SQLite says so, or one of them can't be taken apart in this room."""
+    """Whether an error means damaged rows: SQLite reports it, or code of this folder failed to decode a row."""
     if database.damaged(error):
         return True
     if not isinstance(error, ValueError | TypeError | LookupError):
@@ -427,11 +438,11 @@ def _is_damage(error: Exception) -> bool:
     return trace is not None and os.path.dirname(trace.tb_frame.f_code.co_filename) == os.path.dirname(__file__)
 
 
-# --- upkeep: what is counted, and what is compared
+# --- upkeep: status and verification
 
 
 MAX_DIFFERENCES = 100
-"""Enough to see what is wrong; the remedy is the same."""
+"""Maximum number of differences reported; enough to see what is wrong, for the remedy is the same."""
 
 ROWS = {
     "notes": (
@@ -473,7 +484,8 @@ ROWS = {
         " JOIN notes n ON n.id = c.note ORDER BY v.term, n.path, c.position, v.offset"
     ),
 }
-"""Everything that two indexes of the same vault must agree in: rows by path and position, never by number."""
+"""Name of a part → SQL of its rows; two indexes of the same vault must have equal rows. By path and position, never by
+id."""
 
 VOCABULARIES = (
     "CREATE VIRTUAL TABLE temp.words_of_chunks USING fts5vocab (main, chunk_words, 'row')",
@@ -482,27 +494,30 @@ VOCABULARIES = (
 )
 
 
-def _status(opened: Index) -> dict[str, Any]:
-    """Counts, sizes, the driver, the model; what is pending; never changes a row."""
-    connection = opened.connection()
-    path = opened.files.current()
-    one = connection.execute
-    meta = dict(one("SELECT key, value FROM meta").fetchall())
-    chunks = int(one("SELECT count(*) FROM chunks").fetchone()[0])
+def _status(owner: Index) -> dict[str, Any]:
+    """Return the status of an index; never changes a row."""
+    connection = owner.connection()
+    path = owner.files.current()
+
+    def number(sql: str) -> int:
+        return int(connection.execute(sql).fetchone()[0])
+
+    meta = database.meta(connection)
+    chunks = number("SELECT count(*) FROM chunks")
     pending = index.vectors.pending(connection)
     tiers = {
         database.TIERS[tier]: count
-        for tier, count in one("SELECT tier, count(*) FROM notes GROUP BY tier ORDER BY tier").fetchall()
+        for tier, count in connection.execute("SELECT tier, count(*) FROM notes GROUP BY tier ORDER BY tier").fetchall()
     }
     return {
-        **_status_of_none(opened),
+        **_status_without_index(owner),
         "path": str(path),
         "bytes": _size(path) if path else 0,
-        "journal": str(one("PRAGMA journal_mode").fetchone()[0]),
-        "notes": int(one("SELECT count(*) FROM notes").fetchone()[0]),
+        "journal": str(connection.execute("PRAGMA journal_mode").fetchone()[0]),
+        "notes": number("SELECT count(*) FROM notes"),
         "tiers": tiers,
-        "scopes": int(one("SELECT count(*) FROM scopes").fetchone()[0]) - 1,
-        "without_own_date": int(one("SELECT count(*) FROM notes WHERE day_source = 'mtime'").fetchone()[0]),
+        "scopes": number("SELECT count(*) FROM scopes") - 1,
+        "without_own_date": number("SELECT count(*) FROM notes WHERE day_source = 'mtime'"),
         "chunks": chunks,
         "vectors": chunks - pending,
         "pending_vectors": pending,
@@ -512,9 +527,9 @@ def _status(opened: Index) -> dict[str, Any]:
     }
 
 
-def _status_of_none(opened: Index) -> dict[str, Any]:
-    """The same where there is no index and none can be made: what only an index knows is None."""
-    cache = opened.cache / database.CACHE_FILE
+def _status_without_index(owner: Index) -> dict[str, Any]:
+    """Return the status if there is no index and none can be created: what only an index knows is None."""
+    cache = owner.cache / database.CACHE_FILE
     unknown = ("path", "bytes", "journal", "notes", "scopes", "without_own_date", "chunks", "vectors")
     return {
         **dict.fromkeys((*unknown, "pending_vectors", "model", "indexed")),
@@ -528,18 +543,18 @@ def _status_of_none(opened: Index) -> dict[str, Any]:
 
 
 def _differences(connection: sqlite3.Connection, fresh: sqlite3.Connection) -> list[str]:
+    """Return the first difference in each part of two indexes, as a sentence."""
     found: list[str] = []
-    for part in zip(rows(connection), rows(fresh), strict=True):
-        (name, ours), (_, theirs) = part
-        for mine, other in zip_longest(ours, theirs):
-            if mine != other:
-                found.append(f"{name}: {_short(mine)} is stored, {_short(other)} would be")
-                break  # what follows in the same order differs as a rule for the same reason
+    for (name, stored), (_, rebuilt) in zip(rows(connection), rows(fresh), strict=True):
+        for old, new in zip_longest(stored, rebuilt):
+            if old != new:
+                found.append(f"{name}: {_short(old)} is stored, {_short(new)} would be")
+                break  # the rows that follow usually differ for the same reason
     return found
 
 
 def rows(connection: sqlite3.Connection) -> Iterator[tuple[str, Iterator[tuple[Any, ...]]]]:
-    """All that counts of an index, as (part, rows in a fixed order): equal for equal vaults."""
+    """Yield (part, rows in a fixed order) of an index, for :data:`ROWS`; equal for equal vaults."""
     for statement in VOCABULARIES:
         name = statement.split()[3]
         connection.execute(f"DROP TABLE IF EXISTS {name}")
@@ -547,13 +562,13 @@ def rows(connection: sqlite3.Connection) -> Iterator[tuple[str, Iterator[tuple[A
     for name, sql in ROWS.items():
         cursor = connection.execute(sql)
         yield name, cursor
-        cursor.close()  # it may have been left in the middle, and would keep its tables locked
+        cursor.close()  # a cursor that was not read to the end would keep its tables locked
     for statement in VOCABULARIES:
         connection.execute(f"DROP TABLE IF EXISTS {statement.split()[3]}")
 
 
 def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
-    """Vectors in the KNN index that are not those of the cache."""
+    """Return a sentence each about vectors in the KNN index that differ from the cache or are missing."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
     if (
         row is None
@@ -575,9 +590,9 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
         ).fetchall():
             last = page[-1][0]
             known = store.get(model, [digest for _, digest, _ in page])
-            held = [(vector, known[digest][0]) for _, digest, vector in page if digest in known and vector is not None]
-            wanted = index.vectors.small([vector for _, vector in held])
-            wrong += sum(stored != made for (stored, _), made in zip(held, wanted, strict=True))
+            pairs = [(vector, known[digest][0]) for _, digest, vector in page if digest in known and vector is not None]
+            expected = index.vectors.small([cached for _, cached in pairs])
+            wrong += sum(stored != vector for (stored, _), vector in zip(pairs, expected, strict=True))
             lost += sum(1 for _, _, vector in page if vector is None)
         signs = "b.bits IS NOT vec_quantize_binary(vec_int8(v.vector))"
         sql = f"SELECT count(*) FROM chunk_vectors v LEFT JOIN chunk_bits b ON b.chunk = v.chunk WHERE {signs}"
@@ -589,6 +604,7 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
 
 
 def _size(path: Path) -> int:
+    """Return the size of a database with its write-ahead log, in bytes."""
     total = 0
     for suffix in ("", "-wal"):
         try:
@@ -599,5 +615,6 @@ def _size(path: Path) -> int:
 
 
 def _short(row: object) -> str:
+    """Return a row as text of at most about 200 characters."""
     text = "nothing" if row is None else repr(row)
     return text if len(text) <= 200 else text[:200] + "…"

@@ -158,7 +158,7 @@ class TeamIndex:
         from psycopg import errors
 
         for left in reversed(range(TRIES)):
-            with self._one, spoken(self.address):
+            with self._one, explained(self.address):
                 connection = self._open()
                 try:
                     with self._timed(connection), connection.transaction():
@@ -373,7 +373,7 @@ def connect(where: Address) -> psycopg.Connection[Row]:
             _WAIT_LONGER,
         )
     if failed:
-        with spoken(where):
+        with explained(where):
             raise failed[0]
     connection = opened[0]
     if connection.info.server_version < LEAST:
@@ -388,7 +388,7 @@ def connect(where: Address) -> psycopg.Connection[Row]:
 
 
 @contextmanager
-def spoken(where: Address) -> Iterator[None]:
+def explained(where: Address) -> Iterator[None]:
     """Say what the server or the way to it refuse as a sentence for the person.
 
     Raises:

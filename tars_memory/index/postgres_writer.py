@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TeamIndexError
 from tars_memory.index import database, fulltext, reader, vectors
-from tars_memory.index.postgres import FORMAT, REGISTRY, Address, connect, enter, published, spoken
+from tars_memory.index.postgres import FORMAT, REGISTRY, Address, connect, enter, explained, published
 from tars_memory.index.postgres_reader import BLOCK, GRAPH, MOST, PACKED, TABLES, spelled, tokens
 from tars_memory.index.writer import note_head
 
@@ -147,7 +147,7 @@ def publish(
     Raises:
         TeamIndexError: it can't be reached or written, or is busy.
     """
-    with spoken(where):
+    with explained(where):
         connection = connect(where)
         try:
             if not _may_write(connection, where):

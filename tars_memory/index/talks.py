@@ -220,7 +220,7 @@ class TalkIndex:
         Raises:
             UnwritableError: it can't be read, or none can be made.
         """
-        with files.spoken("the index of conversations can't be read"):
+        with files.explained("the index of conversations can't be read"):
             try:
                 return act()
             except Exception as error:
@@ -239,7 +239,7 @@ class TalkIndex:
             UnwritableError: it is busy in another process, or none can be made.
         """
         self.close()
-        with files.spoken("the index of conversations can't be rebuilt"), self.files.lock(LOCK_WAIT) as held:
+        with files.explained("the index of conversations can't be rebuilt"), self.files.lock(LOCK_WAIT) as held:
             if not held:
                 raise UnwritableError("the index of conversations is busy in another process", "try again later")
             if damaged is None or self.files.current() in (None, damaged):
@@ -256,7 +256,7 @@ class TalkIndex:
         if self.exists:
             self.start_over()
         if (self.cache / CACHE_FILE).exists():
-            with files.spoken("the vectors of conversations can't be dropped"):
+            with files.explained("the vectors of conversations can't be dropped"):
                 store = VectorCache(self.cache)
                 store.start_over()
                 store.close()
@@ -318,7 +318,7 @@ class TalkIndex:
         """
         self.prune()
         if model is not None and self.most and (self.cache / CACHE_FILE).exists():
-            with files.spoken("the vectors of conversations can't be kept"), self.files.lock(LOCK_WAIT) as held:
+            with files.explained("the vectors of conversations can't be kept"), self.files.lock(LOCK_WAIT) as held:
                 if held:
                     vectors.restore(self._open.connection(), self.cache, *model, self.most)
 
@@ -330,7 +330,7 @@ class TalkIndex:
         """
         newest = vectors.among(self.most)
         connection = self._open.connection()
-        with files.spoken("the vectors of conversations can't be dropped"):
+        with files.explained("the vectors of conversations can't be dropped"):
             with self.files.lock(LOCK_WAIT) as held:
                 if not held:
                     raise UnwritableError("the index of conversations is busy in another process", "try again later")
@@ -385,7 +385,7 @@ class TalkIndex:
         Returns:
             False if the index is busy in another process: nothing is written then.
         """
-        with files.spoken("the index of conversations can't be written"), self.files.lock(wait) as held:
+        with files.explained("the index of conversations can't be written"), self.files.lock(wait) as held:
             if not held:
                 return False
             connection, writer = self._open.connection(), _writer()
