@@ -1,15 +1,16 @@
-"""A change of a note as data, and the one planner: a note and changes give splices and what became of each change.
+"""Changes of a note as data, and the planner that turns a note and changes into splices and one outcome per change.
 
-Pure: nothing is read, nothing is written, nothing raises. Each change is looked at alone, on what those before it left:
-it is applied, or there was nothing to do, or it is rejected with the reason, and then holds up no other one. The bytes
-come from :mod:`tars_memory.vault.markdown.edits`, which touches the lines that a change names and no other byte.
+Pure: nothing is read, nothing is written, nothing raises. Every change is planned by itself, on the note that the
+changes before it left. It is applied, or there is nothing to do, or it is rejected with the reason; a rejected change
+does not stop the others. The bytes come from :mod:`tars_memory.vault.markdown.edits`, which touches only the lines that
+a change names.
 
-Many changes cost few parses: one joins a bundle if what it does can be told from the note as it was before the bundle,
-for it names a line that no other one of it touches, or adds a line behind one that was placed already. All splices are
-then made at once, and the whole is parsed once more: exactly the entries that should have come, gone and changed have,
-each in its place, else the bundle is halved. Plain lines at the very end of a note need no such parse
-(:func:`tars_memory.vault.markdown.edits.stand_at_end`). What can't join (a new heading, a line that is found by its
-words only, a change that will be rejected) is done alone. The note is the same, byte for byte.
+Many changes cost few parses. A change joins a bundle if its effect follows from the note as it was before the bundle:
+it names a line that no other change of the bundle touches, or adds a line after one that is already placed. All splices
+of a bundle are then applied at once, and the result is parsed once: if any entry but the expected ones is new, missing
+or changed, the bundle is halved. Plain lines at the very end of a note need no such parse
+(:func:`tars_memory.vault.markdown.edits.parses_at_end`). Changes that can't join (a new heading, a line found only by
+its words, a change that will be rejected) are applied alone. The resulting note is the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -40,36 +41,36 @@ OpName = Literal["append", "add_section", "replace", "remove", "remove_section",
 OPS: tuple[OpName, ...] = ("append", "add_section", "replace", "remove", "remove_section", "fact", "mark", "create")
 
 OPEN = (None, "extracted", "expired")
-"""The states of a candidate that nobody has decided about."""
+"""The states of an undecided candidate."""
 
 
 class Change(NamedTuple):
-    """One wish about one note; a line is named by what it says, never by its number.
+    """One operation on one note; it names a line by its text, never by its number.
 
     Attributes:
         op: one of :data:`OPS`.
-        section: heading under which to append (empty: before all of them but the note's title), or which to add or
-            remove; of a fact its subject.
-        text: the new words; of ``add_section`` those of a line below it, if there is to be one; of a fact with its
-            dates; of ``create`` all of the new note but its properties.
-        replaces: the entry's own lines as they stood (:attr:`Entry.raw`), for ``replace``, ``remove`` and ``mark``; for
+        section: heading under which to append (empty: before all headings but the note's title), or which to add or
+            remove; subject of a fact.
+        text: the new words; for ``add_section`` those of a line below the heading, if there is to be one; for ``fact``
+            with the dates; for ``create`` the whole new note but its properties.
+        replaces: the entry's own lines as they were (:attr:`Entry.raw`), for ``replace``, ``remove`` and ``mark``; for
             ``remove_section`` the section's lines.
-        provenance: ``2026-11-21#^d-abc``, the line that this came from; empty for none.
-        label: what the provenance link shows; empty for the name of its note. Of a fact the day on which it was said.
-        occurrence: which of several entries with these very lines is meant, from 0; None: there must be one only.
-        single: of a fact, whether it ends what holds at its start.
-        ends: of a fact, the own lines of the facts that it ends, as they were shown; None if nobody was shown any.
-        author: whose words they are; empty for nobody in particular.
+        provenance: the line that the words come from, ``2026-11-21#^d-abc``; empty for none.
+        label: label of the provenance link; empty for the name of its note. For a fact, the day on which it was stated.
+        occurrence: number of the entry among those with the same lines, from 0; None if there must be only one.
+        single: whether a fact ends the fact that holds at its start.
+        ends: own lines of the facts that a fact ends, as shown to the person; None if none were shown.
+        author: author of the words; empty for no author.
         target: path of the note, relative to the vault.
-        event: of a fact, whether it happens once.
-        gone: of a fact, the predicates of which it ends those with its object.
-        time: of a new line; of a new note the day on which it was made; empty for none.
-        state: of a new line, or the one that a mark gives; empty for none.
-        block_id: of a new line, or the one that a mark gives to a line without; it stands once in a note.
-        children: words of bullets nested under a new or a marked line.
-        again: append even if the note says exactly this already.
-        typed: somebody's own wish, carried out even where something (in an open formula, say) would be read otherwise
-            then; of others it is asked that exactly the entries that should come, go or change do.
+        event: whether a fact is of something that happens once.
+        gone: predicates of the facts with the same object that a fact ends.
+        time: time of a new line; day on which a new note was made; empty for none.
+        state: state of a new line, or the one that ``mark`` sets; empty for none.
+        block_id: block id of a new line, or the one that ``mark`` gives to a line without; unique in a note.
+        children: words of bullets nested under a new or marked line.
+        again: append even if the note already has exactly this line.
+        typed: whether a person asked for the change themselves: it is applied even if other lines would parse
+            differently afterwards (in an open formula, say). Other changes must affect exactly the entries they name.
     """
 
     op: OpName
@@ -94,14 +95,14 @@ class Change(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of one change.
+    """The outcome of one change.
 
     Attributes:
         change: the change.
         status: ``applied``, ``no-op`` or ``rejected``.
-        reason: why it was not applied; empty if it was.
-        words: of the entry that says it now; empty if it is rejected, or leaves no words of its own.
-        endings: what a fact ended.
+        reason: why the change was not applied; empty if it was.
+        words: words of the entry that now has the change's content; empty if rejected, or if it leaves no words.
+        endings: facts that the change ended.
     """
 
     change: Change
@@ -112,12 +113,12 @@ class Outcome(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """What changes of a note come to.
+    """The result of planning changes of a note.
 
     Attributes:
-        note: as it is then; the very one that was given if nothing was applied.
-        splices: of the note that was given, in order.
-        outcomes: one for each change, in their order.
+        note: the note after the changes; the given object itself if nothing was applied.
+        splices: the splices of the given note, in order.
+        outcomes: one outcome per change, in order.
     """
 
     note: Note
@@ -126,24 +127,24 @@ class Planned(NamedTuple):
 
     @property
     def changed(self) -> int:
-        """How many changes changed the note."""
+        """Number of applied changes."""
         return sum(outcome.status == "applied" for outcome in self.outcomes)
 
 
 class _RejectedError(Exception):
-    """Why a change can't be applied."""
+    """The change can't be applied; the message says why."""
 
 
-class _NothingError(Exception):
-    """Why nothing is to be done for a change; ``words`` are those of the entry that says it already."""
+class _NoOpError(Exception):
+    """There is nothing to do for the change; ``words`` are those of the entry that already has its content."""
 
     def __init__(self, why: str, words: str = "") -> None:
         super().__init__(why)
         self.words = words
 
 
-class _Done(NamedTuple):
-    """What one change does: the splices, its words as they stand then, what a fact ends."""
+class _Effect(NamedTuple):
+    """The effect of one change: its splices, its words in the note, the facts that it ends."""
 
     splices: Sequence[Splice]
     words: str = ""
@@ -151,31 +152,31 @@ class _Done(NamedTuple):
 
 
 def apply(note: Note, changes: Sequence[Change]) -> Planned:
-    """Apply changes to a note, each as if those before it had been applied alone; many of them cost few parses.
+    """Plan changes of a note, one after the other, in few parses.
 
-    A line that came to the note already is not written again: another entry links to its provenance.
+    A line whose provenance another entry of the note has is not written again.
 
     Args:
-        note: without a text if there is none.
-        changes: in order; an entry is named by its own lines, and must be found exactly once.
+        note: the note; empty if the file does not exist.
+        changes: the changes, in order; an entry is named by its own lines, and must be found exactly once.
     """
     outcomes: list[Outcome] = []
     splices: Sequence[Splice]
     made = Changes(note.data)
-    wanted = [_wanted(change) for change in changes]
+    validated = [_validate(change) for change in changes]
     stale = {change for change in changes if change.ends is not None and _is_stale(note, change)}
     while len(outcomes) < len(changes):
         at = len(outcomes)
-        together = _bundle(note, changes[at:], wanted[at:]) if at + 1 < len(changes) else None
-        if together is not None:
-            splices, told = together
-            outcomes += told
+        bundle = _bundle(note, changes[at:], validated[at:]) if at + 1 < len(changes) else None
+        if bundle is not None:
+            splices, bundle_outcomes = bundle
+            outcomes += bundle_outcomes
         elif changes[at] in stale:
             why = f"{note.path} changed: the fact would end something else than was shown"
             splices = ()
             outcomes.append(Outcome(changes[at], "rejected", why))
         else:
-            splices, outcome = _alone(note, changes[at])
+            splices, outcome = _apply_one(note, changes[at])
             outcomes.append(outcome)
         made.make(splices)
         note = note.saying(made.data)
@@ -183,48 +184,49 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
 
 
 def _is_stale(note: Note, change: Change) -> bool:
-    """Whether a fact would end something else than was shown, in the note as it was before all changes."""
+    """Whether a fact would end other facts than were shown, in the note before all changes."""
     try:
-        return set(change.ends or ()) != set(_ended(note, change))
+        return set(change.ends or ()) != set(_lines_to_end(note, change))
     except TarsError:
-        return False  # it can't be a fact at all, which is told where it is tried
+        return False  # not a fact at all: _apply_one rejects it
 
 
-def _alone(note: Note, change: Change) -> tuple[Sequence[Splice], Outcome]:
-    """What to splice for one change, and what became of it."""
-    came = note.sources.get(change.provenance, ()) if change.provenance else ()
-    if there := next((entry for entry in came if entry.raw != change.replaces), None):
-        return (), Outcome(change, "no-op", f"{note.path} line {there.line} came from the same line", there.text)
+def _apply_one(note: Note, change: Change) -> tuple[Sequence[Splice], Outcome]:
+    """Return the splices and the outcome of one change."""
+    same_source = note.sources.get(change.provenance, ()) if change.provenance else ()
+    if present := next((entry for entry in same_source if entry.raw != change.replaces), None):
+        return (), Outcome(change, "no-op", f"{note.path} line {present.line} came from the same line", present.text)
     try:
-        done = _OPS.get(change.op, _unknown)(note, change)
-        return done.splices, Outcome(change, "applied", "", done.words, done.endings)
-    except _NothingError as why:
+        effect = _OPS.get(change.op, _unknown)(note, change)
+        return effect.splices, Outcome(change, "applied", "", effect.words, effect.endings)
+    except _NoOpError as why:
         return (), Outcome(change, "no-op", str(why), why.words)
     except (_RejectedError, TarsError, UnicodeError) as error:
         return (), Outcome(change, "rejected", str(error))
 
 
-def _wanted(change: Change) -> Wanted | None:
-    """What a change comes to, if it may go together with others."""
+def _validate(change: Change) -> _Validated | None:
+    """Return the provenance link and heading of a change that may join a bundle; None for other changes."""
     if change.op not in ("append", "replace", "remove", "mark"):
         return None
     try:
         link = ("", "") if change.op in ("remove", "mark") else _provenance(change)
-        return Wanted(link, _heading(change) if change.op == "append" else "")
+        return _Validated(link, _heading(change) if change.op == "append" else "")
     except (_RejectedError, TarsError, UnicodeError):
         return None
 
 
 def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry | str:
-    """The entry that a target names, or in a sentence why it can't be told.
+    """Find the entry that a target names.
 
     Args:
-        note: to look into.
-        target: the entry's own lines as they stood (:attr:`Entry.raw`).
-        occurrence: which of several with these very lines, from 0; None: there must be one only.
+        note: the note to search.
+        target: the entry's own lines as they were (:attr:`Entry.raw`).
+        occurrence: number of the entry among those with the same lines, from 0; None if there must be only one.
 
     Returns:
-        The entry with exactly these lines; else the one with its block id or its words, if it still says the same.
+        The entry with exactly these lines; else the one with the same block id, words or provenance, if its words are
+        unchanged; else a sentence that says why there is no such entry.
     """
     now, path = note.entries, note.path
     target = re.sub(r"\r\n|\r", "\n", target)
@@ -233,69 +235,69 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
         same = same[occurrence : occurrence + 1]
     if len(same) == 1:
         return same[0]
-    said = " ".join(target.split())[:200]
+    shown = " ".join(target.split())[:200]
     if same:
-        return f"{path} holds {said!r} {counted(len(same), 'time')}"
+        return f"{path} holds {shown!r} {counted(len(same), 'time')}"
     was = next(iter(note.saying(_encoded(target.lstrip(" \t"))).entries), None)
     if was is None:
-        return f"{said!r} is not an entry"
+        return f"{shown!r} is not an entry"
     same = [entry for entry in now if was.block_id and entry.block_id == was.block_id]
     same = same or [entry for entry in now if entry.text == was.text]
     same = same or [entry for entry in now if was.provenance and entry.provenance == was.provenance]
     if len(same) == 1 and same[0].text == was.text:
         return same[0]
-    there = f"; it now says {same[0].text[:200]!r}" if len(same) == 1 else ""
-    return f"{path} does not hold {said!r} any more{there}"
+    instead = f"; it now says {same[0].text[:200]!r}" if len(same) == 1 else ""
+    return f"{path} does not hold {shown!r} any more{instead}"
 
 
 def named(note: Note, entry: Entry) -> tuple[str, int | None]:
-    """By what a change names an entry of a note: its own lines, and which it is of several that have them."""
+    """Return what names an entry in a change: its own lines, and its number if several entries have them."""
     same = note.raws.get(entry.raw, [])
-    number = next((at for at, each in enumerate(same) if each.occurrence == entry.occurrence), None)
+    number = next((at for at, other in enumerate(same) if other.occurrence == entry.occurrence), None)
     return entry.raw, number if len(same) > 1 else None
 
 
 def landing(note: Note, outcome: Outcome, near: int = 0) -> tuple[int, str]:
-    """Line and REF of the entry that says now what a change said; 0 and empty for one that leaves no words.
+    """Return the line and REF of the entry with the words of a change; 0 and '' for a change that leaves no words.
 
-    The note is parsed only if they stand in it more than once, which a long log need not pay for.
+    The note is parsed only if it has the words more than once: parsing a long log is slow.
 
     Args:
-        note: as it is after the change, and perhaps others.
-        outcome: of the change.
-        near: the first line that was changed.
+        note: the note after the change, and perhaps others.
+        outcome: outcome of the change.
+        near: the first changed line.
     """
     words, source, name = outcome.words, outcome.change.provenance, outcome.change.block_id
     if name and words:
-        entry = next((each for each in note.entries if each.block_id == name), None)
+        entry = next((entry for entry in note.entries if entry.block_id == name), None)
         return (entry.line, entry.ref) if entry else (0, "")
-    said = words.encode("utf-8", "surrogateescape")
-    if said and outcome.status == "applied" and note.data.count(said) == 1:
-        return line_of(note.data, note.data.index(said)), grammar.ref(note.path, words)
+    encoded = _encoded(words)
+    if encoded and outcome.status == "applied" and note.data.count(encoded) == 1:
+        return line_of(note.data, note.data.index(encoded)), grammar.ref(note.path, words)
     found = note.texts.get(words) or note.sources.get(source) or [] if words else []
-    entry = next((each for each in found if each.line >= near), None) or next(iter(found), None)
+    entry = next((entry for entry in found if entry.line >= near), None) or next(iter(found), None)
     return (entry.line, entry.ref) if entry else (0, "")
 
 
-def _append(note: Note, change: Change) -> _Done:
+def _append(note: Note, change: Change) -> _Effect:
     words = words_of(change)
     title = _heading(change)
-    if why := _there(note, change, words):
-        raise _NothingError(why, words)
+    if why := _why_present(note, change, words):
+        raise _NoOpError(why, words)
     splices = edits.insert_bullet(note.data, _rendered(change, words), section=title)
-    return _Done(splices if change.typed else _checked(note, splices, gone=(), come=(words,)), words)
+    return _Effect(splices if change.typed else _checked(note, splices, removed=(), added=(words,)), words)
 
 
 def _heading(change: Change) -> str:
-    """The heading to append under; empty for the place before all of them."""
+    """Return the heading to append under; empty for the place before all headings."""
     return heading(change.section) if change.section else ""
 
 
-def _there(note: Note, change: Change, words: str) -> str:
-    """Why a line needs not be appended: the note holds its block id, or for one without an id its words; or nothing."""
+def _why_present(note: Note, change: Change, words: str) -> str:
+    """Return why a line need not be appended: its block id, or else its words, are in the note; '' if it must be."""
     if change.block_id:
         return f"{note.path} holds ^{change.block_id}" if change.block_id in note.block_ids else ""
-    # A word stands in one line: a note without the first one is not parsed.
+    # The note is not parsed if it lacks the first word: no word continues on the next line.
     if change.again or words.split()[0].encode("utf-8", "surrogateescape") not in note.data:
         return ""
     found = note.texts.get(words)
@@ -303,7 +305,7 @@ def _there(note: Note, change: Change, words: str) -> str:
 
 
 def _rendered(change: Change, words: str) -> str:
-    """The bullet of an ``append``, with those below it."""
+    """Return the bullet of an ``append``, with its children."""
     target, label = _provenance(change)
     parts = grammar.Parts(
         words,
@@ -317,149 +319,148 @@ def _rendered(change: Change, words: str) -> str:
     return "\n".join([grammar.render(parts), *(f"  - {child}" for child in change.children)])
 
 
-def _replace(note: Note, change: Change) -> _Done:
+def _replace(note: Note, change: Change) -> _Effect:
     entry = _target(note, change)
     words = words_of(change, entry)
     target, label = _provenance(change)
     if words == entry.text and target in ("", entry.provenance):
-        raise _NothingError(f"{note.path} line {entry.line} says exactly this", words)
+        raise _NoOpError(f"{note.path} line {entry.line} says exactly this", words)
     provenance, author = ((target, label), change.author) if target else (None, change.author or None)
     splices = edits.replace_bullet(note, entry, words, provenance=provenance, author=author)
-    return _Done(splices if change.typed else _checked(note, splices, gone=(entry.text,), come=(words,)), words)
+    return _Effect(splices if change.typed else _checked(note, splices, removed=(entry.text,), added=(words,)), words)
 
 
-def _remove(note: Note, change: Change) -> _Done:
+def _remove(note: Note, change: Change) -> _Effect:
     entry = _target(note, change)
     lines = range(entry.line, entry.end_line + 1)
-    gone = [other.text for other in note.entries if other.line in lines]
+    removed = [other.text for other in note.entries if other.line in lines]
     splices = edits.remove_bullet(note, entry)
-    return _Done(splices if change.typed else _checked(note, splices, gone=gone, come=()))
+    return _Effect(splices if change.typed else _checked(note, splices, removed=removed, added=()))
 
 
-def _add_section(note: Note, change: Change) -> _Done:
-    if change.text:  # a bullet makes its heading, and is there as well if the heading is
+def _add_section(note: Note, change: Change) -> _Effect:
+    if change.text:  # appending makes the heading, and works with a present one too
         return _append(note, change)
     title = heading(change.section)
     if note.document.find_section(title):
-        raise _NothingError(f"{note.path} has the heading {title!r}")
-    return _Done(_checked(note, edits.insert_heading(note.data, title), gone=(), come=()))
+        raise _NoOpError(f"{note.path} has the heading {title!r}")
+    return _Effect(_checked(note, edits.insert_heading(note.data, title), removed=(), added=()))
 
 
-def _remove_section(note: Note, change: Change) -> _Done:
+def _remove_section(note: Note, change: Change) -> _Effect:
     document = note.document
-    wanted = plain_heading(change.section)
+    title = plain_heading(change.section)
     lines = re.sub(r"\r\n|\r", "\n", change.replaces).strip("\n")
-    named = [section for section in document.sections if section.level and section.title == wanted]
+    named = [section for section in document.sections if section.level and section.title == title]
     same = [section for section in named if _section_text(document, section) == lines]
     if len(same) != 1:
         many = (
             f"is there {counted(len(same), 'time')}" if same else "does not say that any more" if named else "is gone"
         )
-        raise _RejectedError(f"{note.path}: the section {wanted!r} {many}")
+        raise _RejectedError(f"{note.path}: the section {title!r} {many}")
     start = document.lines[same[0].start_line - 1].start
     end = document.lines[same[0].end_line - 1].next
     if end == len(document.data) and same[0].start_line > 1 and document.is_blank(same[0].start_line - 1):
-        start = document.lines[same[0].start_line - 2].start  # the blank line that parted it from the note's end
+        start = document.lines[same[0].start_line - 2].start  # the blank line above, which would end the note
     within = range(same[0].start_line, same[0].end_line + 1)
-    gone = [entry.text for entry in note.entries if entry.line in within]
-    return _Done(_checked(note, [Splice(start, end, b"")], gone=gone, come=(), less=wanted))
+    removed = [entry.text for entry in note.entries if entry.line in within]
+    return _Effect(_checked(note, [Splice(start, end, b"")], removed=removed, added=(), without=title))
 
 
-def _fact(note: Note, change: Change) -> _Done:
-    said = markdown.facts.said(change.text)
-    if said is None:
+def _fact(note: Note, change: Change) -> _Effect:
+    stated = markdown.facts.said(change.text)
+    if stated is None:
         raise _RejectedError(f"{change.text[:200]!r} is not a fact")
     link = _provenance(change)
     made = edits.add_fact(
         note,
-        markdown.facts.Claim(heading(change.section), *said),
-        today=_said_on(change, said),
-        predicates=_in_time(change, said),
+        markdown.facts.Claim(heading(change.section), *stated),
+        today=_stated_on(change, stated),
+        predicates=_predicates(change, stated),
         link=link if link[0] else None,
         author=change.author,
     )
-    known = {fact.ref: entry.text for entry, fact in note.facts}
-    if made.plan.same is not None:
-        raise _NothingError(f"{note.path} line {made.plan.same.line} says so already", known[made.plan.same.ref])
-    gone = [entry.text for entry, _ in made.ended]
-    come = (made.words, *(words for _, words in made.ended))
-    splices = made.splices if change.typed else _checked(note, made.splices, gone=gone, come=come)
-    return _Done(splices, made.words, made.plan.endings)
+    if (same := made.plan.same) is not None:
+        words = next(entry.text for entry, fact in note.facts if fact.ref == same.ref)
+        raise _NoOpError(f"{note.path} line {same.line} says so already", words)
+    removed = [entry.text for entry, _ in made.ended]
+    added = (made.words, *(words for _, words in made.ended))
+    splices = made.splices if change.typed else _checked(note, made.splices, removed=removed, added=added)
+    return _Effect(splices, made.words, made.plan.endings)
 
 
-def _in_time(change: Change, said: Said) -> Predicates:
-    """How the predicate of a fact stands in time, as the change says."""
-    own = [said.predicate]
+def _predicates(change: Change, stated: Said) -> Predicates:
+    """Return how the predicate of a fact behaves over time, by the fields of the change."""
+    own = [stated.predicate]
     return markdown.facts.Predicates(
         own if change.single else [], [], own if change.event else [], change.gone, own if change.gone else []
     )
 
 
-def _said_on(change: Change, said: Said) -> date:
-    return date.fromisoformat(change.label) if change.label else said.since or date.min
+def _stated_on(change: Change, stated: Said) -> date:
+    """Return the day on which a fact was stated, as far as it is known."""
+    return date.fromisoformat(change.label) if change.label else stated.since or date.min
 
 
-def _ended(note: Note, change: Change) -> tuple[str, ...]:
-    """The own lines of the facts that a fact would end in a note, as they stand there."""
-    said = markdown.facts.said(change.text)
-    if said is None or not (change.single or change.gone):
+def _lines_to_end(note: Note, change: Change) -> tuple[str, ...]:
+    """Return the own lines of the facts in a note that a fact would end."""
+    stated = markdown.facts.said(change.text)
+    if stated is None or not (change.single or change.gone):
         return ()
     known = {fact.ref: entry.raw for entry, fact in note.facts}
     plan = markdown.facts.plan(
         (fact for _, fact in note.facts),
-        markdown.facts.Claim(heading(change.section), *said),
-        today=_said_on(change, said),
-        predicates=_in_time(change, said),
+        markdown.facts.Claim(heading(change.section), *stated),
+        today=_stated_on(change, stated),
+        predicates=_predicates(change, stated),
     )
     return tuple(known[ending.fact.ref] for ending in plan.endings)
 
 
-def _mark(note: Note, change: Change) -> _Done:
-    """The first of the lines that are alike in every byte: it says something else then, and a second mark finds the
-    next one.
-    """
+def _mark(note: Note, change: Change) -> _Effect:
+    """Mark the first of several identical lines: the mark changes it, so that a second mark finds the next one."""
     found = locate(note, change.replaces, occurrence=0)
     if isinstance(found, str):
         raise _RejectedError(found)
-    if why := _decided(note, found, change):
+    if why := _why_unmarked(note, found, change):
         raise why
     name = "" if found.block_id else change.block_id
-    return _Done(edits.mark_bullet(note, found, change.state, block_id=name, children=change.children))
+    return _Effect(edits.mark_bullet(note, found, change.state, block_id=name, children=change.children))
 
 
-def _decided(note: Note, entry: Entry, change: Change) -> Exception | None:
-    """Why a line is not to be marked; None if it is."""
+def _why_unmarked(note: Note, entry: Entry, change: Change) -> Exception | None:
+    """Return why a line must not be marked; None if it may be."""
     where = f"{note.path} line {entry.line}"
     if entry.state not in (*OPEN, change.state):
         return _RejectedError(f"{where} is {entry.state} already: {entry.text[:200]}")
     if entry.state == change.state:
-        return _NothingError(f"{where} is {entry.state} already")
+        return _NoOpError(f"{where} is {entry.state} already")
     if entry.state is None and note.tier is Tier.DAILY:
-        return _NothingError(f"{where} is not a candidate")  # but a line of the person's own log
+        return _NoOpError(f"{where} is not a candidate")  # it is a line that the person logged
     if change.block_id and not entry.block_id and change.block_id in note.block_ids:
         return _RejectedError(f"{note.path}: another line has the block id ^{change.block_id} already")
     return None
 
 
-def _create(note: Note, change: Change) -> _Done:
-    """A note of its own, which no other one stands in the way of."""
+def _create(note: Note, change: Change) -> _Effect:
+    """Create a note; reject it if the path has another one."""
     if not note.data:
         created = f"---\ncreated: {change.time}\n---\n" if change.time else ""
-        return _Done((Splice(0, 0, _encoded(f"{created}{change.text.strip(chr(10))}\n")),))
+        return _Effect((Splice(0, 0, _encoded(f"{created}{change.text.strip(chr(10))}\n")),))
     document = note.document
     first = (
         document.lines[document.body_line - 1].start if document.body_line <= len(document.lines) else len(note.data)
     )
     if note.data[first:].strip() == _encoded(change.text).strip():
-        raise _NothingError(f"{note.path} says exactly this")
+        raise _NoOpError(f"{note.path} says exactly this")
     raise _RejectedError(f"there is a note {note.path}, which says something else")
 
 
-def _unknown(note: Note, change: Change) -> _Done:  # noqa: ARG001 - as all of them
+def _unknown(note: Note, change: Change) -> _Effect:  # noqa: ARG001 - same signature as the other operations
     raise _RejectedError(f"there is no op {str(change.op)[:40]!r}")
 
 
-_OPS: dict[str, Callable[[Note, Change], _Done]] = {
+_OPS: dict[str, Callable[[Note, Change], _Effect]] = {
     "append": _append,
     "replace": _replace,
     "remove": _remove,
@@ -479,7 +480,7 @@ def _target(note: Note, change: Change) -> Entry:
 
 
 def _provenance(change: Change) -> tuple[str, str]:
-    """Target and label of the link to where the words come from; both empty if none is given."""
+    """Return target and label of the provenance link; both empty if there is none."""
     if not change.provenance:
         return "", ""
     label = change.label or change.provenance.partition("#")[0].rpartition("/")[2]
@@ -495,38 +496,48 @@ def _section_text(document: Document, section: Section) -> str:
 
 
 def _checked(
-    note: Note, splices: Sequence[Splice], *, gone: Sequence[str], come: Sequence[str], less: str = ""
+    note: Note, splices: Sequence[Splice], *, removed: Sequence[str], added: Sequence[str], without: str = ""
 ) -> list[Splice]:
-    """The splices of a change, if no other entry and no other heading comes, goes or changes by it."""
-    new = note.saying(spliced(note.data, splices))
-    had, has = (Counter(entry.text for entry in each.entries) for each in (note, new))
-    titles, now = ([section.title for section in each.document.sections if section.level] for each in (note, new))
-    if less:
-        titles.remove(less)
-    if has != had - Counter(gone) + Counter(come) or not _within(titles, now):
+    """Return the splices of a change if they add, remove and change nothing else.
+
+    Args:
+        note: the note before the change.
+        splices: the change.
+        removed: words of the entries that the change removes or replaces.
+        added: words of the entries that it adds.
+        without: title of the heading that it removes; empty for none.
+
+    Raises:
+        _RejectedError: another entry or heading would be added, removed or changed.
+    """
+    after = note.saying(spliced(note.data, splices))
+    before_words, after_words = (Counter(entry.text for entry in version.entries) for version in (note, after))
+    before_titles, after_titles = (
+        [section.title for section in version.document.sections if section.level] for version in (note, after)
+    )
+    if without:
+        before_titles.remove(without)
+    lost_titles = Counter(before_titles) - Counter(after_titles)
+    only_entries = after_words == before_words - Counter(removed) + Counter(added)
+    if not only_entries or lost_titles or len(after_titles) - len(before_titles) not in (0, 1):
         raise _RejectedError(f"{note.path}: it would change the lines around it")
     return list(splices)
-
-
-def _within(titles: list[str], now: list[str]) -> bool:
-    """Whether the headings are those that were there, perhaps with a new one."""
-    return len(now) - len(titles) in (0, 1) and not Counter(titles) - Counter(now)
 
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-LEAST = 2
-"""Changes that are worth a bundle: one alone costs less without."""
+MIN_BUNDLE = 2
+"""Minimum number of changes in a bundle: a single change is cheaper by itself."""
 
 
-class Wanted(NamedTuple):
-    """What a change comes to in words that can be written.
+class _Validated(NamedTuple):
+    """The checked parts of a change that may join a bundle.
 
     Attributes:
-        provenance: target and label of the link; empty ones for none.
-        section: the heading, neutralised; empty for a line that has its place.
+        provenance: target and label of the link; empty for none.
+        section: the heading, neutralised; empty for a line that is already in the note.
     """
 
     provenance: tuple[str, str]
@@ -534,10 +545,10 @@ class Wanted(NamedTuple):
 
 
 def words_of(change: Change, entry: Entry | None = None) -> str:
-    """The words of a change; a task that they replace keeps its box, unless they bring one.
+    """Return the words of a change; if they replace a task, they keep its checkbox unless they have one.
 
     Raises:
-        UsageError: there are none.
+        UsageError: the change has no words.
     """
     if entry is None:
         return grammar.neutralise(change.text)
@@ -547,23 +558,25 @@ def words_of(change: Change, entry: Entry | None = None) -> str:
 
 
 def _bundle(
-    note: Note, changes: Sequence[Change], wanted: Sequence[Wanted | None]
+    note: Note, changes: Sequence[Change], validated: Sequence[_Validated | None]
 ) -> tuple[list[Splice], list[Outcome]] | None:
-    """What to splice for as many of the first changes as go together, and what becomes of them; None if that is hardly
-    one.
+    """Plan as many of the first changes as can go together.
 
     Args:
-        note: as it is.
-        changes: in order.
-        wanted: of each what it comes to; None for one that must be done alone.
+        note: the note as it is.
+        changes: the changes, in order.
+        validated: checked parts of each change; None for one that must be applied alone.
+
+    Returns:
+        Splices and outcomes; None if fewer than :data:`MIN_BUNDLE` changes can go together.
     """
     most = len(changes)
-    if most >= LEAST and len(set(re.findall(rb"\r\n|\r|\n", note.data))) > 1:
+    if most >= MIN_BUNDLE and len(set(re.findall(rb"\r\n|\r|\n", note.data))) > 1:
         return None  # a new line takes its ending from a neighbour, which may be one that an earlier change removes
-    while most >= LEAST:
+    while most >= MIN_BUNDLE:
         plan = _Plan(note)
-        count = plan.take(changes[:most], wanted)
-        if count < LEAST:
+        count = plan.take(changes[:most], validated)
+        if count < MIN_BUNDLE:
             return None
         splices = plan.splices()
         if splices is not None:
@@ -573,139 +586,162 @@ def _bundle(
 
 
 class _Chain:
-    """New bullets at the end of a section, one behind the other; ``words`` are what they say."""
+    """New bullets at the end of a section, one after the other.
+
+    Args:
+        title: title of the section.
+        splice: the splice that inserts the first bullet, with line endings around it.
+        line: the first bullet.
+
+    Attributes:
+        at: byte offset at which the bullets are inserted.
+        head, tail: bytes before the first and after the last bullet's line.
+        ending: the line ending after each bullet.
+        lines: the bullets.
+        words: the words of each bullet.
+    """
 
     def __init__(self, title: str, splice: Splice, line: bytes) -> None:
         self.title = title
         self.at = splice.start
         self.head, _, self.tail = splice.data.partition(line)
-        self.ending = re.match(rb"\r\n|\r|\n", self.tail)[0]  # type: ignore[index]  # looked at by the caller
+        self.ending = re.match(rb"\r\n|\r|\n", self.tail)[0]  # type: ignore[index]  # the caller has checked it
         self.tail = self.tail[len(self.ending) :]
         self.lines: list[bytes] = []
         self.words: list[str] = []
 
     def splice(self) -> Splice:
-        """All of them at once."""
+        """Return one splice that inserts all bullets."""
         body = b"".join(line + self.ending for line in self.lines)
         return Splice(self.at, self.at, self.head + body + self.tail)
 
 
 class _Plan:
-    """What a bundle would do to a note."""
+    """The effect of a bundle of changes on a note.
+
+    Attributes:
+        outcomes: outcomes of the changes planned so far.
+    """
 
     def __init__(self, note: Note) -> None:
         self.note = note
         self.outcomes: list[Outcome] = []
         self._chains: dict[int, _Chain] = {}
-        """By the line of their heading."""
-        self._fresh: dict[str, _Chain] = {}
-        """Of new sections, by their plain title: they come at the end of the note, in this order."""
+        """New bullets of present sections, by the line of the heading."""
+        self._new_sections: dict[str, _Chain] = {}
+        """New bullets of new sections, by plain title; the sections come at the end of the note, in this order."""
         self._splices: list[Splice] = []
-        self._nested: list[tuple[int, tuple[str, int, str]]] = []
-        """Of each nested bullet the offset before which it comes, and what it says: words, depth, heading."""
-        self._now: dict[int, str | None] = {}
-        """By the line of an entry its new words; None if it goes."""
-        self._touched: set[int] = set()
-        self._gone: set[int] = set()
-        """Lines that something was done to."""
+        """The other splices."""
+        self._new_children: list[tuple[int, tuple[str, int, str]]] = []
+        """Offset of every new nested bullet, with its words, depth and heading."""
+        self._new_words: dict[int, str | None] = {}
+        """New words of changed entries, by line; None for a removed one."""
+        self._touched_lines: set[int] = set()
+        """Lines that are changed or removed."""
+        self._removed_lines: set[int] = set()
         self._changed: set[str] = set()
-        """Words, lines and sources that came or went: a change that asks for one of them has to wait."""
+        """Words, lines, sources and block ids added or removed so far: a change that asks for one of them must wait."""
 
-    def take(self, changes: Sequence[Change], wanted: Sequence[Wanted | None]) -> int:
-        """Plan the first changes; how many of them were."""
-        for change, said in zip(changes, wanted, strict=False):
-            if said is None or not self._take(change, said):
+    @property
+    def _all_chains(self) -> tuple[_Chain, ...]:
+        return (*self._chains.values(), *self._new_sections.values())
+
+    def take(self, changes: Sequence[Change], validated: Sequence[_Validated | None]) -> int:
+        """Plan the first changes; return how many could be planned."""
+        for change, parts in zip(changes, validated, strict=False):
+            if parts is None or not self._plan_change(change, parts):
                 break
         return len(self.outcomes)
 
     def splices(self) -> list[Splice] | None:
-        """All of it; None if that changes anything else."""
-        splices = self._planned()
+        """Return all splices; None if they would change anything else."""
+        splices = self._all_splices()
         if any(a.end > b.start or a == b for a, b in pairwise(splices)):
             return None
-        if not (self._chains or self._fresh or self._now or self._nested):
-            return splices  # state tags and block ids stand within their lines
-        if self._only_at_end(splices):
+        if not (self._chains or self._new_sections or self._new_words or self._new_children):
+            return splices  # state tags and block ids change nothing outside their lines
+        if self._only_appends(splices):
             return splices
         after = self.note.saying(spliced(self.note.data, splices))
         if after is self.note:
             return []
-        told = [(entry.text, entry.depth, entry.section) for entry in after.entries]
-        return splices if told == self._expected() and self._headings_stand(after.document) else None
+        found = [(entry.text, entry.depth, entry.section) for entry in after.entries]
+        return splices if found == self._expected_entries() and self._blocks_as_expected(after.document) else None
 
-    def _only_at_end(self, splices: Sequence[Splice]) -> bool:
-        """Whether all of it comes at the end of the note, where it can be nothing but what was planned."""
-        chains = (*self._chains.values(), *self._fresh.values())
-        said = [line.decode("utf-8", "surrogateescape").removeprefix("- ") for each in chains for line in each.lines]
+    def _only_appends(self, splices: Sequence[Splice]) -> bool:
+        """Whether everything is appended to the note, and can only parse as planned."""
+        chains = self._all_chains
+        bullets = [line.decode("utf-8", "surrogateescape") for chain in chains for line in chain.lines]
         return (
             len(splices) == 1
-            and not (self._splices or self._now or self.note.timed or self.note.numbered)
-            and [grammar.parse(each).text for each in said] == [words for each in chains for words in each.words]
+            and not (self._splices or self._new_words or self.note.timed or self.note.numbered)
+            and [grammar.parse(bullet.removeprefix("- ")).text for bullet in bullets]
+            == [words for chain in chains for words in chain.words]
             and all(chain.at == len(self.note.data) for chain in chains)
             and edits.parses_at_end(self.note.document, splices[0].data)
         )
 
-    def _planned(self) -> list[Splice]:
-        """All splices in order; what comes at the end of the note is one."""
+    def _all_splices(self) -> list[Splice]:
+        """Return all splices, in order; those at the end of the note as one."""
         end = len(self.note.data)
-        chains = [chain.splice() for chain in (*self._chains.values(), *self._fresh.values())]
+        chains = [chain.splice() for chain in self._all_chains]
         last = b"".join(splice.data for splice in chains if splice.start == end)
         within = [*self._splices, *(splice for splice in chains if splice.start < end)]
-        within.sort(key=lambda splice: splice[:2])  # of two at one place the one that was planned first
+        within.sort(key=lambda splice: splice[:2])  # stable: splices at the same place stay as planned
         return [*within, Splice(end, end, last)] if last else within
 
-    def _expected(self) -> list[tuple[str, int, str]]:
-        """The entries as they should be then: words, depth, heading."""
+    def _expected_entries(self) -> list[tuple[str, int, str]]:
+        """Return words, depth and heading of every entry after the bundle, in order."""
         note = self.note
         lines = note.document.lines
-        come = [
-            (chain.at, (words, 0, chain.title))
-            for chain in (*self._chains.values(), *self._fresh.values())
-            for words in chain.words
-        ]
-        stay = [
+        added = [(chain.at, (words, 0, chain.title)) for chain in self._all_chains for words in chain.words]
+        kept = [
             (lines[entry.line - 1].start, (words, entry.depth, entry.section))
             for entry in note.entries
-            if (words := self._now.get(entry.line, entry.text)) is not None
+            if (words := self._new_words.get(entry.line, entry.text)) is not None
         ]
-        # What is added at the offset of a line comes before it: a stable sort keeps the new ones first.
-        return [what for _, what in sorted([*come, *self._nested, *stay], key=lambda each: each[0])]
+        # A bullet added at the offset of a line comes before the line: the sort is stable, and added ones are first.
+        return [entry for _, entry in sorted([*added, *self._new_children, *kept], key=lambda placed: placed[0])]
 
-    def _headings_stand(self, after: Document) -> bool:
-        had, has = self.note.document, after
-        kinds = [[block.kind for block in each.blocks if block.kind != "item"] for each in (had, has)]
-        stay = sum(block.kind == "item" and block.start_line not in self._gone for block in had.blocks)
-        come = sum(len(chain.lines) for chain in (*self._chains.values(), *self._fresh.values()))
-        above = next((each.path[-1:] for each in reversed(had.sections) if each.level == 1), ())
-        titles = [*((each.path, each.level) for each in had.sections), *(((*above, name), 2) for name in self._fresh)]
+    def _blocks_as_expected(self, after: Document) -> bool:
+        """Whether the note after the bundle has the expected headings, list items and other blocks."""
+        before = self.note.document
+        old_kinds, new_kinds = (
+            [block.kind for block in document.blocks if block.kind != "item"] for document in (before, after)
+        )
+        kept = sum(block.kind == "item" and block.start_line not in self._removed_lines for block in before.blocks)
+        added = sum(len(chain.lines) for chain in self._all_chains)
+        parent = next((section.path[-1:] for section in reversed(before.sections) if section.level == 1), ())
+        headings = [(section.path, section.level) for section in before.sections]
+        headings += [((*parent, title), 2) for title in self._new_sections]
         return (
-            titles == [(each.path, each.level) for each in has.sections]
-            and [*kinds[0], *("heading" for _ in self._fresh)] == kinds[1]
-            and sum(block.kind == "item" for block in has.blocks) == stay + come  # numbered ones are not entries
+            headings == [(section.path, section.level) for section in after.sections]
+            and [*old_kinds, *("heading" for _ in self._new_sections)] == new_kinds
+            and sum(block.kind == "item" for block in after.blocks) == kept + added  # numbered items are not entries
         )
 
-    def _take(self, change: Change, said: Wanted) -> bool:
+    def _plan_change(self, change: Change, parts: _Validated) -> bool:
+        """Plan one change; return False if it can't join the bundle."""
         if change.provenance:
             if change.provenance in self._changed:
                 return False
-            stands = [each for each in self.note.sources.get(change.provenance, ()) if each.raw != change.replaces]
-            if stands:
-                return self._nothing(
-                    change, f"{self.note.path} line {self._line(stands[0])} came from the same line", stands[0].text
-                )
+            same_source = self.note.sources.get(change.provenance, ())
+            if present := next((entry for entry in same_source if entry.raw != change.replaces), None):
+                why = f"{self.note.path} line {self._line_after(present)} came from the same line"
+                return self._no_op(change, why, present.text)
         if change.op == "append":
-            return not change.children and self._append(change, said)
+            return not change.children and self._append(change, parts)
         target = re.sub(r"\r\n|\r", "\n", change.replaces)
         same = [] if target in self._changed else self.note.raws.get(target, [])
-        which = 0 if change.op == "mark" else change.occurrence
-        same = same if which is None else same[which : which + 1]
-        if len(same) != 1 or self._touched & set(range(same[0].line, same[0].end_line + 1)):
-            return False  # it takes a closer look to tell
+        occurrence = 0 if change.op == "mark" else change.occurrence
+        same = same if occurrence is None else same[occurrence : occurrence + 1]
+        if len(same) != 1 or self._touched_lines & set(range(same[0].line, same[0].end_line + 1)):
+            return False  # only _apply_one can find the entry
         if change.op == "mark":
             return self._mark(change, same[0])
-        return self._remove(change, same[0]) if change.op == "remove" else self._replace(change, said, same[0])
+        return self._remove(change, same[0]) if change.op == "remove" else self._replace(change, parts, same[0])
 
-    def _append(self, change: Change, said: Wanted) -> bool:
+    def _append(self, change: Change, parts: _Validated) -> bool:
         note = self.note
         try:
             words = words_of(change)
@@ -716,50 +752,50 @@ class _Plan:
             if name in self._changed:
                 return False
             if change.block_id in note.block_ids:
-                return self._nothing(change, f"{note.path} holds {name}", words)
+                return self._no_op(change, f"{note.path} holds {name}", words)
         elif not change.again:
             if words in self._changed:
                 return False
             if words in note.texts:
-                line_number = self._line(note.texts[words][0])
-                return self._nothing(change, f"{note.path} line {line_number} says exactly this", words)
+                line_number = self._line_after(note.texts[words][0])
+                return self._no_op(change, f"{note.path} line {line_number} says exactly this", words)
         rendered = _rendered(change, words)
         line = rendered.encode("utf-8", "surrogateescape")
-        section = note.document.place(said.section)
+        section = note.document.place(parts.section)
         if section is None:
-            title = plain_heading(said.section)
-            chain = self._fresh.get(title) or self._founded(title, said.section, rendered, line)
+            title = plain_heading(parts.section)
+            chain = self._new_sections.get(title) or self._start_section(title, parts.section, rendered, line)
         else:
-            chain = self._chains.get(section.start_line) or self._begun(section, said.section, rendered, line)
+            chain = self._chains.get(section.start_line) or self._start_chain(section, parts.section, rendered, line)
         if chain is None:
             return False
         chain.lines.append(line)
         chain.words.append(words)
-        self._changed |= {words, rendered, said.provenance[0], name}
+        self._changed |= {words, rendered, parts.provenance[0], name}
         self.outcomes.append(Outcome(change, "applied", "", words))
         return True
 
-    def _founded(self, title: str, heading: str, rendered: str, line: bytes) -> _Chain | None:
-        """The first bullet of a new section at the end of the note; None where something else is done there."""
+    def _start_section(self, title: str, heading: str, rendered: str, line: bytes) -> _Chain | None:
+        """Start the chain of a new section at the end of the note; return None if another change is planned there."""
         document = self.note.document
         end = len(self.note.data)
-        alike = any(name.casefold() == title.casefold() for name in self._fresh)
-        if alike or document.open_line is not None or any(splice.end == end for splice in self._splices):
+        same_title = any(name.casefold() == title.casefold() for name in self._new_sections)
+        if same_title or document.open_line is not None or any(splice.end == end for splice in self._splices):
             return None
         splice = edits.best_place(document, rendered, heading)
         head, found, tail = splice.data.partition(line)
         if not found or tail not in (b"\r\n", b"\r", b"\n"):
             return None
-        if self._fresh or any(chain.at == end for chain in self._chains.values()):
-            splice = Splice(end, end, tail + head.lstrip(b"\r\n") + line + tail)  # what comes before ends its line
-        self._fresh[title] = chain = _Chain(title, splice, line)
+        if self._new_sections or any(chain.at == end for chain in self._chains.values()):
+            splice = Splice(end, end, tail + head.lstrip(b"\r\n") + line + tail)  # the splice before ends its line
+        self._new_sections[title] = chain = _Chain(title, splice, line)
         return chain
 
-    def _begun(self, section: Section, heading: str, rendered: str, line: bytes) -> _Chain | None:
-        """The first new bullet of a section; None where the next one would not come right behind it."""
+    def _start_chain(self, section: Section, heading: str, rendered: str, line: bytes) -> _Chain | None:
+        """Start the chain of a present section; return None if a second bullet would not come right after the first."""
         document = self.note.document
-        if self._fresh and section is document.sections[-1] and not self._ends_in_bullet():
-            return None  # it is the last one no more, and gets the bullet behind its last one
+        if self._new_sections and section is document.sections[-1] and not self._ends_in_bullet():
+            return None  # no longer the last section, so that the bullet must come right after its last bullet
         splice = edits.best_place(document, rendered, heading)
         head, found, tail = splice.data.partition(line)
         if not found or head.strip(b"\r\n") or tail.strip(b"\r\n") or not tail:
@@ -773,55 +809,55 @@ class _Plan:
             for bullet in document.bullets
             if not bullet.depth and bullet.line in within and document.lines[bullet.line - 1].start >= at
         ]
-        taken = {chain.at for chain in self._chains.values()}
-        if later or at in taken or self._meets(at, at, self._chains.values()):
+        occupied = {chain.at for chain in self._chains.values()}
+        if later or at in occupied or self._collides(at, at, self._chains.values()):
             return None
         self._chains[section.start_line] = chain = _Chain(section.title, splice, line)
         return chain
 
-    def _replace(self, change: Change, said: Wanted, entry: Entry) -> bool:
+    def _replace(self, change: Change, parts: _Validated, entry: Entry) -> bool:
         note = self.note
         try:
             words = words_of(change, entry)
         except TarsError:
             return False
-        link = said.provenance[0]
+        link = parts.provenance[0]
         if words == entry.text and link in ("", entry.provenance):
-            return self._nothing(change, f"{note.path} line {self._line(entry)} says exactly this", words)
+            return self._no_op(change, f"{note.path} line {self._line_after(entry)} says exactly this", words)
         bullet = note.bullets[entry.line]
-        source, author = (said.provenance, change.author) if link else (None, change.author or None)
+        source, author = (parts.provenance, change.author) if link else (None, change.author or None)
         splices = edits.replace_bullet(note, entry, words, provenance=source, author=author)
         self._splices += splices
-        self._now[entry.line] = words
+        self._new_words[entry.line] = words
         self._changed |= {entry.text, entry.raw, entry.provenance or "", words, link}
-        self._changed.update(f"{_head(note, bullet)}{_text(splice)}" for splice in splices)
-        self._touched.add(entry.line)
+        self._changed.update(f"{_prefix(note, bullet)}{_decoded(splice)}" for splice in splices)
+        self._touched_lines.add(entry.line)
         self.outcomes.append(Outcome(change, "applied", "", words))
         return True
 
     def _mark(self, change: Change, entry: Entry) -> bool:
         note, bullet = self.note, self.note.bullets[entry.line]
         name = "" if entry.block_id else change.block_id
-        why = _decided(note, entry, change)
-        if isinstance(why, _NothingError):
-            return self._nothing(change, str(why))
+        why = _why_unmarked(note, entry, change)
+        if isinstance(why, _NoOpError):
+            return self._no_op(change, str(why))
         if why is not None or (name and f"^{name}" in self._changed):
             return False
         splices = edits.state_splices(note, bullet, entry, change.state, block_id=name)
         if change.children:
-            under = edits.child_splice(note.document, bullet, change.children)
-            if self._meets(under.start, under.end, (*self._chains.values(), *self._fresh.values())):
+            child = edits.child_splice(note.document, bullet, change.children)
+            if self._collides(child.start, child.end, self._all_chains):
                 return False
-            said = [grammar.parse(words).text for words in change.children]
-            self._nested += [(under.start, (words, entry.depth + 1, entry.section)) for words in said]
-            self._splices += [*splices, under]
+            texts = [grammar.parse(words).text for words in change.children]
+            self._new_children += [(child.start, (text, entry.depth + 1, entry.section)) for text in texts]
+            self._splices += [*splices, child]
         else:
             self._splices += splices
         first, last = note.document.lines[bullet.line - 1], note.document.lines[bullet.own_end_line - 1]
         own = [splice._replace(start=splice.start - first.start, end=splice.end - first.start) for splice in splices]
         new = spliced(note.data[first.start : last.end], own).decode("utf-8", "surrogateescape")
         self._changed |= {entry.raw, re.sub(r"\r\n|\r", "\n", new), f"^{name}"}
-        self._touched.add(entry.line)
+        self._touched_lines.add(entry.line)
         self.outcomes.append(Outcome(change, "applied"))
         return True
 
@@ -829,58 +865,59 @@ class _Plan:
         note = self.note
         lines = note.document.lines
         first, last = lines[entry.line - 1], lines[entry.end_line - 1]
-        every = (*self._chains.values(), *self._fresh.values())
         joins = entry.line > 1 and edits.would_join(note.data, first, last)
-        if last.next == last.end or joins or self._meets(first.start, last.next, every):
+        if last.next == last.end or joins or self._collides(first.start, last.next, self._all_chains):
             return False
         self._splices.append(Splice(first.start, last.next, b""))
-        for each in note.entries:
-            if entry.line <= each.line <= entry.end_line:
-                self._now[each.line] = None
-                self._changed |= {each.text, each.raw, each.provenance or ""}
-        self._touched |= set(range(entry.line, entry.end_line + 1))
-        self._gone |= set(range(entry.line, entry.end_line + 1))
+        removed = range(entry.line, entry.end_line + 1)
+        for other in note.entries:
+            if other.line in removed:
+                self._new_words[other.line] = None
+                self._changed |= {other.text, other.raw, other.provenance or ""}
+        self._touched_lines.update(removed)
+        self._removed_lines.update(removed)
         self.outcomes.append(Outcome(change, "applied"))
         return True
 
     def _ends_in_bullet(self) -> bool:
-        """Whether the note ends with a whole line that is of a bullet which is nested in none."""
+        """Whether the note ends with a whole line of a top-level bullet."""
         document = self.note.document
         last = next((bullet for bullet in reversed(document.bullets) if not bullet.depth), None)
         whole = document.lines[-1].start == document.lines[-1].end
         return whole and last is not None and last.end_line == document.last_line
 
-    def _meets(self, start: int, end: int, chains: Iterable[_Chain]) -> bool:
-        """Whether a change meets one that is planned: which of the two comes first would matter."""
+    def _collides(self, start: int, end: int, chains: Iterable[_Chain]) -> bool:
+        """Whether a change touches a planned one, so that their order would matter."""
         if any(start <= chain.at <= end for chain in chains):
             return True
         return any(splice.start < end and start < splice.end for splice in self._splices) or (
             start == end and any(splice.start <= start <= splice.end for splice in self._splices)
         )
 
-    def _nothing(self, change: Change, why: str, words: str = "") -> bool:
+    def _no_op(self, change: Change, why: str, words: str = "") -> bool:
+        """Record a change for which there is nothing to do."""
         self.outcomes.append(Outcome(change, "no-op", why, words))
         return True
 
-    def _line(self, entry: Entry) -> int:
-        """Where an entry stands once all that is planned is done."""
+    def _line_after(self, entry: Entry) -> int:
+        """Return the line of an entry after the bundle."""
         start = self.note.document.lines[entry.line - 1].start
         return entry.line + sum(
-            _breaks(splice.data) - _breaks(self.note.data[splice.start : splice.end])
-            for splice in self._planned()
+            _count_lines(splice.data) - _count_lines(self.note.data[splice.start : splice.end])
+            for splice in self._all_splices()
             if splice.start <= start and splice.end <= start
         )
 
 
-def _breaks(data: bytes) -> int:
+def _count_lines(data: bytes) -> int:
     return len(re.findall(rb"\r\n|\r|\n", data))
 
 
-def _head(note: Note, bullet: Bullet) -> str:
-    """What stands before the words of a bullet."""
+def _prefix(note: Note, bullet: Bullet) -> str:
+    """Return the text before the words of a bullet on its line."""
     start = note.document.lines[bullet.line - 1].start
     return note.data[start : bullet.start].decode("utf-8", "surrogateescape")
 
 
-def _text(splice: Splice) -> str:
+def _decoded(splice: Splice) -> str:
     return splice.data.decode("utf-8", "surrogateescape")
