@@ -1,12 +1,13 @@
-"""What a model is asked, and what its words say: wording out of ``wording/*.md``, material between marks, a reader.
+"""Builds the prompts for a model from ``wording/*.md`` and material, and reads its answers.
 
-Pure but for the drawing of the mark. Material may hold anything, also what somebody wrote to steer the model. So each
-line of it begins with a sign of ours, it stands between tags with a mark drawn for each call, and what is invisible is
-taken out. That does not make a model obey us; so what it answers is bounded here, and decided by the person.
+Pure functions, except that each prompt draws a random mark. Material may contain anything, including text that somebody
+wrote to steer the model. So each line of it begins with a sign of ours, it is put between tags with a mark drawn for
+each call, and invisible characters are removed. That does not make a model obey us; so its answers are limited here,
+and decided by the person.
 
-An answer is read tolerant of its form, strict in its content: a model wraps its JSON in prose and fences, breaks off,
-quotes with the wrong marks, numbers its lines. But it speaks only of the numbers that it was given: what names another
-candidate, line, section or turn is left out and counted, never guessed.
+Reading is tolerant of an answer's form and strict about its content. Models wrap their JSON in prose and fences, break
+off, use the wrong quotation marks, number their lines. But an answer may only use the numbers that it was given: an
+item that names another candidate, line, section or turn is left out and counted, and nothing is guessed.
 """
 
 from __future__ import annotations
@@ -37,22 +38,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_REPLY = 1_000_000
-"""Characters of an answer that are looked at at all."""
+"""Maximum number of characters read of an answer."""
 MAX_REPAIR = 60_000
-"""Characters of an answer that is not valid JSON, and is to be mended."""
+"""Maximum number of characters read of an answer that is not valid JSON and has to be repaired."""
 MAX_DEPTH = 10
-"""Levels of nesting; an honest answer has four."""
+"""Maximum nesting of an answer that has to be repaired; an honest answer has four levels."""
 MAX_FACTS, MAX_OPS = 200, 200
-"""Items of an answer; more are left out."""
+"""Maximum number of items in an answer; more are left out."""
 MAX_TEXT, MAX_QUOTE = 500, 2_000
-"""Characters: of a statement or a name, and of a quote."""
+"""Maximum number of characters of a statement or name, and of a quote."""
 MAX_REFERS = 8
-"""Words of a quote whose meaning a model may point at."""
+"""Maximum number of references that a model may resolve in one quote."""
 
 KINDS = ("fact", "preference", "decision", "correction")
+"""The kinds of statements that a model may draw."""
 
 NONE, ONE, SOME, MORE, ANY = (0, 0), (1, 1), (1, MAX_OPS), (2, MAX_OPS), (0, MAX_OPS)
-"""How many numbers of a list an op names, at least and at most."""
+"""How many numbers of a list an op may name: minimum and maximum."""
 OPS = {
     "review": {
         "append": {"candidates": SOME},
@@ -69,28 +71,28 @@ OPS = {
         "end": {"notes": SOME, "facts": ONE},
     },
 }
-"""By job the ops of an answer, each with the numbers that it names; of a list that is not named here, none."""
+"""For each job the ops of an answer, each with how many numbers it names of which list; none of any other list."""
 
 LETTERS = {"candidates": "C", "notes": "N", "lines": "L", "facts": "F", "sections": "S"}
-"""The lists that a model is shown, by the letter before their numbers."""
+"""The lists that a model is shown, with the letter before their numbers."""
 
 EXTRACT_TOKENS, LOOK_TOKENS, OPS_TOKENS = 4_096, 1_024, 4_096
-"""Room for an answer: some thirty facts with their quotes, twenty verdicts, or forty ops."""
+"""Maximum number of tokens of an answer: some thirty facts with their quotes, twenty verdicts, or forty ops."""
 
 
 class ModelOp(NamedTuple):
-    """One op of a model's answer, over the numbers that it was given.
+    """One op of a model's answer, about items that it was shown.
 
     Attributes:
         kind: ``append``, ``replace``, ``same``, ``rule`` or ``skip`` (review); ``repeat``, ``conflict`` or ``stale``
             (tidy); ``add``, ``replace``, ``remove`` or ``end`` (curate).
-        candidates: numbers of candidates, or of notes to curate by, each within the list that was shown; empty for
+        candidates: numbers of candidates or, for curate, of notes, each within the list that was shown; empty for
             tidy.
-        lines: numbers of lines, likewise.
-        section: number of a section, likewise; 0 for none.
+        lines: numbers of lines, within their list.
+        section: number of a section, within its list; 0 for none.
         text: the model's words, one line, not neutralised yet; may be empty.
         why: one sentence for the person; may be empty.
-        facts: numbers of facts, likewise; empty for all but curate.
+        facts: numbers of facts, within their list; empty for all jobs but curate.
     """
 
     kind: str
@@ -103,10 +105,10 @@ class ModelOp(NamedTuple):
 
 
 class Ops(NamedTuple):
-    """A model's ops.
+    """The ops of a model's answer.
 
     Attributes:
-        ops: those over the given numbers.
+        ops: the valid ones.
         rejected: why each of the others was left out, in the answer's order.
     """
 
@@ -115,12 +117,12 @@ class Ops(NamedTuple):
 
 
 class Dialogue(NamedTuple, Generic[T]):
-    """A question to a model, and what makes sense of its answer.
+    """A prompt for a model, and the reader of its answer.
 
     Attributes:
-        prompt: what it is asked.
-        read: what an answer says; raises :class:`ReplyError` for one that says nothing.
-        code: of the lists that it is about: the same again has the same; empty where there are none.
+        prompt: to send.
+        read: parses an answer; raises :class:`ReplyError` if it is unusable.
+        code: identifies the lists that the prompt shows: the same lists have the same code; empty without lists.
     """
 
     prompt: Prompt
@@ -128,19 +130,20 @@ class Dialogue(NamedTuple, Generic[T]):
     code: str = ""
 
     def ask(self, model: LanguageModel) -> T:
-        """What the answer says; an unusable or cut one is asked for once more, with the reader's words.
+        """Ask a model, and return what its answer says.
 
-        Of two cut answers what can be read counts.
+        If the answer is unusable or cut off, the model is asked once more and told why. If the second answer is
+        unusable too, what could be read of a first one that was cut off counts.
 
         Raises:
-            ModelUnavailableError: the model does not answer, or unusably twice.
+            ModelUnavailableError: the model gives no answer, or two unusable ones.
         """
         first = model.complete(self.prompt)
-        held: list[T] = []
+        partial_answer: list[T] = []
         try:
-            held.append(self.read(first.text))
+            partial_answer.append(self.read(first.text))
             if not first.cut:
-                return held[0]
+                return partial_answer[0]
             why = "it was cut off for want of room; be briefer"
             if isinstance(model, Reply):
                 raise unusable(model.name, ReplyError("it is cut off"))
@@ -148,13 +151,13 @@ class Dialogue(NamedTuple, Generic[T]):
             if isinstance(model, Reply):
                 raise unusable(model.name, error) from error
             why = str(error)
-        said = f"Your previous answer could not be used: {why}. Answer with the JSON only."
-        again = f"{self.prompt.user.rstrip()}\n\n{said}\n"
+        complaint = f"Your previous answer could not be used: {why}. Answer with the JSON only."
+        again = f"{self.prompt.user.rstrip()}\n\n{complaint}\n"
         try:
             return self.read(model.complete(self.prompt._replace(user=again)).text)
         except ReplyError as error:
-            if held:
-                return held[0]
+            if partial_answer:
+                return partial_answer[0]
             raise unusable(model.name, error) from error
 
 
@@ -168,16 +171,16 @@ def extract(
     predicates: Sequence[str] = (),
     draw: Callable[[int], bytes] = secrets.token_bytes,
 ) -> Dialogue[Extraction]:
-    """Ask for the facts of one window of a conversation.
+    """Return the question for the facts of one window of a conversation.
 
     Args:
-        turns: of the window, in order; what tools and programs said is left out.
-        day: of the conversation; a turn with a time of its own says its own.
-        examine: the numbers of the turns to take facts from; None for all.
-        title: of the conversation, if it has one.
-        facts: that are known, a line each.
-        predicates: of facts, that are known.
-        draw: makes the mark.
+        turns: of the window, in order; those of tools and programs are left out.
+        day: of the conversation; a turn's own time is shown with the turn.
+        examine: numbers of the turns to take facts from; None for all.
+        title: of the conversation; empty for none.
+        facts: known facts, one line each.
+        predicates: known predicates.
+        draw: returns random bytes for the mark.
     """
     spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
     numbers = [turn.number for turn in spoken if examine is None or turn.number in examine]
@@ -187,7 +190,7 @@ def extract(
         "turns": shown,
         "day": f"{day:%Y-%m-%d}, a {_WEEKDAYS[day.weekday()]}",
         "examine": _ranges(numbers) or "none",
-        "facts": "\n".join(f"| {_line(each)}" for each in facts) or "(none)",
+        "facts": "\n".join(f"| {_line(fact)}" for fact in facts) or "(none)",
         "predicates": ", ".join(map(_line, predicates)) or "(none)",
         "mark": packing.mark((shown, *facts), draw),
     }
@@ -196,26 +199,28 @@ def extract(
 
 
 def look(quotes: Sequence[dict[str, Any]]) -> Dialogue[tuple[Verdict | None, ...]]:
-    """Ask what kind of sentences some quotes are.
+    """Return the question what kind of sentences some quotes are.
 
     Args:
-        quotes: an object each, with ``said``, ``around`` and ``fact``; numbered from 1.
+        quotes: objects with ``said``, ``around`` and ``fact``; numbered from 1.
     """
-    shown = [json.dumps({name: _plain(value) for name, value in each.items()}, ensure_ascii=False) for each in quotes]
+    shown = [json.dumps({name: _plain(value) for name, value in quote.items()}, ensure_ascii=False) for quote in quotes]
     words = {
-        "quotes": "\n".join(f"{number} {each}" for number, each in enumerate(shown, 1)),
+        "quotes": "\n".join(f"{number} {quote}" for number, quote in enumerate(shown, 1)),
         "mark": packing.mark(shown),
     }
     return Dialogue(_prompt("look", words, _LOOK, LOOK_TOKENS), partial(verdicts, count=len(quotes)))
 
 
 def over(job: str, lists: Mapping[str, Sequence[str]], *, day: date) -> Dialogue[Ops]:
-    """Ask for ops over numbered lists: what should become of candidates, which lines contradict each other or say one
-    thing, what the last days change in a memory.
+    """Return the question for ops on numbered lists.
+
+    That is: what to do with candidates, which lines contradict or repeat each other, or what the last days change in a
+    memory.
 
     Args:
-        job: one of :data:`OPS`.
-        lists: by name the words of each item, as the person would see them, with dates; numbered from 1.
+        job: a key of :data:`OPS`.
+        lists: by name, the words of each item as the person sees them, with dates; numbered from 1.
         day: today.
     """
     made_for, counts = code(*lists.values()), {name: len(items) for name, items in lists.items()}
@@ -226,18 +231,18 @@ def over(job: str, lists: Mapping[str, Sequence[str]], *, day: date) -> Dialogue
 
 
 def code(*lists: Sequence[str]) -> str:
-    """Six characters of numbered lists: an answer that bears others is about other lists."""
+    """Return six characters of a hash of numbered lists; an answer with another code is about other lists."""
     digest = sha256()
-    for one in lists:
-        digest.update(b"%d;" % len(one))
-        for item in one:
+    for items in lists:
+        digest.update(b"%d;" % len(items))
+        for item in items:
             data = item.encode("utf-8", "replace")
             digest.update(b"%d:" % len(data) + data)
     return digest.hexdigest()[:6]
 
 
 def _prompt(job: str, words: dict[str, str], schema: dict[str, Any], max_tokens: int) -> Prompt:
-    """The prompt, credentials masked: it may also be printed for another program."""
+    """Return the prompt, with credentials masked: it may also be printed for another program."""
     system, user = _wording(job)
     masked = {name: mask(value) for name, value in words.items()}
     return Prompt(job, Template(system).substitute(masked), Template(user).substitute(masked), schema, max_tokens)
@@ -245,47 +250,48 @@ def _prompt(job: str, words: dict[str, str], schema: dict[str, Any], max_tokens:
 
 @cache
 def _wording(job: str) -> tuple[str, str]:
-    """The two halves of a job's wording: the rules, and what is around the material."""
+    """Return the two halves of a job's wording: the system prompt, and the user prompt around the material."""
     text = files(__package__).joinpath("wording", f"{job}.md").read_text("utf-8")
     system, _, user = text.replace("\r\n", "\n").partition("<!-- user -->\n")
     return system.rstrip(), user.rstrip()
 
 
 def _turn(turn: Turn) -> str:
-    """A turn as the prompt shows it; only our own lines begin without the sign."""
-    when = f", {turn.time:%Y-%m-%d %H:%M}" if turn.time else ""
+    """Return a turn as the prompt shows it; only our own lines begin without the sign."""
+    time = f", {turn.time:%Y-%m-%d %H:%M}" if turn.time else ""
     name = "" if turn.speaker.lower() == turn.role else f" ({_line(turn.speaker)[:60]})"
-    said = "\n".join(f"| {_shown(line)}" for line in re.split(r"\r\n|\r|\n", turn.text))
-    return f"[{turn.number}] {turn.role}{name}{when}\n{said}"
+    words = "\n".join(f"| {_harmless(line)}" for line in re.split(r"\r\n|\r|\n", turn.text))
+    return f"[{turn.number}] {turn.role}{name}{time}\n{words}"
 
 
 def _numbered(letter: str, items: Sequence[str]) -> str:
-    """One line an item."""
+    """Return a numbered list, one line per item."""
     return "\n".join(f"{letter}{number}| {_line(item)}" for number, item in enumerate(items, 1)) or "(none)"
 
 
 def _line(text: str) -> str:
-    return " ".join(_shown(text).split())
+    """Return a text as one harmless line."""
+    return " ".join(_harmless(text).split())
 
 
 def _plain(value: Any) -> Any:
-    """A text, or those of a list, as one line each."""
+    """Return a text, or each text of a list, as one line; any other value as it is."""
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return _line(value) if isinstance(value, str) else value
 
 
-def _shown(text: str) -> str:
-    """A line without what is invisible, and without the signs by which models know roles."""
-    return _SIGN.sub(r"<\\", packing.visible(text))
+def _harmless(text: str) -> str:
+    """Return a line without invisible characters, and with the control tokens of chat formats broken."""
+    return _CONTROL.sub(r"<\\", packing.visible(text))
 
 
-_SIGN = re.compile(r"<(?=/?(?:[|｜]|(?:s|bos|eos|think|start_of_turn|end_of_turn)>))")
-"""What begins a control sign of today's chat formats (``<|im_end|>``); local servers read them out of plain text."""
+_CONTROL = re.compile(r"<(?=/?(?:[|｜]|(?:s|bos|eos|think|start_of_turn|end_of_turn)>))")
+"""The beginning of a control token of today's chat formats (``<|im_end|>``); local servers obey them in plain text."""
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """``1-4, 7``."""
+    """Return numbers in short: ``1-4, 7``."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
@@ -299,7 +305,7 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 
 
 def _object(**fields: dict[str, Any]) -> dict[str, Any]:
-    """A JSON schema that every provider's strict mode takes: each field required, none besides."""
+    """Return a JSON schema that every provider's strict mode accepts: each field required, no others allowed."""
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
@@ -330,19 +336,19 @@ def _ops_schema(job: str, lists: Iterable[str], made_for: str) -> dict[str, Any]
 
 
 def extraction(text: str, turns: Collection[int]) -> Extraction:
-    """What an answer to :func:`extract` says.
+    """Read an answer to :func:`extract`.
 
     Args:
         text: the answer.
-        turns: the numbers of the turns that may be quoted. A fact from elsewhere, or without a quote, keeps its place
-            with turn 0, so that whoever checks the quotes counts it among the ungrounded.
+        turns: numbers of the turns that may be quoted. A fact from any other turn, or without a quote, is returned with
+            turn 0, so that the check of the quotes counts it as dropped.
 
     Raises:
-        ReplyError: there is no answer in it.
+        ReplyError: the text contains no answer.
     """
-    found = _found(text)
+    found = _json_object(text)
     if found is None:
-        raise ReplyError(_why_not(text))
+        raise ReplyError(_why_none(text))
     if "facts" not in found:
         raise ReplyError("the object has no field 'facts'")
     items = found.get("facts", [])
@@ -357,16 +363,16 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
 
 
 def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
-    """What an answer to :func:`look` says, one for each object that was shown; None for a kind nobody knows.
+    """Read an answer to :func:`look`: one verdict for each quote that was shown, None for an unknown kind.
 
     Args:
         text: the answer.
-        count: how many were shown, numbered from 1.
+        count: number of quotes shown, numbered from 1.
 
     Raises:
-        ReplyError: there is no answer in it, or its numbers are not 1 to ``count``, each once.
+        ReplyError: the text contains no answer, or its numbers are not 1 to ``count``, each once.
     """
-    found = _found(text)
+    found = _json_object(text)
     items = found.get("verdicts") if found else None
     if not isinstance(items, list):
         raise ReplyError("there is no object with a list 'verdicts'")
@@ -382,20 +388,20 @@ def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
 
 
 def ops(text: str, job: str, counts: Mapping[str, int], code: str = "") -> Ops:
-    """What an answer over numbered lists says.
+    """Read an answer to :func:`over`.
 
     Args:
         text: the answer.
         job: as for :func:`over`.
-        counts: how long each list is that was shown.
-        code: of the prompt; an answer to another one doesn't count.
+        counts: length of each list that was shown.
+        code: of the prompt; an answer to another prompt is refused. Empty to accept any.
 
     Raises:
-        ReplyError: there is no answer in it, or it answers another prompt.
+        ReplyError: the text contains no answer, or answers another prompt.
     """
-    found = _found(text)
+    found = _json_object(text)
     if found is None:
-        raise ReplyError(_why_not(text))
+        raise ReplyError(_why_none(text))
     if "ops" not in found:
         raise ReplyError("the object has no field 'ops'")
     if code and str(found.get("for")).strip() != code:
@@ -414,7 +420,7 @@ def ops(text: str, job: str, counts: Mapping[str, int], code: str = "") -> Ops:
 
 
 def _op(item: object, job: str, counts: Mapping[str, int]) -> ModelOp | str:
-    """One op, or why it can't be one."""
+    """Return an op, or why it is invalid."""
     if not isinstance(item, dict):
         return "an op is an object"
     kind = item.get("op")
@@ -422,47 +428,47 @@ def _op(item: object, job: str, counts: Mapping[str, int]) -> ModelOp | str:
         return "an op of another kind"
     numbers: dict[str, tuple[int, ...]] = {}
     for name in LETTERS:
-        one = item.get(name[:-1], []) if name in counts else []
-        given = _numbers(one or [] if name == "sections" else item.get(name, one))
+        single = item.get(name[:-1], []) if name in counts else []  # models write "line" for "lines", too
+        given = _numbers(single or [] if name == "sections" else item.get(name, single))
         if given is None or any(not 1 <= number <= counts.get(name, 0) for number in given):
             return f"{kind}: {name} that were not shown"
         least, most = (0, 1) if name == "sections" else OPS[job][kind].get(name, NONE)
         if not least <= len(given) <= most:
-            return f"{kind}: {_unfit(name, least, most)}"
+            return f"{kind}: {_wrong_count(name, least, most)}"
         numbers[name] = given
     text, why = item.get("text") or "", item.get("why") or ""
     if not isinstance(text, str) or not isinstance(why, str) or len(text) > MAX_TEXT:
         return f"{kind}: words that are none, or too many"
     if kind == "rule" and not text.strip():
         return f"{kind}: no text"
-    words, reason = (" ".join(_printable(each).split()) for each in (text, why))
+    words, reason = (" ".join(_printable(value).split()) for value in (text, why))
     given, section = numbers["candidates"] or numbers["notes"], sum(numbers["sections"])
     return ModelOp(kind, given, numbers["lines"], section, words, reason[:300], numbers["facts"])
 
 
-def _unfit(name: str, least: int, most: int) -> str:
-    """What is wrong with how many numbers of a list an op names."""
+def _wrong_count(name: str, least: int, most: int) -> str:
+    """Return what is wrong with how many numbers of a list an op names."""
     if most == 0:
         return f"{name} do not belong to it"
     return f"not exactly one {name[:-1]}" if most == 1 else f"fewer than {counted(least, name[:-1])}"
 
 
 def _numbers(value: object) -> tuple[int, ...] | None:
-    """Whole numbers, each once, in order; None if something else is among them."""
+    """Return the whole numbers in a value, each once, in order; None if it has anything else, or too many."""
     values = value if isinstance(value, list) else [value]
-    if len(values) > MAX_OPS or any(type(one) is not int for one in values):
+    if len(values) > MAX_OPS or any(type(number) is not int for number in values):
         return None
     return tuple(dict.fromkeys(values))
 
 
 def _fact(item: object, turns: Collection[int]) -> DrawnFact | None:
-    """A quote that is pointed at, grounded or not; None for what is not an object."""
+    """Return a fact with its quote, not grounded yet; None if the item is not an object."""
     if not isinstance(item, dict):
         return None
     quote = item.get("quote")
     quote = quote.strip() if isinstance(quote, str) and len(quote) <= MAX_QUOTE else ""
     kind = item.get("kind")
-    refers = tuple(each for one in _items(item.get("refers"))[:MAX_REFERS] if (each := _refer(one)))
+    refers = tuple(refer for given in _items(item.get("refers"))[:MAX_REFERS] if (refer := _refer(given)))
     claim = _claim(item.get("fact"))
     number = _turn_number(item.get("turn"))
     number = number if number in turns else 0
@@ -479,7 +485,7 @@ def _refer(item: object) -> Refer | None:
 
 
 def _turn_number(value: object) -> int:
-    """The number of a turn, as a number or as text; 0 for none."""
+    """Return the number of a turn, given as a number or as text; 0 for anything else."""
     if isinstance(value, str):
         digits = value.strip("[] ")
         return int(digits) if re.fullmatch(r"[0-9]{1,9}", digits) else 0
@@ -487,13 +493,13 @@ def _turn_number(value: object) -> int:
 
 
 def _claim(item: object) -> Claim | None:
-    """What a fact states over time; None if it is left empty, or can't be understood."""
+    """Return the claim in a fact's ``fact`` member; None if it is empty or invalid."""
     if not isinstance(item, dict):
         return None
-    said = {name: item.get(name) or "" for name in ("subject", "predicate", "object", "since")}
-    if not all(isinstance(value, str) and len(value) <= MAX_TEXT for value in said.values()):
+    fields = {name: item.get(name) or "" for name in ("subject", "predicate", "object", "since")}
+    if not all(isinstance(value, str) and len(value) <= MAX_TEXT for value in fields.values()):
         return None
-    subject, predicate, value, since = (" ".join(_printable(str(text)).split()) for text in said.values())
+    subject, predicate, value, since = (" ".join(_printable(str(text)).split()) for text in fields.values())
     if not (predicate and value):
         return None
     try:
@@ -504,25 +510,26 @@ def _claim(item: object) -> Claim | None:
 
 
 def _items(value: object) -> list[Any]:
+    """Return the items of a list; a single value counts as a list of one."""
     if isinstance(value, list):
         return value
     return [] if value in (None, "") else [value]
 
 
 def _printable(text: str) -> str:
-    """Lone surrogates, which no note can hold, become U+FFFD."""
+    """Replace lone surrogates, which no note can contain, by U+FFFD."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 _LISTS = {"quote": "facts", "n": "verdicts"}
-"""What a bare list of objects with such a member is a list of."""
+"""The name of a bare list whose objects have such a member."""
 
 
-def _found(text: str) -> dict[str, Any] | None:
-    """The JSON object in an answer, mended if need be; None if there is none.
+def _json_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in an answer, repaired if necessary; None if there is none.
 
     Raises:
-        ReplyError: there is one that is too deep or too long to be honest.
+        ReplyError: it needs repair and is nested too deeply for an honest answer.
     """
     text = text[:MAX_REPLY].lstrip("\ufeff").strip()
     for start in _starts(text):
@@ -534,11 +541,14 @@ def _found(text: str) -> dict[str, Any] | None:
             return value
         if isinstance(value, list) and value and isinstance(value[0], dict):
             return {_LISTS.get(next((key for key in _LISTS if key in value[0]), ""), "ops"): value}
-    return _mended(text)
+    return _repaired(text)
 
 
 def _starts(text: str) -> Iterator[int]:
-    """Where an object may begin: at a fence's content, at the first brace and bracket, at the last line of a brace."""
+    """Yield where an object may begin.
+
+    After a fence, at the first brace and bracket, and at lines that begin with a brace: the first three and the last.
+    """
     seen = set()
     fenced = [found.end() for found in re.finditer(r"(?:```|~~~)[A-Za-z0-9]*[ \t\r\n]*+(?=[{\[])", text)]
     first = [place for place in (text.find("{"), text.find("[")) if place >= 0]
@@ -549,8 +559,12 @@ def _starts(text: str) -> Iterator[int]:
             yield place
 
 
-def _mended(text: str) -> dict[str, Any] | None:
-    """The object of an answer that is nearly JSON."""
+def _repaired(text: str) -> dict[str, Any] | None:
+    """Return the object in an answer that is almost JSON; None if there is none.
+
+    Raises:
+        ReplyError: it is nested too deeply.
+    """
     start = text.find("{")
     if start < 0:
         return None
@@ -563,15 +577,17 @@ def _mended(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(value, list):
-        value = next((one for one in value if isinstance(one, dict)), None)
+        value = next((item for item in value if isinstance(item, dict)), None)
     return value if isinstance(value, dict) and value else None
 
 
 def _check_depth(text: str) -> None:
-    """Mending takes time that grows with the nesting; marks within strings count too, for nobody knows what is one.
+    """Check that a text is not nested too deeply to repair: the time that takes grows with the nesting.
+
+    Brackets within strings count too, because in broken JSON nobody knows what is a string.
 
     Raises:
-        ReplyError: it is deeper than any honest answer.
+        ReplyError: it is nested deeper than any honest answer.
     """
     depth = 0
     for found in re.finditer(r"[{}\[\]]", text):
@@ -581,12 +597,12 @@ def _check_depth(text: str) -> None:
 
 
 def _int(digits: str) -> int:
-    """A number; one with a thousand digits was not shown, and is -1."""
+    """Return a number; -1, which is no item's number, if it has too many digits."""
     return int(digits) if len(digits) < 19 else -1
 
 
-def _why_not(text: str) -> str:
-    """What is wrong with an answer without an object, for the model's second try."""
+def _why_none(text: str) -> str:
+    """Return why an answer has no object, to be told to the model."""
     if not text.strip("\ufeff \t\r\n"):
         return "it is empty"
     if re.match(r"\s*<(?:!doctype|html)", text, re.IGNORECASE):
