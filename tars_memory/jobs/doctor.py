@@ -80,7 +80,7 @@ TWIN_LINES, TWIN_OWN = 3, 0.5
 two notes made from one template share headings, but hardly their text."""
 
 
-class Finding(NamedTuple):
+class Diagnosis(NamedTuple):
     """A problem that a check found.
 
     Attributes:
@@ -121,16 +121,18 @@ def doctor(workspace: Workspace, *, fix: bool = False) -> dict[str, Any]:
     return {"findings": findings, "notices": list(workspace.notices)}
 
 
-def _findings(kind: str, check: Callable[[Workspace], Iterable[Finding]], workspace: Workspace) -> Iterator[Finding]:
+def _findings(
+    kind: str, check: Callable[[Workspace], Iterable[Diagnosis]], workspace: Workspace
+) -> Iterator[Diagnosis]:
     """Run a check; an error that stops it becomes a finding, so that the next check runs all the same."""
     try:
         yield from check(workspace)
     except VaultError:
         raise  # there is no vault to check
     except TarsError as error:
-        yield Finding(kind, error.message, error.hint)
+        yield Diagnosis(kind, error.message, error.hint)
     except OSError as error:
-        yield Finding(UNSEEN, f"{error.filename}: {error.strerror}", "check its owner and the disk")
+        yield Diagnosis(UNSEEN, f"{error.filename}: {error.strerror}", "check its owner and the disk")
 
 
 def _apply(fix: Callable[[], object]) -> bool:
@@ -142,7 +144,7 @@ def _apply(fix: Callable[[], object]) -> bool:
     return True
 
 
-def _writes(workspace: Workspace) -> Iterator[Finding]:
+def _writes(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find unfinished writes, spooled texts, overwritten lines of ours, and a process that holds the lock."""
     store = workspace.store(writes=False)
     refused: dict[str, str] = {}
@@ -155,22 +157,22 @@ def _writes(workspace: Workspace) -> Iterator[Finding]:
             place_spool(context)
             refused = context.spool.refused
     except BusyError as error:
-        yield Finding("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
+        yield Diagnosis("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
     except TarsError as error:
-        yield Finding("writing", error.message, error.hint)
+        yield Diagnosis("writing", error.message, error.hint)
     yield from _waiting(workspace, Spool(store.state / "spool"), refused)
     try:
         Withheld(store.state)
     except SettingsError as error:
-        yield Finding("forgotten", error.message, error.hint)
+        yield Diagnosis("forgotten", error.message, error.hint)
     for name in store.limbo():
         path = f".tars/limbo/{name}"
-        yield Finding(
+        yield Diagnosis(
             "limbo", f"{path} is a save that came while a write was interrupted", "merge it, then remove it", path
         )
     if readable:
         for sentence in store.pending():
-            yield Finding("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
+            yield Diagnosis("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
         for lost in store.lost_lines():
             yield _lost(lost, ours=workspace.vault.layout.is_ours(lost.file))
         for name in store.leftovers():
@@ -181,7 +183,7 @@ _FOLDERS = ("journal", "spool", "talks", "shared", "hooks")
 """The folders in a vault's state folder; everything else there is a file, or the socket of a running process."""
 
 
-def _state(workspace: Workspace) -> Iterator[Finding]:
+def _state(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find folders in the place of files of our state, and the reverse."""
     state = workspace.state
     for folder in (state, state / "talks"):
@@ -196,7 +198,7 @@ def _state(workspace: Workspace) -> Iterator[Finding]:
             if fits or ".damaged" in entry.name or entry.name == FORGOTTEN:  # _writes reports that one
                 continue
             path = Path(entry.path)
-            yield Finding(
+            yield Diagnosis(
                 "state",
                 f"{path} is not a {'folder' if is_folder else 'regular file'}: what belongs there can't be used",
                 f"put back what was there; tars-memory doctor --fix moves it away, to {_aside(path).name}",
@@ -204,11 +206,11 @@ def _state(workspace: Workspace) -> Iterator[Finding]:
             )
 
 
-def _journal(workspace: Workspace) -> Iterator[Finding]:
+def _journal(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find files of the journal that are damaged, or not files at all."""
     store = workspace.store(writes=False)
     for path in store.journal.strangers():
-        yield Finding(
+        yield Diagnosis(
             "journal",
             f"{NO_FILE.format(path)}: nothing can be written, history and undo don't work",
             f"put the file back; tars-memory doctor --fix moves what is there away, to {_aside(path).name}",
@@ -217,7 +219,7 @@ def _journal(workspace: Workspace) -> Iterator[Finding]:
     if not _is_readable(store.journal):
         return
     for path in store.journal.emptied():
-        yield Finding(
+        yield Diagnosis(
             "journal",
             f"{path} was emptied: the writes that it recorded are missing from history and undo; the notes are as they "
             "were written",
@@ -225,7 +227,7 @@ def _journal(workspace: Workspace) -> Iterator[Finding]:
             fix=partial(path.rename, _aside(path)),
         )
     for path, count in store.journal.damaged().items():
-        yield Finding(
+        yield Diagnosis(
             "journal",
             f"{path}: damaged lines: {count}; the writes that they recorded are missing from history and undo"
             "; the notes are as they were written",
@@ -251,13 +253,13 @@ def _aside(path: Path) -> Path:
     return aside
 
 
-def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Finding]:
+def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Diagnosis]:
     """Find typed texts that are in no note: spooled ones, those that can't be placed, and those put aside."""
     for item in spool.pending():
         ours = item.arguments.get("project", "") == workspace.project
         text = repr(item.arguments.get("text", "")) if ours else ELSEWHERE
         why = f": {refused[item.id]}" if item.id in refused and ours else ""
-        yield Finding(
+        yield Diagnosis(
             "spool",
             f"{item.command} {text} waits as {item.id}{why}",
             f"the next command that writes tries again; tars-memory doctor --drop {item.id} makes a file of it instead",
@@ -269,7 +271,7 @@ def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> 
         text = "" if hidden else f" {asked.get('text', '')!r}"
         vault, folder = asked.get("asked_vault"), asked.get("asked_folder")
         origin = f"{vault} was named" if vault else f"called in {folder}"
-        yield Finding(
+        yield Diagnosis(
             "spool",
             f"{item.command}{text} waits as {item.id} for its vault: {origin}",
             "the next command that writes in that vault writes it; "
@@ -277,14 +279,14 @@ def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> 
         )
     for damaged in (*spool.damaged(), *workspace.unclaimed.damaged()):
         hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"
-        yield Finding("spool", f"{damaged} can't be read", hint, fix=partial(spool.set_aside, damaged))
+        yield Diagnosis("spool", f"{damaged} can't be read", hint, fix=partial(spool.set_aside, damaged))
     for path in sorted(workspace.kept.glob("*.txt")):
         command = f"tars-memory {'log' if path.stem.endswith('-log') else 'remember'} --stdin"
         text = (disk.read(path, most=disk.LARGEST_OWN) or b"").decode("utf-8", "surrogateescape")
         name = shlex.quote(str(path))
         pipeline = f"{filter_} < {name} | {command}" if (filter_ := conversion(text)) else f"{command} < {name}"
         hint = f"{pipeline} writes it; remove it when you don't need it"
-        yield Finding("kept", f"{path} holds words that were typed and are in no note", hint)
+        yield Diagnosis("kept", f"{path} holds words that were typed and are in no note", hint)
 
 
 def drop(workspace: Workspace, name: str) -> Path | None:
@@ -301,8 +303,8 @@ def drop(workspace: Workspace, name: str) -> Path | None:
     raise NotFoundError(f"nothing waits as {name!r}", "tars-memory doctor lists what does")
 
 
-def _lost(lost: LostLine, *, ours: bool) -> Finding:
-    return Finding(
+def _lost(lost: LostLine, *, ours: bool) -> Diagnosis:
+    return Diagnosis(
         "lost line",
         f"{lost.file}: {repr(lost.text) if ours else 'a line'}, written {lost.time}, is no longer there, and not by our"
         " doing",
@@ -311,7 +313,7 @@ def _lost(lost: LostLine, *, ours: bool) -> Finding:
     )
 
 
-def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Finding:
+def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Diagnosis:
     """Describe a temporary file next to its note; it is safe to remove if the journal or the note has all its lines."""
     folder, _, base = name.rpartition("/")
     note = base.lstrip(".").split(".md", 1)[0] + ".md"
@@ -323,47 +325,49 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Finding:
         copy, original = b"?", b""
     message = f"{name} is beside its note"
     if not ours and lacks(original, copy):
-        return Finding("left over", message, "compare the two, then remove it", name)
+        return Diagnosis("left over", message, "compare the two, then remove it", name)
     where = "the journal" if ours else "its note"
     hint = f"tars-memory doctor --fix removes it: {where} says all of it"
-    return Finding("left over", message, hint, name, (place / base).unlink)
+    return Diagnosis("left over", message, hint, name, (place / base).unlink)
 
 
-def _folders(workspace: Workspace) -> Iterator[Finding]:
+def _folders(workspace: Workspace) -> Iterator[Diagnosis]:
     """Check settings, layout and permissions of the vault, and the permissions of the state folder."""
     for sentence in (*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()):
-        yield Finding("settings", sentence, "mend it there; docs/settings.md lists all settings")
+        yield Diagnosis("settings", sentence, "mend it there; docs/settings.md lists all settings")
     id_file = workspace.root / VAULT_FOLDER / ID_FILE
     if workspace.vault.id is None and os.path.lexists(id_file):
-        yield Finding(
+        yield Diagnosis(
             "layout", f"{id_file} holds no id that could be read", "move it away, and the next write makes one"
         )
     if workspace.vault.layout.problem is not None:
-        yield Finding("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
+        yield Diagnosis("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
     for path, other in workspace.vault.layout.twins():
-        yield Finding("layout", f"{path} counts, not {other}: they differ only by case", "make one note of them", other)
+        yield Diagnosis(
+            "layout", f"{path} counts, not {other}: they differ only by case", "make one note of them", other
+        )
     for filter_ in workspace.vault.layout.excluded.not_understood:
-        yield Finding(
+        yield Diagnosis(
             "layout", f"Obsidian excludes {filter_!r}, which is not followed here", "use a plain folder instead"
         )
     if not os.access(workspace.root, os.W_OK):
         message = f"{workspace.root} can't be written"
-        yield Finding("permissions", message, "searches work; what is typed waits in the spool")
+        yield Diagnosis("permissions", message, "searches work; what is typed waits in the spool")
     layout = workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if (workspace.root / path).exists() and not os.access(workspace.root / path, os.W_OK):
-            yield Finding(
+            yield Diagnosis(
                 "permissions", f"{path} can't be written", f"chmod u+w {shlex.quote(str(workspace.root / path))}", path
             )
     for folder, path in workspace.settings.places.absent(workspace.root, workspace.vault.id):
-        yield Finding(
+        yield Diagnosis(
             "moved",
             f"a vault of the same id was at {path} and is gone; its history and waiting texts stay in {folder}",
             f"if you moved it here: tars-memory doctor --adopt {shlex.quote(path)}; if its disk is away, leave it",
         )
     state = workspace.state
     if state.is_dir() and os.name == "posix" and stat.S_IMODE(state.stat().st_mode) & 0o077:
-        yield Finding(
+        yield Diagnosis(
             "permissions",
             f"others may look into {state}",
             "tars-memory doctor --fix closes it",
@@ -371,11 +375,11 @@ def _folders(workspace: Workspace) -> Iterator[Finding]:
         )
 
 
-def _sync(workspace: Workspace) -> Iterator[Finding]:
+def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find conflict copies, notes with unresolved markers, and notes that were not downloaded or are not UTF-8."""
     why, hint = hindered(workspace.vault)
     if why:
-        yield Finding("git", f"{ATTRIBUTES} lets git merge the notes by entry, but {why}", hint, ATTRIBUTES)
+        yield Diagnosis("git", f"{ATTRIBUTES} lets git merge the notes by entry, but {why}", hint, ATTRIBUTES)
     for folder, folders, names in os.walk(workspace.root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inside = os.path.relpath(folder, workspace.root).replace(os.sep, "/")
@@ -383,7 +387,7 @@ def _sync(workspace: Workspace) -> Iterator[Finding]:
             path = name if inside == "." else f"{inside}/{name}"
             if name.startswith(".") and name.endswith(".icloud"):
                 shown = path.replace(name, name[1 : -len(".icloud")])
-                yield Finding("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
+                yield Diagnosis("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
             elif name[-3:].lower() == ".md" and is_conflict_copy(name):
                 yield _copy(workspace, path)
     paths = workspace.vault.paths()
@@ -399,7 +403,7 @@ def _sync(workspace: Workspace) -> Iterator[Finding]:
     yield from _unread(workspace, paths)
     for path, data in workspace.vault.readable(paths):
         if has_markers(data):
-            yield Finding(
+            yield Diagnosis(
                 "conflict",
                 f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written",
                 "choose between the two versions there",
@@ -407,28 +411,30 @@ def _sync(workspace: Workspace) -> Iterator[Finding]:
             )
 
 
-def _unread(workspace: Workspace, paths: Iterable[str]) -> Iterator[Finding]:
+def _unread(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosis]:
     """Find notes and proposals that can't be read or only in part: links, text that is not UTF-8, broken proposals."""
     vault, layout = workspace.vault, workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if vault.look(path) is None and os.path.lexists(workspace.root / path):
             message = f"{path} is a link or no file: it is neither read nor written"
-            yield Finding("skipped", message, "put the note itself there", path)
+            yield Diagnosis("skipped", message, "put the note itself there", path)
     for path in paths:
         try:
             data = vault.read(path)
         except WrongEncodingError as error:
-            yield Finding("encoding", error.message, _conversion(path, error.encoding), path)
+            yield Diagnosis("encoding", error.message, _conversion(path, error.encoding), path)
             continue
         except TarsError:
             continue  # _unsearched reports it
         if is_narrow(data):
             message = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
-            yield Finding("encoding", message, _conversion(path, "Latin1"), path)
+            yield Diagnosis("encoding", message, _conversion(path, "Latin1"), path)
     proposals: list[str] = []
     inbox.pending(vault, proposals)
     for sentence in proposals:
-        yield Finding("proposal", sentence, f"mend it or move it away, in {workspace.root}; review can't ask about it")
+        yield Diagnosis(
+            "proposal", sentence, f"mend it or move it away, in {workspace.root}; review can't ask about it"
+        )
 
 
 def _conversion(path: str, encoding: str) -> str:
@@ -443,7 +449,7 @@ def _common(workspace: Workspace, paths: list[str]) -> set[bytes]:
     return {line for line, count in counts.items() if count >= TEMPLATE}
 
 
-def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Finding]:
+def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Diagnosis]:
     """Report a note that is named as iCloud names conflict copies, if most of its lines are in the note without number.
 
     If lines of its own contain its name with the number (Chapter 2, a theme called Things 3), a person gave it that
@@ -465,7 +471,7 @@ def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) ->
         return
     lines = sum(line not in common for line in lacks(b"", copy))
     if lines >= TWIN_LINES and len(own) <= lines * TWIN_OWN:
-        yield Finding(
+        yield Diagnosis(
             "conflict copy",
             f"{path} says nearly the same as {original}: iCloud names its copies so. It is searched like any note",
             f"copy what is true from it into {original}, then remove it; or give it a name of its own",
@@ -473,26 +479,26 @@ def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) ->
         )
 
 
-def _copy(workspace: Workspace, path: str) -> Finding:
+def _copy(workspace: Workspace, path: str) -> Diagnosis:
     """Describe a conflict copy: the lines that its note lacks."""
     original = original_of(path)
     try:
         copy = workspace.vault.read(path)
     except TarsError as error:
-        return Finding("conflict copy", error.message, error.hint, path)
+        return Diagnosis("conflict copy", error.message, error.hint, path)
     try:
         note = workspace.vault.read(original)
     except TarsError:
         message = f"{path} is a copy of {original}, which is not there"
-        return Finding("conflict copy", message, f"rename it to {original} if it is the one to keep", path)
+        return Diagnosis("conflict copy", message, f"rename it to {original} if it is the one to keep", path)
     missing = lacks(note, copy)
     if not missing:
         message = f"{path} says nothing that {original} does not"
-        return Finding("conflict copy", message, "remove it", path)
+        return Diagnosis("conflict copy", message, "remove it", path)
     some = "; ".join(line.decode("utf-8", "replace")[:80] for line in missing[:SHOWN])
     more = "; …" if len(missing) > SHOWN else ""
     shown = f": {some}{more}" if workspace.vault.layout.is_ours(path) else ""  # show no words of other scopes
-    return Finding(
+    return Diagnosis(
         "conflict copy",
         f"{path} has {counted(len(missing), 'line')} that {original} lacks{shown}",
         f"copy what is true from it into {original}, then remove it",
@@ -500,7 +506,7 @@ def _copy(workspace: Workspace, path: str) -> Finding:
     )
 
 
-def _tiers(workspace: Workspace) -> Iterator[Finding]:
+def _tiers(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find notes that every prompt begins with and that are large, or for which ``context`` has no room."""
     for note in loaded(workspace).notes:
         if not note.heavy:
@@ -511,10 +517,10 @@ def _tiers(workspace: Workspace) -> Iterator[Finding]:
         message += f"; {counted(note.limit, 'character')} is a good size" if note.large else ""
         message += f"; context leaves out {counted(note.left_out, 'line')} of it" if note.left_out else ""
         hint = "tars-memory tidy finds what can go; or give context a larger --budget"
-        yield Finding("size", message, hint, note.path)
+        yield Diagnosis("size", message, hint, note.path)
 
 
-def _secrets(workspace: Workspace) -> Iterator[Finding]:
+def _secrets(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find credentials in notes; findings name place and kind, never the value."""
     for path, data in workspace.vault.readable(sorted(workspace.vault.paths())):
         text = data.decode("utf-8", "surrogateescape")
@@ -522,19 +528,19 @@ def _secrets(workspace: Workspace) -> Iterator[Finding]:
         for found in secrets.find(text):
             line, at = line + len(re.findall(r"\r\n|\r|\n", text[at : found.start])), found.start
             message = f"{path}:{line + 1}: {found.kind}"
-            yield Finding("secret", message, "it is not indexed; keep it in a password manager", path)
+            yield Diagnosis("secret", message, "it is not indexed; keep it in a password manager", path)
 
 
-def _model(workspace: Workspace) -> Iterator[Finding]:
+def _model(workspace: Workspace) -> Iterator[Diagnosis]:
     """Open the embedding model and embed a query."""
     model = model_of(workspace)
     if model["usable"]:
         workspace.open_embedder().embed_query("a probe of the model")
     else:
-        yield Finding("model", model["reason"], model["hint"])
+        yield Diagnosis("model", model["reason"], model["hint"])
 
 
-def _index(workspace: Workspace) -> Iterator[Finding]:
+def _index(workspace: Workspace) -> Iterator[Diagnosis]:
     """Open the index, update it, and compare it with a new one."""
     report = refreshed(workspace)
     status = workspace.index().status()
@@ -543,60 +549,60 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
         try:
             talks.refresh()
         except TarsError as error:
-            yield Finding("sources", f"conversations are not searched: {error.message}", error.hint)
+            yield Diagnosis("sources", f"conversations are not searched: {error.message}", error.hint)
     if report.pending_vectors and model_of(workspace)["usable"]:
         yield from _without_vector(workspace, report.pending_vectors)
     if not status["vec"]:
         message = f"no vector index: {status['reason']}"
-        yield Finding("sqlite", message, "pip install pysqlite3; the answers are the same")
+        yield Diagnosis("sqlite", message, "pip install pysqlite3; the answers are the same")
     yield from _unsearched(workspace)
     if not report.stale and (differences := workspace.index().verify()):
         message = f"the index differs from the notes: {differences[0]}"
-        yield Finding("index", message, "tars-memory reindex --full", fix=lambda: workspace.reindex(full=True))
+        yield Diagnosis("index", message, "tars-memory reindex --full", fix=lambda: workspace.reindex(full=True))
 
 
-def _unsearched(workspace: Workspace) -> Iterator[Finding]:
+def _unsearched(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find files that may be meant as notes and are not searched."""
     left_out = {**workspace.vault.passed_over, **workspace.index().left_out()}
     for reason, hint in UNSEARCHED.items():
         if paths := left_out.get(reason):
             names = ", ".join(map(written, paths[:NAMED])) + (", …" if len(paths) > NAMED else "")
             whole = paths[0] if len(paths) == 1 and reason != MISNAMED else ""
-            yield Finding("skipped", f"not searched, {reason}: {names}", hint, whole)
+            yield Diagnosis("skipped", f"not searched, {reason}: {names}", hint, whole)
 
 
-def _agents(workspace: Workspace) -> Iterator[Finding]:
+def _agents(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find problems of coding agents' hooks, and what the agents leave out or soon delete."""
     for message, hint in agents(workspace):
-        yield Finding("agent", message, hint)
+        yield Diagnosis("agent", message, hint)
 
 
-def _shared(workspace: Workspace) -> Iterator[Finding]:
+def _shared(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find folders under ``[vaults] shared`` that can't be searched, or only in an earlier state."""
     notices: list[str] = []
     for _ in workspace.shared(notices):
         pass  # opening them fills the notices
     for notice in notices:
-        yield Finding("shared", notice, "is it mounted, and right under [vaults] in your config.toml?")
+        yield Diagnosis("shared", notice, "is it mounted, and right under [vaults] in your config.toml?")
 
 
-def _team(workspace: Workspace) -> Iterable[Finding]:
+def _team(workspace: Workspace) -> Iterable[Diagnosis]:
     """Query the team's index, if one is set; an error becomes the finding."""
     if (team := workspace.team()) is not None:
         team.told()
     return ()
 
 
-def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Finding]:
+def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Diagnosis]:
     """Find notes that are not indexed yet; there is nothing to do if they are being indexed in the background."""
     if report.stale and not report.unmounted and _goes_on(workspace):
         workspace.notices += report.notices
         return
     for sentence in report.notices:
-        yield Finding("index", sentence, "tars-memory reindex")
+        yield Diagnosis("index", sentence, "tars-memory reindex")
 
 
-def _without_vector(workspace: Workspace, pending: int) -> Iterator[Finding]:
+def _without_vector(workspace: Workspace, pending: int) -> Iterator[Diagnosis]:
     """Find passages without a vector; a few are embedded here, as a search would do it."""
     few = pending <= SEARCH_EMBEDS
     try:
@@ -609,7 +615,7 @@ def _without_vector(workspace: Workspace, pending: int) -> Iterator[Finding]:
     elif _goes_on(workspace):
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: made in the background")
     elif notice := workspace.covers(pending):
-        yield Finding("index", notice.partition(": ")[0], "tars-memory reindex makes the rest", fix=workspace.reindex)
+        yield Diagnosis("index", notice.partition(": ")[0], "tars-memory reindex makes the rest", fix=workspace.reindex)
 
 
 def _goes_on(workspace: Workspace) -> bool:
