@@ -1,7 +1,8 @@
-"""Reading foreign logs: the conversations of a file, a folder, a zip archive or a stream, whatever their shape.
+"""Read foreign logs: the conversations of a file, a folder, a zip archive or a stream, in any known format.
 
-The content shows the shape, never a file's name. What is not a conversation is skipped, and reported with the reason.
-A file is read as a stream: memory holds one conversation at a time, and of a tool's output only its beginning.
+The format is detected by the content, never by a file's name. Anything that is not a conversation is skipped, and
+reported with the reason. A file is read as a stream: memory holds one conversation at a time, and only the beginning of
+a tool's output.
 """
 
 from __future__ import annotations
@@ -29,34 +30,34 @@ if TYPE_CHECKING:
 
 
 HEAD = 65_536
-"""Bytes that are looked at to find the shape."""
+"""Number of bytes that are read to detect the format."""
 FIRST_LINE = 32_000_000
-"""So long may the first line be while it is looked at whole."""
+"""Length in bytes above which the first line is only read in part to detect the format."""
 MAX_UNPACKED = 4_000_000_000
-"""Bytes read of one file, or of all files of an archive; what is more is a trap, or no export."""
+"""Maximum number of bytes read from one file, or from all files of an archive; more is a zip bomb, or not an export."""
 TRAP = 100
-"""So many times its size an archive's file unpacks to if it is a trap: text comes to 20."""
+"""Compression ratio above which a file of an archive counts as a zip bomb: text reaches 20."""
 NO_TRAP = 50_000_000
-"""Bytes that any file of an archive may unpack to."""
+"""Number of bytes that any file of an archive may unpack to, whatever its ratio."""
 MEMBERS = (".json", ".jsonl", ".ndjson", ".md", ".txt")
-"""Ends of the names of an archive's files that are looked at; an export holds pictures and sounds beside them."""
+"""File name extensions that are read in an archive; exports hold pictures and sounds as well."""
 
 
 CANT, NO_JSON, BREAKS_OFF = "it can't be read: ", "it is not a whole JSON: ", "it is damaged after "
 BROKEN = (CANT, NO_JSON, BREAKS_OFF)
-"""How it begins to be said that a file may be a conversation, but not all of it could be read."""
+"""Beginnings of the reasons for files that may be conversations but could not be read completely."""
 
 
 def read(source: str | os.PathLike[str] | BinaryIO, name: str | None = None) -> Iterator[Transcript | Unknown]:
-    """The conversations of a file, of all files of a folder (sorted, those of its folders too), or of a stream.
+    """Read the conversations of a file, of all files below a folder (sorted), or of a stream.
 
     Args:
         source: a path, or a binary stream.
-        name: what to call it in answers; by default the path, and ``-`` for a stream.
+        name: the name of the source in results; by default the path, and ``-`` for a stream.
 
     Yields:
-        One transcript a conversation, in the order of the log; and what could not be read, with the reason. Nothing is
-        raised for what a file holds.
+        One transcript per conversation, in the order of the log; and an Unknown for what could not be read. The content
+        of a file never raises an error.
     """
     if not isinstance(source, (str, os.PathLike)):
         yield from _guarded(Peeked(source), name or "-")
@@ -78,24 +79,24 @@ def read(source: str | os.PathLike[str] | BinaryIO, name: str | None = None) -> 
 
 
 def _folder(path: str, name: str) -> Iterator[Transcript | Unknown]:
-    """All files below a folder but hidden ones; links to folders are not followed."""
+    """Read all files below a folder except hidden ones; links to folders are not followed."""
     found = False
-    closed: list[OSError] = []
-    for folder, folders, files in os.walk(path, onerror=closed.append):
+    errors: list[OSError] = []
+    for folder, folders, files in os.walk(path, onerror=errors.append):
         folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
         for file in sorted(files):
             if not file.startswith("."):
                 found = True
                 inner = os.path.join(folder, file)
                 yield from _file(inner, os.path.join(name, os.path.relpath(inner, path)))
-    for error in closed:
+    for error in errors:
         yield _unreadable(os.path.join(name, os.path.relpath(os.fspath(error.filename), path)), error)
-    if not found and not closed:
+    if not found and not errors:
         yield Unknown(name, "the folder holds no files")
 
 
 def _file(path: str, name: str) -> Iterator[Transcript | Unknown]:
-    """A regular file of a folder; nobody waits for a pipe or a device."""
+    """Read a file of a folder if it is a regular one, without waiting for a pipe or a device."""
     try:
         regular = stat.S_ISREG(os.stat(path).st_mode)
         if regular:
@@ -111,25 +112,30 @@ def _file(path: str, name: str) -> Iterator[Transcript | Unknown]:
 
 
 def _guarded(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Transcript | Unknown]:
-    """What a stream holds; whatever is wrong with it costs no other one."""
+    """Read a stream; any error becomes an Unknown, so that other streams are read all the same."""
     try:
         yield from _stream(peeked, name, inside=inside)
-    except Exception as error:  # the parsers of archives alone raise a dozen kinds, and each is the file's fault
+    except Exception as error:  # parsers of archives alone raise a dozen types, each of them due to the file's content
         yield _unreadable(name, error)
 
 
 def _unreadable(name: str, error: Exception) -> Unknown:
-    return Unknown(name, CANT + _told(error))
+    return Unknown(name, CANT + _reason(error))
 
 
-def _told(error: Exception) -> str:
-    """What went wrong, in a few words."""
-    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return re.split(r"[\r\n]", str(said))[0].strip(" .")[:200]
+def _reason(error: Exception) -> str:
+    """Return the first line of an error's message."""
+    message = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return re.split(r"[\r\n]", str(message))[0].strip(" .")[:200]
 
 
 class Peeked(io.RawIOBase):
-    """A stream whose beginning can be looked at before it is read, though it can't be rewound."""
+    """A stream whose beginning can be examined before it is read, without rewinding.
+
+    Args:
+        stream: to read.
+        limit: maximum number of bytes to read.
+    """
 
     def __init__(self, stream: BinaryIO, limit: int = MAX_UNPACKED) -> None:
         super().__init__()
@@ -139,13 +145,13 @@ class Peeked(io.RawIOBase):
         self._limit = self._left = limit
 
     def peek(self, size: int) -> bytes:
-        """The first bytes, of which none was read yet: ``size``, or fewer if there are no more."""
+        """Return the first ``size`` bytes, or fewer if there are no more; call it before the first read."""
         while len(self._head) < size and (data := self._stream.read(max(HEAD, size - len(self._head)))):
             self._head += data
         return self._head[:size]
 
     def first_lines(self) -> bytes:
-        """The beginning with the whole first line, unless that is longer than :data:`FIRST_LINE`."""
+        """Return the beginning with the whole first line, unless that is longer than about :data:`FIRST_LINE`."""
         size = HEAD
         while b"\n" not in self._head and size < FIRST_LINE:
             if len(self.peek(size)) < size:
@@ -154,14 +160,14 @@ class Peeked(io.RawIOBase):
         return self._head
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill the buffer with what comes next.
+        """Read the next bytes into the buffer.
 
         Raises:
-            OSError: there is more than was allowed.
+            OSError: the stream is longer than the limit.
         """
         if self._at < len(self._head):
             data = self._head[self._at : self._at + len(buffer)]
@@ -177,6 +183,13 @@ class Peeked(io.RawIOBase):
 
 
 def _stream(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Transcript | Unknown]:
+    """Detect the format of a stream, and read it.
+
+    Args:
+        peeked: the stream.
+        name: the name of the source in results.
+        inside: the stream is a file of an archive.
+    """
     head = peeked.peek(HEAD)
     if head.startswith(b"PK\x03\x04"):
         yield from [Unknown(name, "an archive within an archive is not opened")] if inside else _archive(peeked, name)
@@ -197,22 +210,22 @@ def _stream(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Tran
 
 
 def _is_binary(head: bytes) -> bool:
-    """Whether it is not text: NUL bytes, or much that no text has."""
+    """Whether this is not text: it has many NUL or invalid bytes, or begins as a known binary format."""
     if head.count(b"\0") > len(head) // 100 or head.startswith((b"%PDF", b"\x89PNG", b"\xff\xd8")):
         return True
-    read = head.decode("utf-8", "replace")
-    return read.count("\ufffd") > len(read) // 4
+    text = head.decode("utf-8", "replace")
+    return text.count("\ufffd") > len(text) // 4
 
 
 def _is_utf_16(head: bytes) -> bool:
-    """Whether the byte order mark is meant: every line ending has a NUL beside it then."""
+    """Whether a UTF-16 byte order mark is genuine: line endings then have a NUL next to them, or NULs are frequent."""
     return head.startswith((b"\xff\xfe", b"\xfe\xff")) and (
         b"\n\0" in head or b"\0\n" in head or head.count(b"\0") * 20 > len(head)
     )
 
 
 def _utf8(stream: Peeked) -> BinaryIO:
-    """UTF-16, as some shells write it, as UTF-8."""
+    """Return a UTF-16 stream, as some shells write it, as UTF-8."""
     decoded = codecs.getreader("utf-16")(io.BufferedReader(stream), "replace")
 
     class Encoded(io.RawIOBase):
@@ -223,9 +236,9 @@ def _utf8(stream: Peeked) -> BinaryIO:
 
 
 def _mostly_json(head: bytes) -> bool:
-    """Whether a log that begins otherwise (half a line, a banner) is one of JSON lines all the same."""
-    whole = head.split(b"\n")[: 50 if len(head) < HEAD else -1]
-    rows = [row for row in whole if row.strip(b" \t\r\0")]
+    """Whether a log is one of JSON lines although it begins with something else (half a line, a banner)."""
+    complete = head.split(b"\n")[: 50 if len(head) < HEAD else -1]
+    rows = [row for row in complete if row.strip(b" \t\r\0")]
     return sum(_is_object(row) for row in rows) * 2 > len(rows)
 
 
@@ -236,15 +249,22 @@ def _is_object(line: bytes) -> bool:
 
 
 def _by_lines(peeked: Peeked, bare: bytes) -> bool:
-    """Whether JSON comes line by line: a line without indent is an object of its own."""
+    """Whether a log has one JSON value per line: a line that is not indented is a complete object."""
     first, *rows = peeked.first_lines().lstrip(b" \t\r\n\0\xef\xbb\xbf\x1e").split(b"\n", 20)
     objects = [row for row in rows[:20] if _is_object(row) and not row.rstrip().endswith(b",")]
-    if bare.startswith(b"["):  # a list, unless its first line is only the wreck of one
+    if bare.startswith(b"["):  # the file is one list, unless its first line is only a damaged value
         return first.strip() != b"[" and bool(objects) and None in values(first)
     return _is_object(first) or bool(objects)
 
 
 def _json(peeked: Peeked, bare: bytes, name: str) -> Iterator[Transcript | Unknown]:
+    """Read JSON: one document, or a value per line.
+
+    Args:
+        peeked: the stream.
+        bare: its beginning, without blanks and marks.
+        name: the name of the source in results.
+    """
     reader = Sorter(name)
     why = ""
     try:
@@ -252,8 +272,8 @@ def _json(peeked: Peeked, bare: bytes, name: str) -> Iterator[Transcript | Unkno
             yield from read_lines(io.BufferedReader(peeked, CHUNK), reader)
         else:
             yield from read_document(io.BufferedReader(peeked, CHUNK), bare, reader)
-    except Exception as error:  # what came before the damage is read all the same
-        why = f"{'' if isinstance(error, DamagedError) else CANT}{_told(error)}"
+    except Exception as error:  # the conversations before the damage still count
+        why = f"{'' if isinstance(error, DamagedError) else CANT}{_reason(error)}"
         reader.damaged += 1
     yield from reader.finish()
     if why and not reader.found:
@@ -265,6 +285,7 @@ def _json(peeked: Peeked, bare: bytes, name: str) -> Iterator[Transcript | Unkno
 
 
 def _why(reader: Sorter) -> str:
+    """Return why valid JSON has no conversation."""
     if reader.strange:
         keys = f" with {', '.join(map(json.dumps, reader.keys))}" if reader.keys else ""
         return f"its JSON{keys} has no known shape of a conversation"
@@ -272,37 +293,40 @@ def _why(reader: Sorter) -> str:
 
 
 def _archive(peeked: Peeked, name: str) -> Iterator[Transcript | Unknown]:
-    """The conversations of an archive's files; what else an export holds is only named if there are none."""
+    """Read the conversations of an archive's files.
+
+    Other files of an export are reported only if there are no conversations, or if they are :data:`BROKEN`.
+    """
     with tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(io.BufferedReader(peeked, CHUNK), copy, CHUNK)
         unknown: list[Unknown] = []
-        found = 0
+        found = False
         left = MAX_UNPACKED
         with zipfile.ZipFile(copy) as archive:
             for member in sorted(archive.infolist(), key=lambda info: info.filename):
                 if member.is_dir() or not member.filename.lower().endswith(MEMBERS):
                     continue
-                for one in _member(archive, member, f"{name}/{member.filename}", left):
-                    if isinstance(one, Unknown):
-                        unknown.append(one)
+                for result in _member(archive, member, f"{name}/{member.filename}", left):
+                    if isinstance(result, Unknown):
+                        unknown.append(result)
                     else:
-                        found += 1
-                        yield one
+                        found = True
+                        yield result
                 left -= min(left, member.file_size)
     if not found:
         yield from unknown or [Unknown(name, "the archive holds no text")]
     else:
-        yield from (one for one in unknown if one.why.startswith(BROKEN))
+        yield from (result for result in unknown if result.why.startswith(BROKEN))
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, left: int) -> Iterator[Transcript | Unknown]:
-    """The conversations of one file of an archive; one that is broken, or a trap, costs no other.
+    """Read the conversations of one file of an archive; a broken file or a zip bomb becomes an Unknown.
 
     Args:
         archive: opened.
-        member: of it.
-        name: to call it by.
-        left: bytes that may still be unpacked.
+        member: the file in it.
+        name: the name of the file in results.
+        left: number of bytes that may still be unpacked.
     """
     why = ""
     if member.flag_bits & 1:
@@ -317,40 +341,46 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, left: 
         return
     try:
         stream = archive.open(member)
-    except Exception as error:  # an unknown method, a header that says otherwise
+    except Exception as error:  # an unknown compression method, a header that disagrees with the directory
         yield _unreadable(name, error)
         return
     with stream:
         yield from _guarded(Peeked(stream, left), name, inside=True)  # type: ignore[arg-type]
 
 
-# -- JSON, a document or a value a line
+# -- JSON, a document or a value per line
 
 
 MAX_LINE = 64_000_000
-"""Bytes of one line; a longer one is passed over and counted as damaged."""
+"""Maximum length of a line in bytes; a longer one is skipped and counted as damaged."""
 
 MAX_PASSED = 2 * MAX_LINE
-"""Bytes of a longer line that are passed over; one that still goes on then ends the file."""
+"""Maximum number of bytes of such a line that are skipped; if the line still goes on, the rest of the file is not
+read."""
 
 HELD_TURNS = 200_000
-"""So many turns of unfinished conversations are held at once; then the one that is silent longest is given out. Only a
-log in which conversations take turns comes near to it."""
+"""Number of turns of unfinished conversations that are held at once; above it, the conversation without a turn for the
+longest time counts as finished. Only a log in which conversations alternate comes near it."""
 
 
 GIVE_UP = 100_000
-"""After so many values without a conversation the rest is not read."""
+"""Number of values without a conversation after which the rest is not read."""
 
 _DECODER = json.JSONDecoder(strict=False)
 
 
 class Sorter:
-    """Sorts the values of a log into formats.
+    """Collects the values of a log into conversations.
+
+    Args:
+        source: the name of the log.
 
     Attributes:
-        damaged: what couldn't be read, of no conversation yet.
-        strange: values that are of no known shape; ``keys`` names those of the first one.
-        found: conversations so far.
+        source: as given.
+        damaged: number of values that couldn't be read and are not counted in a conversation yet.
+        strange: number of values in no known format.
+        keys: the keys of the first object among those.
+        found: number of conversations so far.
     """
 
     def __init__(self, source: str) -> None:
@@ -362,7 +392,7 @@ class Sorter:
         self._open: dict[tuple[type[json_logs.Chat], str], json_logs.Chat] = {}
 
     def take(self, value: object) -> Iterator[Transcript]:
-        """Take in one value; a conversation that it completes is given out."""
+        """Add one value; yield the conversations that it completes."""
         if isinstance(value, dict):
             for kind in json_logs.RECORDS:
                 if (key := kind.of(value)) is not None:
@@ -370,25 +400,26 @@ class Sorter:
                     yield from self._full()
                     return
             if json_logs.TELLING.isdisjoint(value):
-                self._stranger(value)
+                self._add_strange(value)
                 return
         known = False
-        for one in json_logs.several(value):
-            transcript = json_logs.transcript(one, self.source)
+        for conversation in json_logs.several(value):
+            transcript = json_logs.transcript(conversation, self.source)
             if transcript is not None:
                 known = True
                 self.found += 1
                 yield transcript
         if not known:
-            self._stranger(value)
+            self._add_strange(value)
 
-    def _stranger(self, value: object) -> None:
+    def _add_strange(self, value: object) -> None:
+        """Count a value in no known format."""
         self.strange += 1
         if isinstance(value, dict) and not self.keys:
             self.keys = tuple(name(key) for key in list(value)[:6])
 
     def finish(self) -> Iterator[Transcript]:
-        """Give out what is left, in the order in which it began."""
+        """Yield the unfinished conversations, the one with the latest record last."""
         sessions = list(self._open.values())
         self._open = {}
         for session in sessions:
@@ -400,20 +431,26 @@ class Sorter:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether so much was read without a sign of a conversation that the rest is not worth it."""
+        """Whether so many values were read without a sign of a conversation that the rest is not worth reading."""
         return self.strange + self.damaged > GIVE_UP and not self.found and not self._open
 
     def _conversation(self, kind: type[json_logs.Chat], key: str) -> json_logs.Chat:
-        """The one that a record belongs to; one without a name goes on with the last one of its kind."""
+        """Return the conversation that a record belongs to; without a key, the last one of its kind.
+
+        Args:
+            kind: the format of the record.
+            key: the name of its conversation; empty if the record has none.
+        """
         if not key:
-            key = next((known for of, known in reversed(self._open) if of is kind), "")
+            key = next((known for known_kind, known in reversed(self._open) if known_kind is kind), "")
         elif (kind, "") in self._open and (kind, key) not in self._open:
-            self._open[kind, key] = self._open.pop((kind, ""))  # records before the first one that has a name
+            self._open[kind, key] = self._open.pop((kind, ""))  # records before the first one that has a key
         found = self._open.pop((kind, key), None) or kind(key)
-        self._open[kind, key] = found  # the last one is the one that spoke last
+        self._open[kind, key] = found  # the one with the latest record comes last
         return found
 
     def _full(self) -> Iterator[Transcript]:
+        """Yield the conversation that has had no turn for the longest time if too many turns are held."""
         if len(self._open) > 1 and sum(len(session.draft.turns) for session in self._open.values()) > HELD_TURNS:
             session = self._open.pop(next(iter(self._open)))
             transcript = session.done(self.source)
@@ -423,26 +460,28 @@ class Sorter:
 
 
 def read_lines(stream: BinaryIO, reader: Sorter) -> Iterator[Transcript]:
-    """The conversations of a file of JSON lines. A line that can't be read is counted; the rest is read all the same.
+    """Read the conversations of a file of JSON lines. A line that can't be read is counted, and the rest is still read.
 
-    A last line without its line ending that can't be read is half a line of a session that goes on: no damage.
+    If the last line can't be read and has no line ending, it is an unfinished line of a session that goes on, and not
+    counted as damage.
 
     Raises:
-        DamagedError: a line has no end. What came before waits in :meth:`Sorter.finish`, as for a stream that breaks.
+        DamagedError: a line is longer than :data:`MAX_PASSED`. The conversations before it come from
+            :meth:`Sorter.finish`, as for a stream that breaks off.
     """
     while line := stream.readline(MAX_LINE):
-        whole = line.endswith(b"\n")
-        if not whole and len(line) >= MAX_LINE:
-            passed = len(line)
+        complete = line.endswith(b"\n")
+        if not complete and len(line) >= MAX_LINE:
+            skipped = len(line)
             while (rest := stream.readline(MAX_LINE // 64)) and not rest.endswith(b"\n"):
-                passed += len(rest)
-                if passed > MAX_PASSED:
+                skipped += len(rest)
+                if skipped > MAX_PASSED:
                     raise DamagedError(f"a line is longer than {MAX_PASSED // 1_000_000} MB")
             reader.damaged += 1
             continue
         for value in values(line):
             if value is None:
-                reader.damaged += whole
+                reader.damaged += complete
             else:
                 yield from reader.take(value)
         if reader.is_hopeless:
@@ -450,7 +489,7 @@ def read_lines(stream: BinaryIO, reader: Sorter) -> Iterator[Transcript]:
 
 
 def values(line: bytes) -> Iterator[Any]:
-    """The JSON values of one line, usually one; None for what can't be read. A blank line has none."""
+    """Yield the JSON values of one line, usually one; None for one that can't be read. A blank line has none."""
     text = line.decode("utf-8", "replace").strip(" \t\r\n\0\ufeff\x1e")
     if not text:
         return
@@ -467,35 +506,35 @@ def values(line: bytes) -> Iterator[Any]:
 
 
 DEEPEST = 1_000
-"""Levels of nesting; real logs have ten. The parser keeps the path to each one: memory grows by the square."""
+"""Maximum number of nested levels; real logs have ten. The parser keeps each one's path: memory grows quadratically."""
 
 CHUNK = 1_000_000
-"""Bytes parsed at once: the parser reads a text that spans chunks again with each of them."""
+"""Number of bytes parsed at once: the parser reads a text that spans chunks again with each of them."""
 
 MAX_TEXT = 16_000_000
-"""Bytes of one text or name; the time that the parser takes for one grows by the square."""
+"""Maximum length in bytes of one text or name; the time to parse one grows quadratically."""
 
 _ENDS = re.compile(rb"[\s,:\[\]{}\"]")
-"""What ends a number or a word."""
+"""A character that ends a number or a word."""
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(\\?\Z|")', re.DOTALL)
-"""A JSON string up to its end, or to the end of what is there."""
+"""A JSON string up to its end, or to the end of the chunk."""
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _LEVELS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 _SURROGATE = re.compile(
     r"\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2}))"
 )
-"""An escaped backslash, a pair of surrogates, or (group 1) one alone."""
+"""An escaped backslash, a surrogate pair, or (group 1) a lone surrogate."""
 
 _CUT = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z|\\(?:u[0-9a-fA-F]{0,3})?\Z")
-"""An escape that may go on after the end, or half a pair."""
+"""An escape at the end that may continue in the next chunk, or half a surrogate pair."""
 
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
 
 class Clean:
-    """A stream of UTF-8 without what no JSON parser takes: byte order mark, invalid bytes, raw control characters."""
+    """A stream of UTF-8 that JSON parsers accept: without byte order mark, invalid bytes and control characters."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -504,13 +543,13 @@ class Clean:
         self._held = ""
 
     def read(self, size: int = -1) -> bytes:
-        """At most about ``size`` bytes; none at the end.
+        """Return at most about ``size`` bytes; none at the end.
 
         Raises:
-            DamagedError: it is nested deeper than :data:`DEEPEST`.
+            DamagedError: the document is nested deeper than :data:`DEEPEST`, or a text or a number in it is too long.
         """
         text = ""
-        while size and not text:  # the end of a chunk may cut a character
+        while size and not text:  # a chunk may end within a character
             data = self._stream.read(CHUNK if size < 0 else size)
             text = self._whole_escapes(self._decoder.decode(data, final=not data), final=not data)
             if not data:
@@ -518,18 +557,18 @@ class Clean:
         if not text.isprintable():
             text = text.translate(_CONTROLS)
         if "\\ud" in text or "\\uD" in text:
-            text = _SURROGATE.sub(_paired, text)
-        made = text.encode("utf-8")
-        if self._depth.deepest(made) > DEEPEST:
+            text = _SURROGATE.sub(_without_lone, text)
+        cleaned = text.encode("utf-8")
+        if self._depth.deepest(cleaned) > DEEPEST:
             raise DamagedError(f"it is nested too deeply (more than {DEEPEST:,} levels)")
         if self._depth.longest > MAX_TEXT:
             raise DamagedError(f"a text in it is longer than {MAX_TEXT // 1_000_000} MB")
         if self._depth.is_endless:
             raise DamagedError(f"a number in it is longer than {CHUNK // 1_000_000} MB")
-        return made
+        return cleaned
 
     def _whole_escapes(self, text: str, *, final: bool) -> str:
-        """What can be given out without cutting an escape, or a pair of them; the rest waits for the next chunk."""
+        """Return the text without an incomplete escape or surrogate pair at its end, which waits for the next chunk."""
         text = self._held + text
         self._held = ""
         cut = None if final else _CUT.search(text, max(0, len(text) - 12))
@@ -541,17 +580,17 @@ class Clean:
         return text
 
 
-def _paired(found: re.Match[str]) -> str:
-    """An escape as it is, or U+FFFD for half a character, which the parser would stumble over."""
+def _without_lone(found: re.Match[str]) -> str:
+    """Return an escape unchanged, or U+FFFD for a lone surrogate, which the parser would reject."""
     return "\\ufffd" if found[1] else found[0]
 
 
 class Depth:
-    """How deep a document is nested, chunk by chunk; brackets within strings don't count.
+    """Measures how deep a document is nested, chunk by chunk; brackets within strings don't count.
 
     Attributes:
-        longest: bytes, about, of the text that the last chunk ended within.
-        is_endless: whether a number or a word filled the last chunk.
+        longest: length so far, in about bytes, of the string within which the last chunk ended; else 0.
+        is_endless: whether a number or a word filled the whole last chunk.
     """
 
     def __init__(self) -> None:
@@ -561,13 +600,13 @@ class Depth:
         self._string = b""  # what to put before the next chunk if this one ended within a string
 
     def deepest(self, chunk: bytes) -> int:
-        """The deepest level of the next chunk."""
+        """Take the next chunk, and return its deepest level (or an upper bound that is at most :data:`DEEPEST`)."""
         text = self._string + chunk
         bare, strings = _STRING.subn(rb"\1", text)
         goes_on = bool(self._string) and strings == 1
         self.is_endless = not self._string and len(chunk) >= CHUNK and _ENDS.search(chunk) is None
         self._string = b""
-        if bare.count(b'"') < strings:  # the last one goes on
+        if bare.count(b'"') < strings:  # the last string continues in the next chunk
             self._string = b'"\\' if bare.endswith(b"\\") else b'"'
         self.longest = (len(chunk) if self._string else 0) + (self.longest if goes_on else 0)
         before = self._open
@@ -580,16 +619,16 @@ class Depth:
 
 
 def read_document(stream: BinaryIO, head: bytes, reader: Sorter) -> Iterator[Transcript]:
-    """The conversations of a JSON document (or of several, one after the other).
+    """Read the conversations of a JSON document (or of several, one after the other).
 
     Args:
         stream: from its first byte.
-        head: its beginning, to see whether conversations stand in a list within an object.
-        reader: sorts them.
+        head: its beginning, to detect whether the conversations are in a list within an object.
+        reader: collects them.
 
     Raises:
-        DamagedError: the document can't be read further; what was complete before has been given out, except for what
-            :meth:`Sorter.finish` still holds.
+        DamagedError: the document can't be read further; complete conversations before have been yielded, except for
+            those that :meth:`Sorter.finish` still holds.
     """
     try:
         for value in ijson.items(Clean(stream), _prefix(head), use_float=True, multiple_values=True, buf_size=CHUNK):
@@ -599,7 +638,7 @@ def read_document(stream: BinaryIO, head: bytes, reader: Sorter) -> Iterator[Tra
 
 
 def _prefix(head: bytes) -> str:
-    """What to take out of the document at once: items of a list, items of a list within an object, or all of it."""
+    """Return the ijson prefix of the values to read: items of a list or of a list in an object, or the document."""
     text = head.lstrip(b" \t\r\n\0\xef\xbb\xbf")
     if text.startswith(b"["):
         return "item"
