@@ -1,8 +1,8 @@
-"""The shapes that conversations have in logs. A new one is a reader here and its place in one of two tables.
+"""JSON formats of conversations. To add a format, write a reader here, and enter it in one of two tables.
 
-:data:`EXPORTS` names the shapes of which one object holds a conversation, :data:`RECORDS` those of which one object is
-a record or a message. What is in neither is looked through for messages with a role and a content, as the interfaces
-of OpenAI, Anthropic and Google share them.
+:data:`EXPORTS` lists the formats in which one object holds a conversation, :data:`RECORDS` those in which one object is
+a record or a message. Other objects are searched for messages with a role and a content, which the APIs of OpenAI,
+Anthropic and Google have in common.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 
 
 CHAT = "chat"
-"""Name of the shape: messages with a role and a content."""
+"""Name of the generic format: messages with a role and a content."""
 
 MAX_DEPTH = 6
-"""Content within content; real logs have a tool's result within a message's part, which is two."""
+"""Maximum depth of content within content; real logs have a tool's result within a part of a message, which is two."""
 
 CONTENTS = ("content", "parts", "text", "value")
+"""Keys of a message's content."""
 ROLE_KEYS = ("role", "from", "sender", "author")
+"""Keys of a message's role."""
 
-_SAID = frozenset({"text", "input_text", "output_text", "markdown", "audio_transcription"})
-_CALLED = frozenset(
+_TEXT = frozenset({"text", "input_text", "output_text", "markdown", "audio_transcription"})
+_CALL = frozenset(
     {"tool_use", "server_tool_use", "mcp_tool_use", "function_call", "tool-call", "tool_call", "toolCall"}
 )
 _RESULT = frozenset(
@@ -39,40 +41,52 @@ _RESULT = frozenset(
 
 
 class Content(NamedTuple):
-    """What a message holds: what is said, the tools called (name, id) and what tools gave back (text, id)."""
+    """The content of a message.
 
-    said: list[str]
-    called: list[tuple[object, object]]
+    Attributes:
+        texts: its parts of text.
+        calls: tool calls (name, id).
+        results: results of tools (text, id of the call).
+    """
+
+    texts: list[str]
+    calls: list[tuple[object, object]]
     results: list[tuple[str, object]]
 
     @property
     def text(self) -> str:
-        """All that is said, part by part."""
-        return "\n\n".join(part for part in self.said if part.strip())
+        """All parts of text, separated by blank lines."""
+        return "\n\n".join(part for part in self.texts if part.strip())
 
 
 def is_message(value: object) -> bool:
-    """Whether an object is one message: somebody says or calls something."""
+    """Whether an object is one message: a text or a tool call with a role."""
     if not isinstance(value, dict):
         return False
     if value.get("type") in ("function_call", "function_call_output"):
         return True
-    return who(value) is not None and any(key in value for key in (*CONTENTS, "tool_calls", "function_call"))
+    return role_name(value) is not None and any(key in value for key in (*CONTENTS, "tool_calls", "function_call"))
 
 
-def who(message: Mapping[str, Any]) -> str | None:
-    """The message's own word for who speaks, if it is a role."""
+def role_name(message: Mapping[str, Any]) -> str | None:
+    """Return the role as the message names it; None if it names no known role."""
     for key in ROLE_KEYS:
-        said = message.get(key)
-        if isinstance(said, dict):
-            said = said.get("role")
-        if role(said):
-            return str(said)
+        named = message.get(key)
+        if isinstance(named, dict):
+            named = named.get("role")
+        if role(named):
+            return str(named)
     return None
 
 
 def add(draft: Draft, message: Mapping[str, Any], *, time: datetime | None = None) -> None:
-    """Add the turns of one message: what tools gave back first, then what is said."""
+    """Add the turns of one message: first the results of tools, then the text.
+
+    Args:
+        draft: the conversation.
+        message: to add.
+        time: when it was sent, if the message has no time of its own.
+    """
     when = turns.time_of(message) or time
     if message.get("type") == "function_call":
         draft.call(message.get("name"), message.get("call_id"))
@@ -81,22 +95,22 @@ def add(draft: Draft, message: Mapping[str, Any], *, time: datetime | None = Non
         text = content(message.get("output")).text
         draft.say("tool", text, speaker=draft.called(message.get("call_id")), time=when)
         return
-    speaks = role(who(message))
-    if speaks is None:
+    speaker_role = role(role_name(message))
+    if speaker_role is None:
         return
-    held = content(turns.first(message, CONTENTS))
-    for text, call in held.results:
+    found = content(turns.first(message, CONTENTS))
+    for text, call in found.results:
         draft.say("tool", text, speaker=draft.called(call), time=when)
     speaker = name(message.get("name"))
-    if speaks == "tool":
+    if speaker_role == "tool":
         speaker = speaker or draft.called(message.get("tool_call_id") or message.get("toolCallId"))
-    draft.say(speaks, held.said, speaker=speaker, time=when)
-    for tool, call in (*held.called, *_calls(message)):
+    draft.say(speaker_role, found.texts, speaker=speaker, time=when)
+    for tool, call in (*found.calls, *_calls(message)):
         draft.call(tool, call)
 
 
 def _calls(message: Mapping[str, Any]) -> list[tuple[object, object]]:
-    """The calls beside a message's content."""
+    """Return the tool calls (name, id) that a message has outside its content."""
     calls = message.get("tool_calls")
     found: list[tuple[object, object]] = [
         ((_table(call.get("function")) or call).get("name"), call.get("id"))
@@ -109,51 +123,53 @@ def _calls(message: Mapping[str, Any]) -> list[tuple[object, object]]:
 
 
 def content(value: object) -> Content:
-    """What a message's content holds, whatever its shape; thoughts and media are left out."""
-    held = Content([], [], [])
-    _collect(value, held, 0)
-    return held
+    """Parse a message's content in any known form; thoughts and media are left out."""
+    found = Content([], [], [])
+    _collect(value, found, 0)
+    return found
 
 
-def _collect(value: object, held: Content, depth: int) -> None:
+def _collect(value: object, found: Content, depth: int) -> None:
+    """Add a text, a list of parts or a part to the content found so far."""
     if isinstance(value, str):
-        held.said.append(value)
+        found.texts.append(value)
     elif depth < MAX_DEPTH and isinstance(value, list):
         for part in value:
-            _collect(part, held, depth + 1)
+            _collect(part, found, depth + 1)
     elif depth < MAX_DEPTH and isinstance(value, dict):
-        _part(value, held, depth)
+        _collect_part(value, found, depth)
 
 
-def _part(part: Mapping[str, Any], held: Content, depth: int) -> None:
+def _collect_part(part: Mapping[str, Any], found: Content, depth: int) -> None:
+    """Add a text, a tool call or a tool's result to the content found so far."""
     kind = part.get("type") or part.get("content_type")
     kind = kind if isinstance(kind, str) else None
     call = part.get("functionCall") or part.get("toolInvocation")
     response = part.get("functionResponse")
-    if kind in _CALLED:
-        held.called.append((part.get("name") or part.get("toolName"), part.get("id") or part.get("toolCallId")))
+    if kind in _CALL:
+        found.calls.append((part.get("name") or part.get("toolName"), part.get("id") or part.get("toolCallId")))
     elif isinstance(call, dict):
-        held.called.append((call.get("name") or call.get("toolName"), call.get("toolCallId")))
+        found.calls.append((call.get("name") or call.get("toolName"), call.get("toolCallId")))
     elif kind in _RESULT or isinstance(response, dict):
         inner = Content([], [], [])
         _collect(turns.first(part, ("content", "output", "result")), inner, depth + 1)
-        held.results.append((inner.text, part.get("tool_use_id") or part.get("toolCallId") or part.get("call_id")))
+        found.results.append((inner.text, part.get("tool_use_id") or part.get("toolCallId") or part.get("call_id")))
     elif kind == "refusal":
-        _collect(part.get("refusal"), held, depth + 1)
-    elif kind in _SAID or kind is None or kind == "multimodal_text":
-        _collect(turns.first(part, CONTENTS), held, depth + 1)
+        _collect(part.get("refusal"), found, depth + 1)
+    elif kind in _TEXT or kind is None or kind == "multimodal_text":
+        _collect(turns.first(part, CONTENTS), found, depth + 1)
 
 
 HOLDERS = ("messages", "conversation", "conversations", "turns", "history", "chat", "dialog", "dialogue", "items")
-"""Where an object keeps the messages of its conversation."""
+"""Keys under which an object has the messages of its conversation."""
 WRAPPERS = ("request", "body", "kwargs", "data", "conversation", "chat", "response", "result")
-"""Where a log of calls keeps what was sent and what came back."""
+"""Keys under which a log of API calls has the request and the response."""
 LISTS = ("conversations", "chats", "sessions", "threads", "data", "items", "results")
-"""Where an export keeps several conversations."""
+"""Keys under which an export has several conversations."""
 
 
 def is_exchange(value: object) -> bool:
-    """Whether an object is one question with its answer, as ``llm logs --json`` writes it."""
+    """Whether an object is a prompt with its response, as ``llm logs --json`` writes it."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("prompt"), str)
@@ -162,7 +178,7 @@ def is_exchange(value: object) -> bool:
 
 
 def add_exchange(draft: Draft, value: Mapping[str, Any]) -> None:
-    """Add both sides of :func:`is_exchange`."""
+    """Add both sides of an exchange, as :func:`is_exchange` recognises it."""
     when = turns.time_of(value)
     system = value.get("system")
     if isinstance(system, str) and turns.clean(system) not in {turn.text for turn in draft.turns}:
@@ -177,7 +193,7 @@ def is_export(value: Mapping[str, Any]) -> bool:
 
 
 def transcript(value: object, source: str) -> Transcript | None:
-    """The conversation that an object or a list of messages holds; None if it holds none."""
+    """Return the conversation in an object or a list of messages; None if there is none."""
     if isinstance(value, list):
         value = {"messages": value}
     if not isinstance(value, dict):
@@ -190,8 +206,8 @@ def transcript(value: object, source: str) -> Transcript | None:
     return found.done(source, CHAT)
 
 
-def several(value: object) -> list[Any]:
-    """The conversations of an object that holds a list of them; else the object alone."""
+def conversations_in(value: object) -> list[Any]:
+    """Return the conversations of an object that has a list of them, or of such a list; else the value alone."""
     if isinstance(value, dict):
         for key in LISTS:
             inner = value.get(key)
@@ -203,23 +219,23 @@ def several(value: object) -> list[Any]:
 
 
 def _is_conversation(value: object) -> bool:
-    """Whether an object holds messages itself."""
+    """Whether a value is an object with messages in it, or a list of messages."""
     if not isinstance(value, dict) or is_message(value):
         return isinstance(value, list) and any(is_message(item) for item in value[:20])
     return is_export(value) or any(isinstance(value.get(key), list) for key in HOLDERS)
 
 
 def _messages(draft: Draft, value: Mapping[str, Any], depth: int) -> None:
-    """Add what an object holds: what was sent, then what came back."""
+    """Add the messages of an object: the request, then the response."""
     system = value.get("system")
     if isinstance(system, (str, list)) and "messages" in value:
         draft.say("system", content(system).text)
     if "output" in value and isinstance(value.get("input"), str):
         draft.say("user", value["input"], time=turns.time_of(value))
     for key in ("input", *HOLDERS, "contents"):
-        held = value.get(key)
-        if isinstance(held, list):
-            _list(draft, held)
+        messages = value.get(key)
+        if isinstance(messages, list):
+            _add_list(draft, messages)
     if is_exchange(value):
         add_exchange(draft, value)
     if depth < 2:
@@ -227,12 +243,13 @@ def _messages(draft: Draft, value: Mapping[str, Any], depth: int) -> None:
             inner = value.get(key)
             if isinstance(inner, dict):
                 _messages(draft, inner, depth + 1)
-    _came_back(draft, value)
+    _add_response(draft, value)
 
 
-def _list(draft: Draft, held: list[Any]) -> None:
-    for message in held:
-        if isinstance(message, dict) and isinstance(message.get("message"), dict) and who(message) is None:
+def _add_list(draft: Draft, messages: list[Any]) -> None:
+    """Add messages, messages within an object, and exchanges."""
+    for message in messages:
+        if isinstance(message, dict) and isinstance(message.get("message"), dict) and role_name(message) is None:
             add(draft, message["message"], time=turns.time_of(message))
         elif is_message(message):
             add(draft, message)
@@ -240,20 +257,20 @@ def _list(draft: Draft, held: list[Any]) -> None:
             add_exchange(draft, message)
 
 
-def _came_back(draft: Draft, value: Mapping[str, Any]) -> None:
-    """Add the answer of a response dump: the first choice, the message, or the output items."""
+def _add_response(draft: Draft, value: Mapping[str, Any]) -> None:
+    """Add the answer of a response of an API: the first choice, the message, or the output items."""
     when = turns.time_of(value)
-    for key, inner, speaks in (("choices", "message", "assistant"), ("candidates", "content", "model")):
+    for key, inner, default in (("choices", "message", "assistant"), ("candidates", "content", "model")):
         answers = value.get(key)
         if isinstance(answers, list) and answers and isinstance(answers[0], dict):
-            held = answers[0].get(inner)
-            if isinstance(held, dict):
-                add(draft, {"role": speaks, **held}, time=when)
+            message = answers[0].get(inner)
+            if isinstance(message, dict):
+                add(draft, {"role": default, **message}, time=when)
             elif isinstance(answers[0].get("text"), str):
                 draft.say("assistant", answers[0]["text"], time=when)
     output = value.get("output")
     if isinstance(output, list):
-        _list(draft, output)
+        _add_list(draft, output)
     single = value.get("message")
     if isinstance(single, dict) and is_message(single):
         add(draft, single, time=when)
@@ -261,29 +278,30 @@ def _came_back(draft: Draft, value: Mapping[str, Any]) -> None:
         add(draft, value, time=when)
 
 
-_GIVEN_BACK = frozenset({"execution_output", "tether_quote", "tether_browsing_display"})
-"""What is not a word of the person's, whoever is named as its author."""
-_SHOWN = _GIVEN_BACK | {"text", "multimodal_text"}
+_TOOL_OUTPUT = frozenset({"execution_output", "tether_quote", "tether_browsing_display"})
+"""Content types that are never the person's words, whatever the author's role."""
+_SHOWN = _TOOL_OUTPUT | {"text", "multimodal_text"}
 _INSTRUCTIONS = frozenset({"user_editable_context", "model_editable_context"})
 
 
 def _chatgpt(value: Mapping[str, Any]) -> Draft:
-    """The current branch of a conversation: what was edited away or regenerated is left out."""
-    found = Draft(turns.ident(value), name(value.get("title")), turns.instant(value.get("create_time")))
+    """Return the current branch of a conversation of ChatGPT, without edited and regenerated messages."""
+    draft = Draft(turns.ident(value), name(value.get("title")), turns.instant(value.get("create_time")))
     mapping, current = value["mapping"], value.get("current_node")
     known = isinstance(current, str) and isinstance(mapping.get(current), dict)
     for node in _branch(mapping, current if known else _newest(mapping), "parent"):
         if isinstance(node.get("message"), dict):
-            _spoken(found, node["message"])
-    return found
+            _add_chatgpt(draft, node["message"])
+    return draft
 
 
 def _table(value: object) -> Mapping[str, Any]:
+    """Return a JSON object, or an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def _branch(nodes: Mapping[str, Any], leaf: object, parent: str) -> list[Mapping[str, Any]]:
-    """The nodes that lead from the root to a leaf; ``parent`` is where each names the one before it."""
+    """Return the nodes from the root to a leaf; ``parent`` is the key under which a node names its parent."""
     path: dict[str, Mapping[str, Any]] = {}
     while isinstance(leaf, str) and leaf not in path and isinstance(nodes.get(leaf), dict):
         path[leaf] = nodes[leaf]
@@ -292,77 +310,79 @@ def _branch(nodes: Mapping[str, Any], leaf: object, parent: str) -> list[Mapping
 
 
 def _newest(mapping: Mapping[str, Any]) -> str | None:
-    """The newest leaf, for an export that does not say which node is the current one."""
-    best, latest = None, float("-inf")
-    for node, held in mapping.items():
-        if not isinstance(held, dict) or held.get("children"):
+    """Return the id of the newest leaf, for an export that does not name the current node."""
+    newest, latest = None, float("-inf")
+    for key, node in mapping.items():
+        if not isinstance(node, dict) or node.get("children"):
             continue
-        made = _table(held.get("message")).get("create_time")
-        when = float(made) if isinstance(made, (int, float)) and not isinstance(made, bool) else 0.0
+        created = _table(node.get("message")).get("create_time")
+        when = float(created) if isinstance(created, (int, float)) and not isinstance(created, bool) else 0.0
         if when >= latest:
-            best, latest = node, when
-    return best
+            newest, latest = key, when
+    return newest
 
 
-def _spoken(found: Draft, message: Mapping[str, Any]) -> None:
-    author, held, notes = (_table(message.get(name)) for name in ("author", "content", "metadata"))
-    speaks, kind = role(author.get("role")), held.get("content_type")
+def _add_chatgpt(draft: Draft, message: Mapping[str, Any]) -> None:
+    """Add a message of ChatGPT."""
+    author, body, metadata = (_table(message.get(key)) for key in ("author", "content", "metadata"))
+    speaker, kind = role(author.get("role")), body.get("content_type")
     kind = kind if isinstance(kind, str) else None
-    if speaks is None or (message.get("weight") == 0 and speaks != "system"):
+    if speaker is None or (message.get("weight") == 0 and speaker != "system"):
         return
     when = turns.instant(message.get("create_time"))
     recipient = message.get("recipient")
-    if speaks == "assistant" and isinstance(recipient, str) and recipient not in ("", "all"):
-        found.call(recipient)
+    if speaker == "assistant" and isinstance(recipient, str) and recipient not in ("", "all"):
+        draft.call(recipient)
     elif kind in _INSTRUCTIONS:
-        said = [held.get(key) for key in ("user_profile", "user_instructions", "model_set_context")]
-        found.say("system", "\n\n".join(text for text in said if isinstance(text, str)), time=when)
+        instructions = (body.get(key) for key in ("user_profile", "user_instructions", "model_set_context"))
+        draft.say("system", "\n\n".join(text for text in instructions if isinstance(text, str)), time=when)
     elif kind in _SHOWN or kind is None:
-        if notes.get("is_visually_hidden_from_conversation") or notes.get("is_user_system_message"):
-            speaks = "system"
-        elif speaks == "user" and kind in _GIVEN_BACK:
-            speaks = "tool"
-        shown = content(held.get("parts") or held.get("text") or held.get("result")).said
-        found.say(speaks, shown, speaker=name(author.get("name")), time=when)
+        if metadata.get("is_visually_hidden_from_conversation") or metadata.get("is_user_system_message"):
+            speaker = "system"
+        elif speaker == "user" and kind in _TOOL_OUTPUT:
+            speaker = "tool"
+        texts = content(body.get("parts") or body.get("text") or body.get("result")).texts
+        draft.say(speaker, texts, speaker=name(author.get("name")), time=when)
 
 
 def _claude(value: Mapping[str, Any]) -> Draft:
-    """The current branch of a conversation."""
-    found = Draft(
+    """Return the current branch of a conversation of Claude."""
+    draft = Draft(
         turns.ident(value, ("uuid", "id")), name(value.get("name") or value.get("title")), turns.time_of(value)
     )
-    said = [message for message in value["chat_messages"] if isinstance(message, dict)]
-    for message in _leading(said, value.get("current_leaf_message_uuid")):
-        speaks = role(message.get("sender") or message.get("role"))
-        if speaks is None:
+    messages = [message for message in value["chat_messages"] if isinstance(message, dict)]
+    for message in _claude_branch(messages, value.get("current_leaf_message_uuid")):
+        speaker = role(message.get("sender") or message.get("role"))
+        if speaker is None:
             continue
-        held = content(message.get("content"))
+        found = content(message.get("content"))
         when = turns.time_of(message)
-        for text, call in held.results:
-            found.say("tool", text, speaker=found.called(call), time=when)
-        written = message.get("text")
-        found.say(speaks, held.said if held.text else written if isinstance(written, str) else "", time=when)
-        for tool, call in held.called:
-            found.call(tool, call)
-    return found
+        for text, call in found.results:
+            draft.say("tool", text, speaker=draft.called(call), time=when)
+        plain = message.get("text")
+        draft.say(speaker, found.texts if found.text else plain if isinstance(plain, str) else "", time=when)
+        for tool, call in found.calls:
+            draft.call(tool, call)
+    return draft
 
 
-def _leading(said: Sequence[Mapping[str, Any]], leaf: object) -> Sequence[Mapping[str, Any]]:
-    """The messages that lead to the leaf (the last one if none is named); all of them if nothing branches."""
-    by_id = {message["uuid"]: message for message in said if isinstance(message.get("uuid"), str)}
-    parents = [message.get("parent_message_uuid") for message in said]
+def _claude_branch(messages: Sequence[Mapping[str, Any]], leaf: object) -> Sequence[Mapping[str, Any]]:
+    """Return the messages from the root to the leaf (by default the last message); all if there are no branches."""
+    by_id = {message["uuid"]: message for message in messages if isinstance(message.get("uuid"), str)}
+    parents = [message.get("parent_message_uuid") for message in messages]
     known = [parent for parent in parents if isinstance(parent, str)]
-    if len(set(known)) == len(parents) or len(known) < len(parents) or len(by_id) < len(said):
-        return said
-    return _branch(by_id, leaf if isinstance(leaf, str) and leaf in by_id else said[-1]["uuid"], "parent_message_uuid")
+    if len(set(known)) == len(parents) or len(known) < len(parents) or len(by_id) < len(messages):
+        return messages
+    end = leaf if isinstance(leaf, str) and leaf in by_id else messages[-1]["uuid"]
+    return _branch(by_id, end, "parent_message_uuid")
 
 
 class Chat:
-    """A conversation whose messages come one by one: a message an object, or a question with its answer.
+    """A conversation of which each object is a message, or a prompt with its response.
 
     Attributes:
-        format: name of the shape.
-        draft: what was said so far.
+        format: name of the format.
+        draft: the conversation so far.
     """
 
     format: ClassVar[str] = CHAT
@@ -372,7 +392,7 @@ class Chat:
 
     @staticmethod
     def of(value: Mapping[str, Any]) -> str | None:
-        """The conversation that an object says it is of, empty if it says nothing; None if it is not part of any."""
+        """Return the name of an object's conversation, empty if it has none; None if it is not in this format."""
         inner = value.get("message")
         if is_message(value) or is_exchange(value):
             alone = not any(isinstance(value.get(key), list) for key in ("messages", "choices"))
@@ -382,7 +402,7 @@ class Chat:
         return turns.ident(value, turns.IDS[:-2]) if fits else None
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Take in one object that :meth:`of` knows."""
+        """Add one object for which :meth:`of` is not None."""
         if not self.draft.title:
             self.draft.title = name(record.get("conversation_name") or record.get("conversation_title"))
         inner = record.get("message")
@@ -394,36 +414,38 @@ class Chat:
             add_exchange(self.draft, record)
 
     def done(self, source: str) -> Transcript | None:
-        """The conversation; None if nothing was said in it."""
+        """Return the conversation; None if neither the person nor the model says anything in it."""
         return self.draft.done(source, self.format)
 
 
 _WRITTEN = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
-"""Set where the program, not the person, wrote a record of the person's."""
+"""Flags of ``user`` records that the program wrote, not the person."""
 
 _TOOLS = ("toolUseResult", "sourceToolUseID", "sourceToolAssistantUUID")
-"""There where a tool gave back what a record of the person's holds."""
+"""Keys of ``user`` records that have the result of a tool."""
 
 _MARKS = ("sessionId", "parentUuid", "leafUuid", "isSidechain", "isSnapshotUpdate")
+"""Keys by which a record of Claude Code is recognised."""
 
 _BY_PROGRAM = "sdk-"
-"""How the ``entrypoint`` of a record begins where a program asked: ``claude -p``, the SDKs (``sdk-cli``, ``sdk-ts``,
-``sdk-py``). An editor's or the desktop's begins otherwise, for there a person types.
+"""Prefix of a record's ``entrypoint`` if a program asked: ``claude -p``, the SDKs (``sdk-cli``, ``sdk-ts``,
+``sdk-py``). That of an editor or the desktop app begins otherwise, for there a person types.
 """
 
 _BEGINNINGS = (
     "Caveat: The messages below were generated by the user while running local commands.",
     "This session is being continued from a previous conversation",
 )
-"""How messages begin that the program writes in the person's name."""
+"""Beginnings of messages that the program writes in the person's name."""
 
 
 class ClaudeCode(Chat):
-    """A session file of Claude Code: the conversation among many records of other kinds.
+    """A session file of Claude Code: a conversation among many records of other kinds.
 
-    Left out: side conversations (what a subagent is told and answers), thoughts, progress, snapshots, failed calls.
-    What the program puts into the person's messages (reminders, what the editor shows, summaries of what was compacted,
-    output of commands) is not a word of the person: it is cut out, or comes as ``system`` or ``tool``.
+    Left out: side conversations (a subagent's prompts and answers), thoughts, progress, snapshots, failed calls.
+    What the program puts into the person's messages (reminders, what the editor shows, summaries of compacted
+    conversations, output of commands) doesn't count as the person's words: it is cut out, or becomes a turn of
+    ``system`` or ``tool``.
     """
 
     format = "claude-code"
@@ -436,12 +458,12 @@ class ClaudeCode(Chat):
 
     @staticmethod
     def of(value: Mapping[str, Any]) -> str | None:
-        """The session that a record is of, empty if it says nothing; None for what is not a record of such a file."""
+        """Return the id of a record's session, empty if it has none; None if this is not a record of Claude Code."""
         fits = isinstance(value.get("type"), str) and any(mark in value for mark in _MARKS)
         return str(value.get("sessionId") or "") if fits else None
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Take in one record. One that was there before, as a resumed session repeats it, counts once."""
+        """Add one record. A record that a resumed session repeats counts once."""
         uuid = record.get("uuid")
         if isinstance(uuid, str):
             if uuid in self._seen:
@@ -460,63 +482,66 @@ class ClaudeCode(Chat):
         elif record.get("isSidechain") is True:
             return
         elif kind == "user":
-            self._person(record)
+            self._add_user(record)
         elif kind == "assistant":
-            self._model(record)
+            self._add_assistant(record)
         elif kind == "attachment":
-            self._queued(record)
+            self._add_queued(record)
 
     def done(self, source: str) -> Transcript | None:
-        """The conversation; None if nothing was said in it."""
-        # Titles of other sessions end up in a file too: only one that names a message of this file is its own.
+        """Return the conversation; None if neither the person nor the model says anything in it."""
+        # A file has titles of other sessions, too: its own title names a message of this file.
         titles = [title for leaf, title in self._titles.items() if leaf in self._seen and title]
         self.draft.title = self._own_title or (titles[-1] if titles else "")
         return super().done(source)
 
-    def _person(self, record: Mapping[str, Any]) -> None:
+    def _add_user(self, record: Mapping[str, Any]) -> None:
+        """Add a ``user`` record: the person's words, a tool's result, or what the program wrote."""
         message = record.get("message")
-        held = content(message.get("content") if isinstance(message, dict) else message)
+        found = content(message.get("content") if isinstance(message, dict) else message)
         when = turns.instant(record.get("timestamp"))
-        for text, call in held.results:
+        for text, call in found.results:
             self.draft.say("tool", text, speaker=self.draft.called(call), time=when)
-        if any(record.get(mark) is True for mark in _WRITTEN) or held.text.startswith(_BEGINNINGS):
-            self.draft.say("system", held.text, time=when)
-        elif held.results or any(record.get(mark) for mark in _TOOLS) or not _is_typed(record):
-            self.draft.say("tool", [turns.own_words(part) for part in held.said], time=when)
+        if any(record.get(flag) is True for flag in _WRITTEN) or found.text.startswith(_BEGINNINGS):
+            self.draft.say("system", found.text, time=when)
+        elif found.results or any(record.get(key) for key in _TOOLS) or not _is_typed(record):
+            self.draft.say("tool", [turns.own_words(part) for part in found.texts], time=when)
         else:
             self.draft.asked_by(str(record.get("entrypoint")).startswith(_BY_PROGRAM))
-            self.draft.say("user", _parts(held), time=when)
+            self.draft.say("user", _cleaned(found), time=when)
 
-    def _model(self, record: Mapping[str, Any]) -> None:
+    def _add_assistant(self, record: Mapping[str, Any]) -> None:
+        """Add an ``assistant`` record, unless it reports an error of the API."""
         message = record.get("message")
         if not isinstance(message, dict) or record.get("isApiErrorMessage") is True:
             return
         if message.get("model") == "<synthetic>":
             return
-        held = content(message.get("content"))
-        self.draft.say("assistant", held.text, time=turns.instant(record.get("timestamp")))
-        for tool, call in held.called:
+        found = content(message.get("content"))
+        self.draft.say("assistant", found.text, time=turns.instant(record.get("timestamp")))
+        for tool, call in found.calls:
             self.draft.call(tool, call)
 
-    def _queued(self, record: Mapping[str, Any]) -> None:
-        """What the person typed while the model was at work."""
+    def _add_queued(self, record: Mapping[str, Any]) -> None:
+        """Add a prompt that the person typed while the model was working."""
         attachment = _table(record.get("attachment"))
         if attachment.get("type") != "queued_command":
             return
         if attachment.get("commandMode") in (None, "prompt") and _is_typed(attachment):
-            said = content(attachment.get("prompt"))
-            self.draft.say("user", _parts(said), time=turns.instant(record.get("timestamp")))
+            prompt = content(attachment.get("prompt"))
+            self.draft.say("user", _cleaned(prompt), time=turns.instant(record.get("timestamp")))
 
 
 def _is_typed(record: Mapping[str, Any]) -> bool:
-    """Whether nothing in a record says that somebody else than the person sent it."""
+    """Whether nothing in a record shows that somebody else than the person sent it."""
     origin = record.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else origin
     return kind in (None, "", "human") and record.get("promptSource") != "system"
 
 
-def _parts(held: Content) -> list[str]:
-    return [re.sub(r"\n{3,}", "\n\n", turns.clean(part)) for part in held.said]
+def _cleaned(message: Content) -> list[str]:
+    """Return the texts of a message, cleaned, and with at most one blank line in a row."""
+    return [re.sub(r"\n{3,}", "\n\n", turns.clean(part)) for part in message.texts]
 
 
 _KINDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -525,20 +550,22 @@ _INSERTED = (
     "<user_shell_command", "<subagent_notification", "<skill>", "<heartbeat", "<hook_prompt", "<codex_internal_context",
     "<context_update", "<recommended_plugins", "<user_action",
 )  # fmt: skip
-"""How parts of a message begin that the program sends in the person's name, in small letters."""
+"""Beginnings, in lower case, of message parts that the program sends in the person's name."""
 
 _EXEC = ("exec", "codex_exec")
-"""What ``source``, else ``originator`` of a session says where a program asked: ``codex exec``, the SDK."""
+"""Values of a session's ``source``, or else ``originator``, if a program asked: ``codex exec``, the SDK."""
 
 _EDITOR = ("# context from my ide", "# files mentioned by the user")
+"""Beginnings, in lower case, of message parts with the context of an editor."""
 _REQUEST = re.compile(r"(?m)^## My request for Codex:")
-"""After the last such heading comes what the person typed, before it what the editor shows, files as they are."""
+"""The heading above what the person typed; before it, there is what the editor shows, including whole files, so that
+only the last such heading counts."""
 
 
 class Codex(Chat):
     """A session file of Codex (``rollout-….jsonl``): records that wrap the items of a response.
 
-    What a subagent was told is not a word of the person.
+    Prompts for a subagent are not the person's words.
     """
 
     format = "codex"
@@ -546,12 +573,12 @@ class Codex(Chat):
 
     @staticmethod
     def of(value: Mapping[str, Any]) -> str | None:
-        """Empty, for a file is one session; None for what is not a record of such a file."""
+        """Return '' for a record of Codex, since a file is one session; None for any other object."""
         kind = value.get("type")
         return "" if isinstance(kind, str) and kind in _KINDS and isinstance(value.get("payload"), dict) else None
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Take in one record; events repeat what the items say, and are left out."""
+        """Add one record; events only repeat the items, and are left out."""
         payload = record["payload"]
         when = turns.instant(record.get("timestamp"))
         if record["type"] == "session_meta":
@@ -565,22 +592,23 @@ class Codex(Chat):
                 self.draft.asked_by((source or payload.get("originator")) in _EXEC)
         elif record["type"] == "response_item":
             if payload.get("role") == "user" and self._subagent:
-                self.draft.say("system", content(payload.get("content")).said, time=when)
+                self.draft.say("system", content(payload.get("content")).texts, time=when)
             elif payload.get("role") == "user":
-                said = content(payload.get("content")).said
-                own = [_request(part) for part in said if not _is_inserted(part)]
-                self.draft.say("system", [part for part in said if _is_inserted(part)], time=when)
-                self.draft.say("user", own, time=when)
+                parts = content(payload.get("content")).texts
+                typed = [_typed(part) for part in parts if not _is_inserted(part)]
+                self.draft.say("system", [part for part in parts if _is_inserted(part)], time=when)
+                self.draft.say("user", typed, time=when)
             else:
                 add(self.draft, payload, time=when)
 
 
 def _is_inserted(part: str) -> bool:
+    """Whether the program put a part of a message into the person's message."""
     return turns.clean(part).lower().startswith(_INSERTED)
 
 
-def _request(part: str) -> str:
-    """What the person typed into an editor's window, without what it shows beside; any other part as it is."""
+def _typed(part: str) -> str:
+    """Return what the person typed, without an editor's context; a part without such context is unchanged."""
     if not turns.clean(part).lower().startswith(_EDITOR):
         return part
     *_, typed = [part[match.end() :] for match in _REQUEST.finditer(part)] or [""]
@@ -588,13 +616,13 @@ def _request(part: str) -> str:
 
 
 class Export(NamedTuple):
-    """A shape of which one object holds a whole conversation.
+    """A format in which one object holds a whole conversation.
 
     Attributes:
         format: its name.
-        field: what only its conversations have.
-        kind: the type of that.
-        draft: reads one.
+        field: a key that only its conversations have.
+        kind: the type of that key's value.
+        draft: reads a conversation.
     """
 
     format: str
@@ -603,16 +631,16 @@ class Export(NamedTuple):
     draft: Callable[[Mapping[str, Any]], Draft]
 
     def fits(self, value: Mapping[str, Any]) -> bool:
-        """Whether an object is one."""
+        """Whether an object is a conversation in this format."""
         return isinstance(value.get(self.field), self.kind)
 
 
 EXPORTS = (Export("chatgpt", "mapping", dict, _chatgpt), Export("claude", "chat_messages", list, _claude))
 RECORDS = (ClaudeCode, Codex, Chat)
-"""Asked in this order."""
+"""Formats in which one object is a record or a message; the first one that recognises an object reads it."""
 
-TELLING = frozenset(
+CONVERSATION_KEYS = frozenset(
     (*ROLE_KEYS, *(export.field for export in EXPORTS), "type", "message", "prompt", "choices", "output", "input",
      "contents", "candidates", *HOLDERS, *WRAPPERS, *LISTS)
 )  # fmt: skip
-"""An object without any of these is not part of a conversation; to see that at once spares most of the time."""
+"""Every part of a conversation has at least one of these keys; checking that first saves most of the time."""

@@ -399,11 +399,11 @@ class Sorter:
                     self._conversation(kind, key).add(value)
                     yield from self._full()
                     return
-            if json_logs.TELLING.isdisjoint(value):
+            if json_logs.CONVERSATION_KEYS.isdisjoint(value):
                 self._add_strange(value)
                 return
         known = False
-        for conversation in json_logs.several(value):
+        for conversation in json_logs.conversations_in(value):
             transcript = json_logs.transcript(conversation, self.source)
             if transcript is not None:
                 known = True
