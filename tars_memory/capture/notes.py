@@ -1,4 +1,4 @@
-"""Whole notes: a day's, a new one under a title, a playbook, what an agent keeps; and the headings of a note.
+"""Create whole notes (daily notes, notes with a title, playbooks, topics of agents), and change the headings of a note.
 
 No note is ever overwritten.
 """
@@ -20,7 +20,7 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import file_name, is_conflict_copy, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.note import Note
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 def daily(ctx: Caller, day: date) -> Receipt:
-    """The note of a day; one that is missing is made from the vault's own daily template.
+    """Return the note of a day; a missing note is created from the vault's own daily template.
 
     Raises:
         UsageError: the vault's daily note format can't be used.
-        UnwritableError: it can't be made.
+        UnwritableError: the note can't be created.
     """
     path = ctx.vault.daily_path(day)
     if ctx.vault.look(path) is not None:
@@ -44,48 +44,53 @@ def daily(ctx: Caller, day: date) -> Receipt:
 
 
 def new(ctx: Caller, title: str, text: str = "", *, beside: str = "") -> Receipt:
-    """Make a note: where Obsidian puts new ones, from the template that is set, with a text below it.
+    """Create a note where Obsidian puts new ones, from the configured template, with a text below it.
 
     Args:
         ctx: the command's view of the vault.
-        title: its name. Words before a slash are folders of the vault, or of the project that is chosen.
-        text: is put in as it is, without invisible characters.
+        title: the name of the note. Words before a slash are folders of the vault, or of the chosen project.
+        text: the body, which is not changed except that invisible characters are left out.
         beside: the folder that counts as the current one, relative to the vault.
 
     Raises:
-        UsageError: the title is not a name, there is such a note, or the place belongs to somebody else.
-        UnwritableError: title and text are in the spool.
+        UsageError: the title is not a name, there is such a note, or the path is reserved for other notes.
+        UnwritableError: the vault can't be written; title and text are in the spool.
     """
     title, text = ctx.masked(title), ctx.masked(text)
     path = _note_place(ctx, title, beside)
     arguments = {"title": title, "text": text, "beside": beside}
     with ctx.writing("new", arguments) as session:
-        there = next((each for each in ctx.vault.paths() if key_of(each) == key_of(path)), None)
-        if there is None:
+        existing = _same_path(ctx.vault.paths(), path)
+        if existing is None:
             create = template.new_note(ctx.vault, path, ctx.now, ctx.notices)
             body = "\r".join(map(suspicion.visible, text.split("\r"))).encode("utf-8", "surrogateescape")
             if body:
                 body = b"\n" * (create[-1:] not in (b"", b"\n")) + body + b"\n" * (body[-1:] != b"\n")
-            # The text is a change of what the note begins with, so that undo finds it when the note has moved on.
+            # The text is an insertion into the template's text, so that undo still finds it when the note has changed.
             below = [Splice(len(create), len(create), body)]
             written = session.write(
                 path, lambda data: below if body and (data or b"") == create else (), create=create, restore=True
             )
-            there = None if written.created or written.changed else path
-    if there is not None:
-        raise UsageError(f"there is a note {there}", "nothing was written; tars-memory open opens it")
+            existing = None if written.created or written.changed else path
+    if existing is not None:
+        raise UsageError(f"there is a note {existing}", "nothing was written; tars-memory open opens it")
     return ctx.receipt(path, 1, "", text, written)
 
 
+def _same_path(paths: Iterable[str], path: str) -> str | None:
+    """Return the first of these paths that names the same note, in whatever spelling; None if there is none."""
+    return next((other for other in paths if key_of(other) == key_of(path)), None)
+
+
 def _note_place(ctx: Caller, title: str, beside: str) -> str:
-    """The path of a new note.
+    """Return the path of a new note.
 
     Raises:
-        UsageError: it can't have one.
+        UsageError: the title is not a name, or the path is reserved for other notes.
     """
     layout = ctx.layout
     *folders, name = title.strip().removesuffix(".md").split("/")
-    names = [file_name(each) for each in (*folders, name)]
+    names = [file_name(part) for part in (*folders, name)]
     if not all(names):
         raise UsageError(f"{title!r} is not a name for a note", "give it a name with letters or digits")
     if names != [*folders, name]:
@@ -113,15 +118,15 @@ def _note_place(ctx: Caller, title: str, beside: str) -> str:
 
 
 class Heading(NamedTuple):
-    """A heading of a note, with what is directly under it.
+    """A heading of a note, with the text directly under it.
 
     Attributes:
-        line: where it is, from 1.
+        line: of the heading, from 1.
         level: 1 to 6.
         title: its words without markup.
-        entries: bullets under it.
-        text: the lines of the section as they are, the heading's own among them.
-        filled: whether the section holds anything else than the heading.
+        entries: number of bullets under it.
+        text: the lines of the section, including the heading.
+        filled: whether the section has anything but the heading and blank lines.
     """
 
     line: int
@@ -133,7 +138,7 @@ class Heading(NamedTuple):
 
 
 def headings(ctx: Caller, path: str) -> list[Heading]:
-    """The headings of a note, in order.
+    """Return the headings of a note, in order.
 
     Raises:
         NotFoundError: there is no such note.
@@ -143,42 +148,42 @@ def headings(ctx: Caller, path: str) -> list[Heading]:
 
 
 def _heading(note: Note, section: document.Section) -> Heading:
-    held = sum(section.body_line <= entry.line <= section.end_line for entry in note.entries)
+    count = sum(section.body_line <= entry.line <= section.end_line for entry in note.entries)
     filled = any(not note.document.is_blank(line) for line in range(section.body_line, section.end_line + 1))
     text = note.document.text(section.start_line, section.end_line)
-    return Heading(section.start_line, section.level, section.title, held, text, filled)
+    return Heading(section.start_line, section.level, section.title, count, text, filled)
 
 
 def add_heading(ctx: Caller, path: str, title: str) -> Receipt:
-    """Put a heading of level 2 at the end of a note, unless it has it.
+    """Add a heading of level 2 at the end of a note, unless the note has it.
 
     Raises:
         UsageError: the title has no words, or no command writes this note.
-        ConflictError: an open fence or comment takes in the end of the note.
+        ConflictError: the end of the note is within an open fence or comment.
     """
     _check_writable(ctx, path)
     words = entries.heading(ctx.masked(title))
-    return _changed(ctx, Change("add_section", words, target=path), words)
+    return _write(ctx, Change("add_section", words, target=path), words)
 
 
 def heading_named(ctx: Caller, path: str, title: str) -> Heading:
-    """The heading of a note that :func:`remove_heading` would remove.
+    """Return the heading of a note that :func:`remove_heading` would remove.
 
     Raises:
-        NotFoundError: the note, or a heading of that name in it, is not there.
-        UsageError: several are called so, others are below it, or no command writes this note.
+        NotFoundError: there is no such note, or no heading with that title in it.
+        UsageError: several headings have that title, others are below it, or no command writes this note.
     """
     _check_writable(ctx, path)
     found = headings(ctx, path)
     wanted = document.plain_heading(title)
-    same = [each for each in found if each.title == wanted] or [
-        each for each in found if each.title.casefold() == wanted.casefold()
+    same = [heading for heading in found if heading.title == wanted] or [
+        heading for heading in found if heading.title.casefold() == wanted.casefold()
     ]
     if not same:
-        there = ", ".join(each.title for each in found)
-        raise NotFoundError(f"{path} has no heading {title!r}", f"it has: {there}" if there else "it has none")
+        titles = ", ".join(heading.title for heading in found)
+        raise NotFoundError(f"{path} has no heading {title!r}", f"it has: {titles}" if titles else "it has none")
     if len(same) > 1:
-        candidates = [f"{path}:{each.line}  {each.title}" for each in same]
+        candidates = [f"{path}:{heading.line}  {heading.title}" for heading in same]
         raise AmbiguousError(f"{path} has several headings {title!r}", candidates, "rename one of them")
     below = found[found.index(same[0]) + 1 :]
     if below and below[0].level > same[0].level:
@@ -187,29 +192,36 @@ def heading_named(ctx: Caller, path: str, title: str) -> Heading:
 
 
 def remove_heading(ctx: Caller, path: str, title: str, *, filled: bool = False) -> Receipt:
-    """Remove a heading, with ``filled`` also one that has something under it, with that.
+    """Remove a heading; with ``filled``, also one with text under it, together with the text.
 
     Raises:
-        NotFoundError, UsageError: as for :func:`heading_named`; or something is under it.
+        NotFoundError, UsageError: as for :func:`heading_named`; or there is text under it.
         ConflictError: the section changed in the meantime.
     """
     found = heading_named(ctx, path, title)
     if found.filled and not filled:
         raise UsageError(f"{path}: there is text under {found.title!r}", "--yes removes it, too; undo brings it back")
-    return _changed(ctx, Change("remove_section", found.title, replaces=found.text, target=path), found.title)
+    return _write(ctx, Change("remove_section", found.title, replaces=found.text, target=path), found.title)
 
 
-def _changed(ctx: Caller, change: Change, words: str) -> Receipt:
+def _write(ctx: Caller, change: Change, words: str) -> Receipt:
+    """Make a change of a heading; the receipt has the line of the heading."""
     with ctx.writing("headings", None) as session:
         (landed,) = session.change([change])
     line = landed.written.line
     if change.op == "add_section":
         title = document.plain_heading(words).casefold()
-        line = next((each.line for each in headings(ctx, change.target) if each.title.casefold() == title), line)
+        found = headings(ctx, change.target)
+        line = next((heading.line for heading in found if heading.title.casefold() == title), line)
     return ctx.receipt(change.target, line, "", words, landed.written)
 
 
 def _check_writable(ctx: Caller, path: str) -> None:
+    """Check that a command may change the headings of a note.
+
+    Raises:
+        UsageError: it may not.
+    """
     layout = ctx.layout
     if layout.is_review(path) or not (layout.is_kept(path) or path in layout.loaded) or not layout.is_ours(path):
         raise UsageError(f"{path} is a note of your own, which no command changes", "tars-memory open opens it")
@@ -217,27 +229,28 @@ def _check_writable(ctx: Caller, path: str) -> None:
         raise UsageError(f"the headings of {path} take a person at a terminal", "unattended_rules allows it to scripts")
 
 
-# --- playbooks, which only a person at a terminal writes at once
+# --- playbooks, which only a person at a terminal can write directly
 
 LONGEST_PLAYBOOK = 20_000
-"""Of a playbook: what ``context`` loads of one note; more could never be given whole."""
+"""Maximum number of characters of a playbook: as many as ``context`` loads of one note."""
 
 
 def learn(ctx: Caller, title: str, steps: str, *, when: str = "") -> Receipt:
-    """Make a playbook. What no person at a terminal gives becomes a proposal.
+    """Create a playbook. Unless a person at a terminal gives it, it becomes a proposal.
 
     Args:
         ctx: the command's view of the vault.
-        title: what it is about; its heading, and as far as a file may be called so its name.
-        steps: markdown, or a step a line, which are numbered then.
-        when: to use it.
+        title: the subject; it becomes the heading and, as far as file names allow, the note's name.
+        steps: markdown, or one step per line, which are then numbered.
+        when: when to use it.
 
     Returns:
-        The note and its first line; of a proposal its file. ``written`` is False if a note says exactly this.
+        A receipt with the note and its first line, or with the file of a proposal. ``written`` is False if the playbook
+        exists with exactly this text.
 
     Raises:
-        UsageError: no title, no steps, too many, or there is such a playbook, which says something else.
-        UnwritableError: all of it is in the spool.
+        UsageError: no title, no steps, too long, or there is a playbook with this title and another text.
+        UnwritableError: the vault can't be written; everything is in the spool.
     """
     title, steps, when = (ctx.masked(text) for text in (title, steps, when))
     heading = entries.heading(title)
@@ -252,10 +265,10 @@ def learn(ctx: Caller, title: str, steps: str, *, when: str = "") -> Receipt:
         )
     change = Change("create", "", text, target=path, time=ctx.now.date().isoformat())
     with ctx.writing("learn", {"title": title, "text": steps, "when": when}) as session:
-        path = _playbook_called(ctx, path) or path
+        path = _same_path(playbooks.paths(ctx.vault, [ctx.layout.scope]), path) or path
         if data := session.note(path).data:
             _check_same_playbook(path, data, text)
-            _stand_by(ctx, session, path, text)
+            _approve_playbook(ctx, session, path, text)
             return ctx.receipt(path, 1, "", heading)
         if ctx.must_propose(path):
             return ctx.proposed(session, change, "proposed this playbook")
@@ -263,37 +276,37 @@ def learn(ctx: Caller, title: str, steps: str, *, when: str = "") -> Receipt:
     return ctx.receipt(path, 1, "", heading, landed.written)
 
 
-def _file_of(title: str, what: str, called: str) -> str:
-    """The file name of a playbook or topic, which goes into one folder.
+def _file_of(title: str, kind: str, label: str) -> str:
+    """Return the file name of a playbook or topic, all of which are in one folder.
+
+    Args:
+        title: of the note.
+        kind: "playbook" or "topic", for the error.
+        label: what such a note calls its title, for the error.
 
     Raises:
-        UsageError: no file can be called so.
+        UsageError: the title can't be a file name.
     """
     stem = file_name(title.strip().removesuffix(".md").replace("/", " ")).lstrip(".").strip()
     if not stem or is_conflict_copy(f"{stem}.md"):
-        raise UsageError(f"{title[:200]!r} is not a name for a {what}", f"give it a {called} with letters or digits")
+        raise UsageError(f"{title[:200]!r} is not a name for a {kind}", f"give it a {label} with letters or digits")
     return f"{stem}.md"
 
 
 def playbook_place(layout: Layout, title: str) -> str:
-    """The path of the playbook of a title.
+    """Return the path of a playbook with this title.
 
     Raises:
-        UsageError: no file can be called so.
+        UsageError: the title can't be a file name.
     """
     return f"{layout.playbooks}/{_file_of(title, 'playbook', 'title')}"
 
 
-def _playbook_called(ctx: Caller, path: str) -> str | None:
-    """The playbook that has the name of a path, however it is spelled; None if there is none."""
-    return next((each for each in playbooks.paths(ctx.vault, [ctx.layout.scope]) if key_of(each) == key_of(path)), None)
-
-
 def _check_same_playbook(path: str, data: bytes, text: str) -> None:
-    """A playbook is made once.
+    """Check that an existing playbook has this text.
 
     Raises:
-        UsageError: the note says something else.
+        UsageError: it has another one.
     """
     body = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     if not body.strip().endswith(text.strip()):
@@ -302,8 +315,8 @@ def _check_same_playbook(path: str, data: bytes, text: str) -> None:
         )
 
 
-def _stand_by(ctx: Caller, session: WriteSession, path: str, text: str) -> None:
-    """A playbook that nobody approved here is approved by whoever types it again."""
+def _approve_playbook(ctx: Caller, session: WriteSession, path: str, text: str) -> None:
+    """Approve an existing playbook that nobody approved here, because a person has typed it again."""
     lines = {line.encode("utf-8", "surrogateescape") for line in text.split("\n") if line.strip()}
     if ctx.attended and not vault.writing.history.stands_approved(ctx.store.journal, path, session.note(path).data):
         session.vouch(path, lines)
@@ -311,12 +324,12 @@ def _stand_by(ctx: Caller, session: WriteSession, path: str, text: str) -> None:
 
 
 def pin(ctx: Caller, path: str, *, pinned: bool) -> Receipt:
-    """Keep a playbook in prompts for good, or no longer.
+    """Pin a playbook, so that prompts always have it, or unpin it.
 
     Raises:
-        UsageError: no person at a terminal asks.
+        UsageError: it takes a person at a terminal.
         NotFoundError: there is no such note (any more).
-        ConflictError: its properties can't be changed by us.
+        ConflictError: we can't change its properties.
         UnwritableError: the vault can't be written.
     """
     note = ctx.vault.note(path)
@@ -332,13 +345,13 @@ def pin(ctx: Caller, path: str, *, pinned: bool) -> Receipt:
     return ctx.receipt(path, 1, "", "", written)
 
 
-# --- topics: what an agent notes for itself, a note a topic. Bounded in size, marked as the agent's, never a tier
+# --- topics: an agent's own notes, one per topic. Limited in size, marked as the agent's, never part of a tier
 #
-# The notes are those of ``agents/NAME/`` (:mod:`tars_memory.doors.memorytool` keeps files there, too); in a vault of
-# starpod they are the notes beside MEMORY.md, as its one agent keeps them there.
+# The notes are in ``agents/NAME/`` (:mod:`tars_memory.doors.memorytool` keeps files there, too); in a vault of starpod
+# they are the notes next to MEMORY.md, where its only agent keeps them.
 
 LONGEST_NAME = 80
-"""Characters of an agent's name: what an author may have."""
+"""Maximum number of characters in an agent's name, as in an author's."""
 
 
 class Topic(NamedTuple):
@@ -347,7 +360,7 @@ class Topic(NamedTuple):
     Attributes:
         name: of the topic.
         path: of its note.
-        characters: that it has.
+        characters: length of the note.
     """
 
     name: str
@@ -356,17 +369,17 @@ class Topic(NamedTuple):
 
 
 def topic(ctx: Caller, agent: str, name: str, text: str) -> Receipt:
-    """Add a bullet to a topic note of an agent, which is made if it is missing, unless it holds these very words.
+    """Add a bullet to an agent's topic note, unless it has a bullet with the same words; a missing note is created.
 
     Args:
         ctx: the command's view of the vault.
-        agent: whose note it is.
-        name: of the topic; its title, and as far as a file may be called so its name.
+        agent: the agent whose note it is.
+        name: of the topic; it becomes the title and, as far as file names allow, the note's name.
         text: the words; several lines become one.
 
     Raises:
-        UsageError: no such name can be, no text, or the note or the notes would be more than the limits allow.
-        UnwritableError: the text is in the spool.
+        UsageError: an invalid name, no text, or the note or the number of notes would exceed the limits.
+        UnwritableError: the vault can't be written; the text is in the spool.
     """
     text, name, agent = ctx.masked(text), ctx.masked(name), agent_name(agent)
     words = entries.neutralise(text)
@@ -374,21 +387,21 @@ def topic(ctx: Caller, agent: str, name: str, text: str) -> Receipt:
     author = ctx.author if ctx.attended else agent
     change = Change("append", ctx.layout.notes_section, words, author=author, target=path, typed=True)
     with ctx.writing("topic", {"agent": agent, "name": name, "text": text}) as session:
-        there = {key_of(each): each for each in _topic_paths(ctx, agent)}
-        change = change._replace(target=there.get(key_of(path), path))
+        existing = {key_of(other): other for other in _topic_paths(ctx, agent)}
+        change = change._replace(target=existing.get(key_of(path), path))
         note, create = session.note(change.target), b""
         if not note.data:
-            _check_count(ctx, agent, len(there))
+            _check_count(ctx, agent, len(existing))
             title = entries.heading(name.strip().removesuffix(".md"))
-            made = f"---\nauthor: {agent}\ncreated: {ctx.now:%Y-%m-%d}\n---\n# {title}\n\n"
-            create = made.encode("utf-8", "surrogateescape")
+            text = f"---\nauthor: {agent}\ncreated: {ctx.now:%Y-%m-%d}\n---\n# {title}\n\n"
+            create = text.encode("utf-8", "surrogateescape")
         _check_size(ctx, note.saying(note.data or create), change)
         (landed,) = session.change([change], create=create)
     return ctx.landed(landed, words)
 
 
 def topics(ctx: Caller, agent: str) -> list[Topic]:
-    """The topic notes of an agent, in the order of their names; a notice names what can't be read."""
+    """Return the topic notes of an agent, sorted by path; a notice names those that can't be read."""
     found = []
     for note in ctx.notes(_topic_paths(ctx, agent_name(agent))):
         name = note.path.rpartition("/")[2] if ctx.layout.topics_of(agent) else note.path
@@ -397,23 +410,23 @@ def topics(ctx: Caller, agent: str) -> list[Topic]:
 
 
 def read_topic(ctx: Caller, agent: str, name: str) -> Note:
-    """A topic note.
+    """Return a topic note.
 
     Raises:
-        NotFoundError: there is none of that name.
+        NotFoundError: the agent has no topic of that name.
     """
     path = _topic_place(ctx, agent_name(agent), name)
-    there = next((each for each in _topic_paths(ctx, agent) if key_of(each) == key_of(path)), None)
-    if there is None:
+    existing = _same_path(_topic_paths(ctx, agent), path)
+    if existing is None:
         raise NotFoundError(f"{agent} keeps no topic {name!r}", f"tars-memory topic --agent {agent} lists them")
-    return ctx.vault.note(there)
+    return ctx.vault.note(existing)
 
 
 def agent_name(name: str) -> str:
-    """An agent's name, if a folder may be called so.
+    """Return an agent's name if it can be the name of a folder.
 
     Raises:
-        UsageError: it may not.
+        UsageError: it can't.
     """
     with contextlib.suppress(UsageError):
         if name and file_name(name) == name and "/" not in name and len(name) <= LONGEST_NAME:
@@ -422,10 +435,10 @@ def agent_name(name: str) -> str:
 
 
 def _topic_place(ctx: Caller, agent: str, name: str) -> str:
-    """The path of an agent's topic note.
+    """Return the path of an agent's topic note.
 
     Raises:
-        UsageError: it can't have one.
+        UsageError: the name can't be a file name, or such a note has another meaning.
     """
     folder, file = ctx.layout.topics_of(agent), _file_of(name, "topic", "name")
     path = f"{folder}/{file}" if folder else file
@@ -435,11 +448,12 @@ def _topic_place(ctx: Caller, agent: str, name: str) -> str:
 
 
 def _topic_paths(ctx: Caller, agent: str) -> list[str]:
-    """The paths of an agent's topic notes, in order; no link is followed."""
-    return sorted(path for path in _below(ctx, ctx.layout.topics_of(agent)) if ctx.layout.is_topic(path, agent))
+    """Return the paths of an agent's topic notes, sorted; links are not followed."""
+    return sorted(path for path in _files_in(ctx, ctx.layout.topics_of(agent)) if ctx.layout.is_topic(path, agent))
 
 
-def _below(ctx: Caller, folder: str) -> Iterator[str]:
+def _files_in(ctx: Caller, folder: str) -> Iterator[str]:
+    """Yield the paths of the regular files in a folder, except conflict copies; links are not followed."""
     at = ctx.vault.root
     for step in filter(None, folder.split("/")):
         at = at / step
@@ -454,6 +468,11 @@ def _below(ctx: Caller, folder: str) -> Iterator[str]:
 
 
 def _check_count(ctx: Caller, agent: str, count: int) -> None:
+    """Check that an agent may have one more topic note.
+
+    Raises:
+        UsageError: it has as many as the limit allows.
+    """
     most = ctx.vault.limits.topics
     if count >= most:
         raise UsageError(
@@ -463,16 +482,16 @@ def _check_count(ctx: Caller, agent: str, count: int) -> None:
 
 
 def _check_size(ctx: Caller, note: Note, change: Change) -> None:
-    """A topic note stays small enough to be read whole.
+    """Check that a change keeps a topic note small enough to be read whole.
 
     Raises:
-        UsageError: it would be longer than the limit.
+        UsageError: the note would be longer than the limit.
     """
     most = ctx.vault.limits.topic_characters
     try:
         size = _characters(apply(note, [change]).note.data)
     except TarsError:
-        return  # the write says so
+        return  # the write raises the same error
     if size > most:
         raise UsageError(
             f"{note.path} would have {counted(size, 'character')} (at most {most:,})",
