@@ -78,8 +78,9 @@ def new(ctx: Caller, title: str, text: str = "", *, beside: str = "") -> Receipt
 
 
 def _same_path(paths: Iterable[str], path: str) -> str | None:
-    """Return the first of these paths that names the same note, in whatever spelling; None if there is none."""
-    return next((other for other in paths if key_of(other) == key_of(path)), None)
+    """Return a path that names the same note, if possible in the same spelling; None if there is none."""
+    same = [other for other in paths if key_of(other) == key_of(path)]
+    return path if path in same else next(iter(same), None)
 
 
 def _note_place(ctx: Caller, title: str, beside: str) -> str:
@@ -387,8 +388,8 @@ def topic(ctx: Caller, agent: str, name: str, text: str) -> Receipt:
     author = ctx.author if ctx.attended else agent
     change = Change("append", ctx.layout.notes_section, words, author=author, target=path, typed=True)
     with ctx.writing("topic", {"agent": agent, "name": name, "text": text}) as session:
-        existing = {key_of(other): other for other in _topic_paths(ctx, agent)}
-        change = change._replace(target=existing.get(key_of(path), path))
+        existing = _topic_paths(ctx, agent)
+        change = change._replace(target=_same_path(existing, path) or path)
         note, create = session.note(change.target), b""
         if not note.data:
             _check_count(ctx, agent, len(existing))

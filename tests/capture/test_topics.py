@@ -34,6 +34,18 @@ def test_a_line_is_added_marked_as_the_agents_and_an_undo_takes_it_back(bench):
     assert made.path not in bench.files()
 
 
+def test_of_two_notes_that_differ_by_case_the_one_that_is_named_is_written_and_read(bench):
+    paths = [f"agents/claude/{name}.md" for name in ("Tea", "tea")]
+    for path in paths:
+        bench.put(path, f"# {path}\n")
+    if len({(bench.root / path).stat().st_ino for path in paths}) < 2:
+        pytest.skip("the disk knows no case")
+    for path in paths:
+        name = path[-6:-3]
+        assert topic(agent(bench), "claude", name, "green").path == path
+        assert read_topic(agent(bench), "claude", name).path == path
+
+
 def test_a_credential_in_its_name_stands_neither_in_the_file_nor_in_its_title(bench):
     made = topic(agent(bench), "claude", f"login {TOKEN}", "x")
     assert TOKEN not in made.path + bench.get(made.path)
