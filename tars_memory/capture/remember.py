@@ -1,7 +1,7 @@
-"""``remember``, ``log`` and ``feedback``: one bullet more in a note of ours; and what today's note says.
+"""``remember``, ``log`` and ``feedback`` add a bullet to a note of ours; ``today`` reads today's note.
 
-Below them what every use case of capture is given, its :class:`Caller`, what it answers, its :class:`Receipt`, and what
-becomes of words that can't be written now.
+Also defines what all use cases of capture share: the :class:`Caller` that they get, the :class:`Receipt` that they
+return, and the spool for words that can't be written now.
 """
 
 from __future__ import annotations
@@ -32,25 +32,26 @@ if TYPE_CHECKING:
 
 
 SECTION = "Feedback"
+"""The heading of rewards.md and corrections.md."""
 
 
 def remember(
     ctx: Caller, text: str, *, tier: str = Tier.SEMANTIC, section: str | None = None, tags: Sequence[str] = ()
 ) -> Receipt:
-    """Add a bullet to Memory.md or Procedural.md, unless the note already holds one with exactly these words.
+    """Add a bullet to Memory.md or Procedural.md, unless the note already has one with exactly these words.
 
-    A decision (under ``## Decisions``) bears its instant: the one that its words begin with, else now.
+    A decision (under ``## Decisions``) has a date and time: those at the beginning of its words, else the current ones.
 
     Args:
         ctx: the command's view of the vault.
         text: the words; several lines become one.
-        tier: ``semantic`` or ``procedural``. A rule that no person at a terminal gives becomes a proposal.
-        section: heading to put it under, made if absent; None means the configured one.
-        tags: added to the words as ``#tag``, if they don't hold it yet.
+        tier: ``semantic`` or ``procedural``. Unless a person at a terminal gives it, a rule becomes a proposal.
+        section: the heading to put it under, which is added if missing; None means the configured one.
+        tags: appended to the words as ``#tag``, unless the words have them already.
 
     Raises:
-        UsageError: no text, a bad tag, heading or tier.
-        UnwritableError: the text is in the spool.
+        UsageError: no text, or an invalid tag, heading or tier.
+        UnwritableError: the vault can't be written; the text is in the spool.
     """
     if tier not in (Tier.SEMANTIC, Tier.PROCEDURAL):
         raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
@@ -69,18 +70,18 @@ def remember(
     propose = ctx.must_propose(path)
     with ctx.writing("remember", arguments) as session:
         if propose:
-            there = session.note(path).texts.get(words)
-            if there:
-                return ctx.receipt(path, there[0].line, there[0].ref, words)
+            existing = session.note(path).texts.get(words)
+            if existing:
+                return ctx.receipt(path, existing[0].line, existing[0].ref, words)
             return ctx.proposed(session, change, "gave this rule")
         (landed,) = session.change([change])
         if landed.outcome.reason and tier == Tier.PROCEDURAL and ctx.attended:
-            _stand_by(ctx, session, session.note(path).texts[words][0])
+            _approve_rule(ctx, session, session.note(path).texts[words][0])
     return ctx.landed(landed, words)
 
 
-def _stand_by(ctx: Caller, session: WriteSession, entry: Entry) -> None:
-    """A rule that is there, though nobody approved it here, is approved by whoever types it again."""
+def _approve_rule(ctx: Caller, session: WriteSession, entry: Entry) -> None:
+    """Approve an existing rule that nobody approved here, because a person has typed it again."""
     lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
     if not lines <= vault.writing.history.typed_lines(ctx.store.journal, entry.path):
         session.vouch(entry.path, lines)
@@ -88,7 +89,7 @@ def _stand_by(ctx: Caller, session: WriteSession, entry: Entry) -> None:
 
 
 def doubts(words: str, day: date) -> list[str]:
-    """What is wrong with an end that a person typed in an entry: not a date, passed by a day, or too early."""
+    """Return a notice about an end in an entry that is not a date, is past, or is not after the beginning, if any."""
     if "::" not in words:
         return []
     lines = vault.markdown.lines
@@ -103,20 +104,20 @@ def doubts(words: str, day: date) -> list[str]:
 
 
 def log(ctx: Caller, text: str) -> Receipt:
-    """Add ``- HH:MM text`` under the log heading of the day's note; note and time come from the same instant.
+    """Add ``- HH:MM text`` under the log heading of today's note; note and time come from the same instant.
 
-    A missing note is made from the vault's own daily template.
+    A missing note is created from the vault's own daily template.
 
     Raises:
         UsageError: no text.
-        UnwritableError: the text is in the spool, with its instant.
+        UnwritableError: the vault can't be written; the text is in the spool, with its instant.
     """
     text = ctx.masked(text)
     words = entries.neutralise(text)
     ctx.notices += doubts(words, ctx.now.date())
     title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)
     with ctx.writing("log", {"text": text}) as session:
-        if ctx.layout.problem:  # with Obsidian's setting; the words can wait until it is mended
+        if ctx.layout.problem:  # with Obsidian's setting; the words wait in the spool until it is fixed
             raise UnwritableError(ctx.layout.problem.message, ctx.layout.problem.hint)
         path = ctx.vault.daily_path(ctx.now.date())
         change = Change("append", title, words, time=f"{ctx.now:%H:%M}", author=ctx.author, target=path)
@@ -126,19 +127,19 @@ def log(ctx: Caller, text: str) -> Receipt:
 
 
 def feedback(ctx: Caller, good: bool, note: str, question: str | None = None, answer: str | None = None) -> Receipt:
-    """Add ``- YYYY-MM-DD HH:MM note`` to rewards.md or corrections.md, question and answer nested under it.
+    """Add ``- YYYY-MM-DD HH:MM note`` to rewards.md or corrections.md, with question and answer nested under it.
 
     Raises:
         UsageError: no note.
-        UnwritableError: the text is in the spool.
+        UnwritableError: the vault can't be written; the text is in the spool.
     """
     note, question, answer = ctx.masked(note), question and ctx.masked(question), answer and ctx.masked(answer)
     words = entries.neutralise(note)
     path = ctx.layout.rewards if good else ctx.layout.corrections
     change = Change("append", SECTION, words, time=f"{ctx.now:%Y-%m-%d %H:%M}", author=ctx.author, target=path)
-    below = [entries.QUESTION + entries.neutralise(question)] if question and question.strip() else []
-    below += [entries.ANSWER + entries.neutralise(answer)] if answer and answer.strip() else []
-    change = change._replace(children=tuple(below), again=True, typed=True)
+    children = [entries.QUESTION + entries.neutralise(question)] if question and question.strip() else []
+    children += [entries.ANSWER + entries.neutralise(answer)] if answer and answer.strip() else []
+    change = change._replace(children=tuple(children), again=True, typed=True)
     arguments = {"text": note, "good": good, "question": question, "answer": answer}
     with ctx.writing("feedback", arguments) as session:
         (landed,) = session.change([change])
@@ -151,9 +152,9 @@ class Today(NamedTuple):
     Attributes:
         path: relative to the vault, whether or not it exists yet.
         date: the day.
-        exists: whether there is such a note.
-        text: all of it; empty if there is none.
-        entries: its bullets with words.
+        exists: whether the note exists.
+        text: the whole note; empty if it does not exist.
+        entries: its bullets that have words.
     """
 
     path: str
@@ -164,7 +165,7 @@ class Today(NamedTuple):
 
 
 def today(ctx: Caller) -> Today:
-    """The note of the context's day.
+    """Return the daily note of the day on which the command runs.
 
     Raises:
         UsageError: the vault's daily note format can't be used.
@@ -175,28 +176,28 @@ def today(ctx: Caller) -> Today:
         data = ctx.vault.read(path)
     except NotFoundError:
         return Today(path, day, False, "", [])
-    read = entries.read(path, Document(data), timed=True)
-    return Today(path, day, True, data.decode("utf-8", "replace"), read)
+    bullets = entries.read(path, Document(data), timed=True)
+    return Today(path, day, True, data.decode("utf-8", "replace"), bullets)
 
 
-# -- what every use case of capture is given, and what it answers
+# -- arguments and results that all use cases of capture share
 
 
 class Receipt:
-    """What became of something typed.
+    """The result of a command that writes an entry.
 
     Attributes:
-        txn: the transaction that ``undo`` takes; None if nothing was written.
+        txn: the transaction, for ``undo``; None if nothing was written.
         path: of the note, relative to the vault.
         line: 1-based line of the entry (after a removal: where it was).
-        ref: the entry's name.
-        text: its words as they stand in the note.
+        ref: the entry's REF.
+        text: its words as they are in the note.
         written: whether the note changed.
         notices: what the person should know.
     """
 
     spooled = False
-    """Whether the text waits in the spool; of what does no receipt is given, the error says so."""
+    """Whether the text is in the spool; always False, since an error takes the receipt's place then."""
 
     def __init__(
         self,
@@ -218,7 +219,7 @@ class Receipt:
         self.notices = notices or []
 
     def as_dict(self) -> dict[str, object]:
-        """The documented JSON object."""
+        """Return the documented JSON object."""
         names = ("txn", "path", "line", "ref", "text", "written", "spooled", "notices")
         return {name: getattr(self, name) for name in names}
 
@@ -230,18 +231,18 @@ class Caller:
         vault: to read from.
         store: to write through.
         spool: for what can't be written now.
-        now: the one instant of the command, aware, in the local zone.
+        now: the instant of the command, aware, in the local zone.
         actor: who writes.
-        interactive: whether a person sits at a terminal.
+        interactive: whether there is a person at a terminal.
         settings: the person's, and the vault's.
-        allowed: what the person's own configuration lets others do.
-        author: who is named beside what is written; empty for nobody.
-        notices: what the person should know; each said once.
-        settles: the spool item that is being placed, or None.
-        item: the name under which the words of this command go to the spool if they can't be written, or None; what is
-            written bears it, so that whoever keeps the words as well never has them written twice.
-        kept: the folder of words that are given up; None keeps them nowhere.
-        again: calls a command by its name with the arguments that waited in the spool; None leaves them there.
+        allowed: what the person's own configuration permits others.
+        author: the author named in written entries; empty for none.
+        notices: what the person should know, without repetition.
+        settles: the id of the spool item that is being placed, or None.
+        item: the id that this command gets in the spool if its words can't be written, or None. The write records it as
+            well, so that a caller that also keeps the words never has them written twice.
+        kept: the folder for words that can't be placed; None keeps them nowhere.
+        again: calls a command by its name with the arguments from the spool; None leaves the items there.
     """
 
     def __init__(
@@ -271,40 +272,40 @@ class Caller:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the tiers live in this vault."""
+        """The paths of the tiers in this vault."""
         return self.vault.layout
 
     @cached_property
     def dated(self) -> Callable[[Entry], str]:
-        """The day (``YYYY-MM-DD``) on which a line was written, as the journal knows it; empty if it doesn't."""
+        """A function that returns the day (``YYYY-MM-DD``) on which a line was written; empty if no journal says so."""
         return vault.writing.history.written_days(self.store.journal)
 
     @property
     def may_write_rules(self) -> bool:
-        """Whether a procedural rule may be written without asking anybody."""
+        """Whether a rule may be written directly, instead of as a proposal."""
         return self.allowed.unattended_rules or self.attended
 
     def must_propose(self, path: str) -> bool:
-        """Whether a note holds rules that only a person at a terminal may change."""
+        """Whether a change of this note must become a proposal: it has rules, and no person at a terminal gives it."""
         return (path == self.layout.procedural or self.layout.is_playbook(path)) and not self.may_write_rules
 
     @property
     def may_accept(self) -> bool:
-        """Whether a proposal may be accepted: a person sits there, or the person's own configuration allows it."""
+        """Whether a proposal may be accepted: by a person at a terminal, or because the configuration permits it."""
         return self.allowed.unattended_review or self.attended
 
     @property
     def may_tick(self) -> bool:
-        """Whether ticks that this process finds are taken for the person's; an agent may have put them there."""
+        """Whether ticks that this process finds count as the person's; an agent may have set them itself."""
         return self.actor not in ("agent", "model")
 
     @property
     def attended(self) -> bool:
-        """Whether a person at a terminal does this."""
+        """Whether a person at a terminal runs the command."""
         return self.interactive and self.actor == "person"
 
     def notes(self, paths: Iterable[str]) -> Iterator[Note]:
-        """Each note that is there; of one that can't be read a notice says why, once."""
+        """Yield the notes that exist; a notice says, once, why a note can't be read."""
         for path in paths:
             try:
                 yield self.vault.note(path)
@@ -314,14 +315,14 @@ class Caller:
                 self.notices += [] if error.message in self.notices else [error.message]
 
     def masked(self, text: str) -> str:
-        """The text as it may be written, kept in the spool and recorded in the journal.
+        """Return a text with credentials masked, as notes, spool and journal may have it.
 
-        A person at a terminal decides what becomes of a credential (the command line asks). Whoever else writes
-        gets it masked, and a notice says so. A notice also names invisible characters, which are left out where it is
-        written.
+        A person at a terminal decides about credentials (the command line asks), so the text is unchanged then. In any
+        other case a notice says what was masked. A notice also counts invisible characters, which are left out when the
+        text is written.
 
         Raises:
-            UsageError: it is no text, see :func:`tars_memory.vault.suspicion.check_text`.
+            UsageError: it is not text, see :func:`tars_memory.vault.suspicion.check_text`.
         """
         check_text(text)
         if unseen := hidden(text):
@@ -335,28 +336,28 @@ class Caller:
         return vault.secrets.mask(text)
 
     def new_day(self, path: str, when: datetime) -> bytes:
-        """What the note of a day begins with that isn't there: the vault's own daily template, filled."""
+        """Return the first content of a daily note, from the vault's own template; empty if the note exists."""
         if self.vault.look(path) is not None:
             return b""
         return vault.template.daily_note(self.vault, path, when, self.notices)
 
     def landed(self, landed: Landed, text: str) -> Receipt:
-        """What became of a change that says these words."""
+        """Return the receipt of a change that wrote this text."""
         written = landed.written
         return self.receipt(written.path, landed.line or written.line, landed.ref, text, written)
 
     def receipt(self, path: str, line: int, ref: str, text: str, written: Written | None = None) -> Receipt:
-        """What became of something typed: of its write, or None if there was nothing to write."""
+        """Return the receipt of a command; without ``written``, of one that had nothing to write."""
         txn, done = (written.txn or None, written.changed and not self.store.dry_run) if written else (None, False)
         return Receipt(path, line, ref, text, txn=txn, written=done, notices=self.notices)
 
     def proposed(self, session: WriteSession, change: Change, why: str) -> Receipt:
-        """Keep a change of a rule for a person to decide; the receipt names the proposal.
+        """Keep a change of a rule as a proposal for a person to decide; the receipt names the proposal.
 
         Args:
             session: to write it in.
             change: of one entry.
-            why: what whoever writes did, for the person who decides.
+            why: what the actor did, as a verb phrase for the person who decides.
         """
         proposal = {
             **{name: getattr(change, name) for name in ("op", "target", "section", "text")},
@@ -374,14 +375,14 @@ class Caller:
     def writing(
         self, command: str, arguments: dict[str, Any] | None, *, atomic: bool = False
     ) -> Iterator[WriteSession]:
-        """A transaction; if the vault can't be written, the command and its arguments go to the spool.
+        """Run a transaction; if the vault can't be written, the command and its arguments go to the spool.
 
-        What waits in the spool is placed first.
+        Earlier items of the spool are placed first.
 
         Args:
-            command: as history shows it; :func:`place_spool` calls it again.
-            arguments: of the use case, JSON values; None keeps nothing: it can't be done later.
-            atomic: all of its writes or none, see :meth:`tars_memory.vault.writing.store.Store.transaction`.
+            command: its name, as history shows it; :func:`place_spool` calls it again.
+            arguments: of the use case, JSON values; None if the command can't be run later.
+            atomic: make all writes or none, see :meth:`tars_memory.vault.writing.store.Store.transaction`.
 
         Raises:
             UnwritableError: with ``spooled`` set to the spool item, unless this is a dry run.
@@ -401,31 +402,31 @@ class Caller:
 
 
 def place_spool(ctx: Caller) -> int:
-    """Call again what could not be written, each as of the instant and by the actor of its first call.
+    """Run the commands in the spool again, each with the instant and the actor of its first call.
 
-    A log line typed yesterday thus goes into yesterday's note, one of a project into that project's.
+    So a log line that was typed yesterday goes into yesterday's note, and one of a project into that project's note.
 
     Returns:
-        How many items were placed; the notices tell of the others, see
+        The number of items that were placed; notices report the others, see
         :meth:`tars_memory.vault.writing.store.Spool.place`.
     """
-    carry_out = ctx.again
-    if carry_out is None:
+    run = ctx.again
+    if run is None:
         return 0
 
-    def again(item: SpooledItem) -> list[str]:
-        said = item.arguments
-        ctx.store.actor = said["actor"]
-        then = Caller(
-            ctx.vault.scoped(str(said.get("project", ""))),
+    def place(item: SpooledItem) -> list[str]:
+        arguments = item.arguments
+        ctx.store.actor = arguments["actor"]
+        caller = Caller(
+            ctx.vault.scoped(str(arguments.get("project", ""))),
             ctx.store,
             ctx.settings,
-            now=datetime.fromisoformat(said["now"]),
-            interactive=bool(said["interactive"]),
-            author=str(said.get("author", "")),
+            now=datetime.fromisoformat(arguments["now"]),
+            interactive=bool(arguments["interactive"]),
+            author=str(arguments.get("author", "")),
         )
-        then.settles, then.again = item.id, carry_out
-        receipt = carry_out(then, item.command, said)
-        return [f"placed from the spool: {receipt.path}:{receipt.line}", *then.notices]
+        caller.settles, caller.again = item.id, run
+        receipt = run(caller, item.command, arguments)
+        return [f"placed from the spool: {receipt.path}:{receipt.line}", *caller.notices]
 
-    return ctx.spool.place(ctx.store, ctx.vault.scope, again, ctx.notices, ctx.kept)
+    return ctx.spool.place(ctx.store, ctx.vault.scope, place, ctx.notices, ctx.kept)
