@@ -1,8 +1,8 @@
-"""The tools over the Model Context Protocol, on stdin and stdout, by the official SDK, which is imported here alone.
+"""The tools over the Model Context Protocol, on stdin and stdout. Only this module imports the official SDK.
 
-The SDK serves both eras: clients that begin with ``initialize`` (2024-11-05 to 2025-11-25), and those of 2026-07-28,
-whose every request bears its version. The frames are read here: the SDK's own reader passes over what is not a message,
-so that its sender would wait for an answer for ever, and reads lines of any length.
+The SDK serves clients of both kinds: those that begin with ``initialize`` (2024-11-05 to 2025-11-25), and those of
+2026-07-28, whose every request holds its version. The frames are read here: the SDK's own reader skips a line that is
+not a message, so that its sender would wait for an answer forever, and it reads lines of any length.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ if TYPE_CHECKING:
     from tars_memory.memory import Memory
 
 LONGEST_MESSAGE = 1_000_000
-"""Bytes of one message; the longest that a tool takes is a hundredth of it."""
+"""Maximum size of a message in bytes; the longest text that a tool takes is a hundredth of it."""
 
 LAST_ANSWERS = 60.0
-"""Seconds that requests have to be answered once the client has closed its end."""
+"""Seconds to wait for the answers of open requests once the client has closed its end."""
 
 GARBAGE = (700, 10, 10)
-"""When the garbage collector runs, Python's own setting: a command sets it not to, but a server goes on for days."""
+"""Thresholds of the garbage collector, Python's defaults: a command turns it off, but a server runs for days."""
 
 
 def serve(open_memory: Callable[[Mapping[str, str]], Memory], failed: Callable[[Exception], None]) -> None:
-    """Answer until the client closes its end.
+    """Answer requests until the client closes its end.
 
     Args:
         open_memory: as in :class:`Tools`.
-        failed: is told what no tool should raise; the client is told in one sentence.
+        failed: receives an unexpected exception of a tool; the client gets one sentence.
     """
     gc.freeze()
     gc.set_threshold(*GARBAGE)
@@ -73,7 +73,7 @@ def serve(open_memory: Callable[[Mapping[str, str]], Memory], failed: Callable[[
 
 
 def server(tools: Tools, failed: Callable[[Exception], None]) -> Server[Any]:
-    """The SDK's server of these tools."""
+    """Return the SDK's server of these tools."""
 
     async def list_tools(_ctx: ServerRequestContext[Any], _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed())
@@ -83,13 +83,13 @@ def server(tools: Tools, failed: Callable[[Exception], None]) -> Server[Any]:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; there are {', '.join(BY_NAME)}")
         client = ctx.session.client_params
         try:
-            said = tools.call(params.name, params.arguments or {}, client.client_info.name if client else "")
+            answer = tools.call(params.name, params.arguments or {}, client.client_info.name if client else "")
         except TarsError as error:
-            return _told(explained(error), is_error=True)
+            return _result(explained(error), is_error=True)
         except Exception as error:
             failed(error)
-            return _told(f"{params.name} failed: {type(error).__name__}; what failed is on stderr", is_error=True)
-        return _told(json.dumps(said, ensure_ascii=False), said)
+            return _result(f"{params.name} failed: {type(error).__name__}; what failed is on stderr", is_error=True)
+        return _result(json.dumps(answer, ensure_ascii=False), answer)
 
     return Server(
         PROGRAM, version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
@@ -97,7 +97,7 @@ def server(tools: Tools, failed: Callable[[Exception], None]) -> Server[Any]:
 
 
 def listed() -> list[types.Tool]:
-    """The tools as the protocol lists them."""
+    """Return the tools as the protocol lists them."""
     return [
         types.Tool(
             name=tool.name,
@@ -117,7 +117,7 @@ def listed() -> list[types.Tool]:
     ]
 
 
-def _told(text: str, structured: Any = None, *, is_error: bool = False) -> types.CallToolResult:
+def _result(text: str, structured: Any = None, *, is_error: bool = False) -> types.CallToolResult:
     content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
     return types.CallToolResult(content=content, structured_content=structured, is_error=is_error)
 
@@ -127,7 +127,7 @@ def _told(text: str, structured: Any = None, *, is_error: bool = False) -> types
 
 @contextlib.contextmanager
 def _wire() -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """What the client says, and what it hears; whatever else is printed meanwhile goes to stderr."""
+    """Yield the streams from and to the client; anything else that is printed meanwhile goes to stderr."""
     sys.stdout.flush()
     sink, saved = sys.stdout.buffer, -1
     try:
@@ -136,12 +136,12 @@ def _wire() -> Iterator[tuple[BinaryIO, BinaryIO]]:
             sink = os.fdopen(os.dup(1), "wb")
             os.dup2(2, 1)
     except (OSError, ValueError):
-        pass  # no file behind it, as in a test
-    printed, sys.stdout = sys.stdout, sys.stderr
+        pass  # stdout is not a file, as in a test
+    stdout, sys.stdout = sys.stdout, sys.stderr
     try:
         yield sys.stdin.buffer, sink
     finally:
-        sys.stdout = printed
+        sys.stdout = stdout
         if saved >= 0:
             os.dup2(saved, 1)
             os.close(saved)
@@ -150,7 +150,7 @@ def _wire() -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 
 def _lines(source: BinaryIO) -> Iterator[bytes | None]:
-    """Each line that holds anything; None for one that is too long, which is passed over."""
+    """Yield the lines that are not blank; None for one that is too long, which is skipped."""
     while part := source.readline(LONGEST_MESSAGE + 1):
         if len(part) > LONGEST_MESSAGE and not part.endswith(b"\n"):
             while part and not part.endswith(b"\n"):
@@ -161,74 +161,80 @@ def _lines(source: BinaryIO) -> Iterator[bytes | None]:
 
 
 def _message(line: bytes | None) -> JSONRPCMessage:
-    """What a line says; an error to be sent back if that is not a message."""
+    """Parse a line; return an error to send back if it is not a message."""
     if line is None:
         return _error(INVALID_REQUEST, f"the message is longer than {LONGEST_MESSAGE:,} bytes: send a shorter one")
     try:
-        said = _parsed(line)
+        message = _parsed(line)
     except ValueError as error:
         return _error(PARSE_ERROR, f"this line is not JSON ({str(error)[:80]}): send one message a line, in UTF-8")
-    if not isinstance(said, dict):
+    if not isinstance(message, dict):
         return _error(INVALID_REQUEST, "the message is not an object: send each message in a line of its own")
-    if "id" in said and type(said["id"]) not in (int, str) and "method" in said:
+    has_valid_id = type(message.get("id")) in (int, str)
+    if "id" in message and not has_valid_id and "method" in message:
         return _error(INVALID_REQUEST, "the request's id is neither a text nor a whole number")
-    name = said.get("id") if type(said.get("id")) in (int, str) else None
     try:
-        return jsonrpc_message_adapter.validate_python(said, by_name=False)
+        return jsonrpc_message_adapter.validate_python(message, by_name=False)
     except ValidationError:
         return _error(
-            INVALID_REQUEST, 'the message is not JSON-RPC 2.0: it takes "jsonrpc", "id", "method", "params"', name
+            INVALID_REQUEST,
+            'the message is not JSON-RPC 2.0: it takes "jsonrpc", "id", "method", "params"',
+            message["id"] if has_valid_id else None,
         )
 
 
 def _parsed(line: bytes) -> Any:
-    """What a line says; half a character, as clients cut one in two at the end of a text, stays: a search takes it, and
-    what is to be written is refused with a word.
+    """Parse a line of JSON that may hold lone surrogates, since some clients cut a character in two at a text's end.
+
+    A search accepts such a text; a write refuses it with a message.
 
     Raises:
-        ValueError: it is not JSON, or its request could not be answered by its id.
+        ValueError: the line is not JSON, or its request could not be answered by its id.
     """
     try:
         return pydantic_core.from_json(line)
     except ValueError as error:
         try:
-            said = json.loads(line.decode())
-            json.dumps({**said, "params": None}, ensure_ascii=False).encode()  # the rest has to come back as it is
+            message = json.loads(line.decode())
+            json.dumps({**message, "params": None}, ensure_ascii=False).encode()  # an answer must be able to repeat it
         except (ValueError, TypeError, RecursionError):
             raise error from None
-        return said
+        return message
 
 
-def _error(code: int, message: str, name: int | str | None = None) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=name, error=ErrorData(code=code, message=message))
+def _error(code: int, message: str, request_id: int | str | None = None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message))
 
 
-class _Open:
-    """The requests that are not answered yet; what is left of them when the client closes its end is still answered."""
+class _OpenRequests:
+    """The requests that are not answered yet. Once the client has closed its end, they are still answered."""
 
     def __init__(self) -> None:
-        self._names: set[int | str] = set()
+        self._ids: set[int | str] = set()
 
-    def came(self, message: JSONRPCMessage) -> None:
+    def received(self, message: JSONRPCMessage) -> None:
+        """Note a request from the client, or drop one that it cancels."""
         if isinstance(message, JSONRPCRequest):
-            self._names.add(message.id)
+            self._ids.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._names.discard((message.params or {}).get("requestId", ""))
+            self._ids.discard((message.params or {}).get("requestId", ""))
 
-    def went(self, message: JSONRPCMessage) -> None:
+    def sent(self, message: JSONRPCMessage) -> None:
+        """Drop the request that a message to the client answers."""
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-            self._names.discard(message.id)
+            self._ids.discard(message.id)
 
-    async def closed(self) -> None:
+    async def answered(self) -> None:
+        """Wait until all are answered, for :data:`LAST_ANSWERS` at most."""
         with anyio.move_on_after(LAST_ANSWERS):
-            while self._names:
+            while self._ids:
                 await anyio.sleep(0.005)
 
 
 async def _serve(serving: Server[Any], source: BinaryIO, sink: BinaryIO) -> None:
-    """Hand messages to the server and its answers to the client."""
+    """Pass messages to the server and its answers to the client."""
     loop = asyncio.get_running_loop()
-    waiting = _Open()
+    open_requests = _OpenRequests()
     into, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, answers = anyio.create_memory_object_stream[SessionMessage](0)
     refused = outgoing.clone()
@@ -238,16 +244,16 @@ async def _serve(serving: Server[Any], source: BinaryIO, sink: BinaryIO) -> None
         if isinstance(message, JSONRPCError):
             await refused.send(SessionMessage(message))
         else:
-            waiting.came(message)
+            open_requests.received(message)
             await into.send(SessionMessage(message))
 
     async def close() -> None:
-        await waiting.closed()
+        await open_requests.answered()
         await into.aclose()
         await refused.aclose()
 
     def read() -> None:
-        """In a thread of its own, which must not keep the process alive: reading can't be interrupted."""
+        """Read the client's lines, in a thread that must not keep the process alive: reading can't be interrupted."""
         with contextlib.suppress(*GONE):
             for line in _lines(source):
                 asyncio.run_coroutine_threadsafe(hand_over(line), loop).result()
@@ -255,14 +261,14 @@ async def _serve(serving: Server[Any], source: BinaryIO, sink: BinaryIO) -> None
 
     async def write() -> None:
         async with answers:
-            async for each in answers:
+            async for answer in answers:
                 try:
-                    sink.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                    sink.write(answer.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
                     sink.flush()
                 except OSError:  # nobody listens any more
                     group.cancel_scope.cancel()
                     return
-                waiting.went(each.message)
+                open_requests.sent(answer.message)
 
     threading.Thread(target=read, name="stdin", daemon=True).start()
     try:
@@ -270,10 +276,10 @@ async def _serve(serving: Server[Any], source: BinaryIO, sink: BinaryIO) -> None
             group.start_soon(write)
             await serving.run(incoming, outgoing, serving.create_initialization_options())
     except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        pass  # the SDK was handing a message over when it was ended
+        pass  # the SDK was passing on a message when it was ended
     if (task := asyncio.current_task()) is not None and task.cancelling():
         raise asyncio.CancelledError  # Ctrl-C
 
 
 GONE = (CancelledError, RuntimeError, OSError, ValueError, anyio.BrokenResourceError, anyio.ClosedResourceError)
-"""What meets the thread that reads when the server has ended meanwhile."""
+"""Exceptions in the reading thread if the server has ended meanwhile."""

@@ -1,12 +1,12 @@
 """Anthropic's memory tool (``memory_20250818``) over a folder of the vault: ``/memories`` is ``agents/NAME/``.
 
-What it answers is, word for word, what Anthropic's documentation says, and where that says nothing the reference
-implementation in their Python SDK: a model meets what it was trained on. What it writes goes through the vault's one
-door: journalled as an agent's and taken back by ``undo``, a folder's files all together. The files are the agent's own
-notes: a search finds them, ``context`` tells them to that agent alone.
+Its answers repeat Anthropic's documentation word for word, and where that is silent, the reference implementation in
+their Python SDK: a model gets the answers that it was trained on. Writes go through the vault's only door: the journal
+records them as the agent's, and ``undo`` takes them back, for a folder all files together. The files are the agent's
+own notes: a search finds them, ``context`` shows them only to that agent.
 
     tool = MemoryTool("~/Notes", agent="claude")
-    tool.answer(block)      # of a message's block of type tool_use, the block of type tool_result
+    tool.answer(block)      # takes a message's tool_use block, returns the tool_result block
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ TOOL = {"type": "memory_20250818", "name": "memory"}
 """The tool as a request to the Messages API lists it."""
 
 MOST_LINES = 999_999
-"""Of a file that is shown, as documented."""
+"""Maximum number of lines of a file to view, as documented."""
 LONGEST_FILE = 102_400
-"""Bytes of a file that is written: what Anthropic's own memory stores take."""
+"""Maximum size of a written file in bytes, as in Anthropic's own memory stores."""
 MOST_FILES = 1_000
-"""Of an agent's folder, for the same reason: what runs wild must not fill the vault."""
+"""Maximum number of files in an agent's folder: an agent that runs wild must not fill the vault."""
 AROUND = 2
-"""Lines shown before and behind a replacement, as the reference implementation shows them."""
-DEEP = 2
-"""Levels of folders that a listing shows."""
+"""Lines to show before and after a replacement, as in the reference implementation."""
+DEPTH = 2
+"""Levels of folders in a listing."""
 LONGEST_NAME = 200
-"""Bytes of a file's name; the file systems' 255, with room for what is put behind it while it is written."""
+"""Maximum length of a file's name in bytes: the 255 of file systems, with room for the suffix of a temporary file."""
 
 NO_PATH = "The path {} does not exist. Please provide a valid path."
 
 
 class ToolAnswer(NamedTuple):
-    """What a command answers.
+    """The answer of a command.
 
     Attributes:
-        text: for the model.
-        is_error: whether it failed; nothing was written then.
+        text: the text for the model.
+        is_error: whether the command failed; nothing was written then.
     """
 
     text: str
@@ -63,7 +63,7 @@ class ToolAnswer(NamedTuple):
 
 
 class MemoryToolError(TarsError):
-    """A command can't be done; the message is the answer."""
+    """A command can't be carried out; the message is the answer."""
 
 
 class MemoryTool:
@@ -72,13 +72,13 @@ class MemoryTool:
     Args:
         vault: the vault's folder, None to find it, or a memory that is open.
         agent: the name of its folder below ``agents/``.
-        opening: as for :class:`tars_memory.memory.Memory`; the actor is ``agent`` always.
+        opening: as for :class:`tars_memory.memory.Memory`; the actor is always ``agent``.
 
     Attributes:
-        memory: the vault, opened; ``memory.undo()`` takes the last command back.
+        memory: the opened vault; ``memory.undo()`` takes the last command back.
 
     Raises:
-        UsageError: no folder can have that name.
+        UsageError: no folder can have the agent's name.
         VaultError: there is no vault.
     """
 
@@ -99,27 +99,27 @@ class MemoryTool:
 
     @property
     def folder(self) -> str:
-        """Where the files are, relative to the vault."""
+        """The folder of the files, relative to the vault."""
         return f"{self.memory.workspace.vault.layout.agents}/{self._agent}"
 
     def answer(self, block: Any) -> dict[str, Any]:
-        """The block of type ``tool_result`` that answers one of type ``tool_use``.
+        """Carry out a block of type ``tool_use``, and return the block of type ``tool_result``.
 
         Args:
-            block: as a message holds it: a mapping, or an object of Anthropic's SDK.
+            block: a mapping, or an object of Anthropic's SDK.
         """
-        use, given = (block["id"], block["input"]) if isinstance(block, Mapping) else (block.id, block.input)
-        done = self.execute(given)
-        told: dict[str, Any] = {"type": "tool_result", "tool_use_id": use, "content": done.text}
-        return told | ({"is_error": True} if done.is_error else {})
+        use_id, command = (block["id"], block["input"]) if isinstance(block, Mapping) else (block.id, block.input)
+        answer = self.execute(command)
+        result: dict[str, Any] = {"type": "tool_result", "tool_use_id": use_id, "content": answer.text}
+        return result | ({"is_error": True} if answer.is_error else {})
 
     def execute(self, command: Mapping[str, Any]) -> ToolAnswer:
-        """Carry one command out; whatever is wrong with it is an answer, too.
+        """Carry out a command; an invalid one is answered with an error.
 
         Args:
-            command: the input of a ``tool_use``: ``command``, and what that takes.
+            command: the input of a ``tool_use``: ``command``, and its arguments.
         """
-        known = {
+        commands = {
             "view": self._view,
             "create": self._create,
             "str_replace": self._str_replace,
@@ -128,9 +128,9 @@ class MemoryTool:
             "rename": self._rename,
         }
         name = command.get("command")
-        run = known.get(name) if isinstance(name, str) else None
+        run = commands.get(name) if isinstance(name, str) else None
         if run is None:
-            return ToolAnswer(f"Error: Unknown command: {name}. It is one of {', '.join(known)}", is_error=True)
+            return ToolAnswer(f"Error: Unknown command: {name}. It is one of {', '.join(commands)}", is_error=True)
         try:
             return ToolAnswer(run(command))
         except MemoryToolError as error:
@@ -140,8 +140,8 @@ class MemoryTool:
 
     # --- the commands
 
-    def _view(self, said: Mapping[str, Any]) -> str:
-        named = _text(said, "path")
+    def _view(self, arguments: Mapping[str, Any]) -> str:
+        named = _text(arguments, "path")
         path = self._path(named)
         kind = self._kind(path)
         if kind == "folder" or path == self.folder:
@@ -151,21 +151,22 @@ class MemoryTool:
         lines = _shown(self._read(path)).split("\n")
         if len(lines) > MOST_LINES:
             raise MemoryToolError(f"File {named} exceeds maximum line limit of 999,999 lines.")
-        first, last = _range(said.get("view_range"), len(lines))
+        first, last = _range(arguments.get("view_range"), len(lines))
         return f"Here's the content of {named} with line numbers:\n{_numbered(lines, first, last)}"
 
-    def _create(self, said: Mapping[str, Any]) -> str:
-        named, text = _text(said, "path"), _text(said, "file_text")
+    def _create(self, arguments: Mapping[str, Any]) -> str:
+        named, text = _text(arguments, "path"), _text(arguments, "file_text")
         path = self._path(named)
         if self._kind(path) or path == self.folder:
             raise MemoryToolError(f"Error: File {named} already exists")
         if len(self._files(self.folder)) >= MOST_FILES:
             raise MemoryToolError(f"Error: {ROOT} holds {counted(MOST_FILES, 'file')} already. Please delete one first")
-        kept, notices = self._kept(text)
-        data = self._fits(named, kept)
+        kept, notices = self._writable(text)
+        data = _bytes(kept)
+        _check_size(named, len(data))
 
-        def new(there: bytes | None) -> Sequence[Splice]:
-            if there not in (None, data):
+        def new(existing: bytes | None) -> Sequence[Splice]:
+            if existing not in (None, data):
                 raise MemoryToolError(f"Error: File {named} already exists")
             return ()
 
@@ -173,15 +174,15 @@ class MemoryTool:
             session.write(path, new, create=data, restore=True)
         return f"File created successfully at: {named}{notices}"
 
-    def _str_replace(self, said: Mapping[str, Any]) -> str:
-        named, old, new = _text(said, "path"), _text(said, "old_str"), _text(said, "new_str", "")
+    def _str_replace(self, arguments: Mapping[str, Any]) -> str:
+        named, old, new = _text(arguments, "path"), _text(arguments, "old_str"), _text(arguments, "new_str", "")
         path = self._path(named)
         if self._kind(path) != "file":
             raise MemoryToolError(f"Error: {NO_PATH.format(named)}")
-        wanted, (kept, notices) = _bytes(old), self._kept(new)
+        wanted, (kept, notices) = _bytes(old), self._writable(new)
 
         def replaced(data: bytes | None) -> Sequence[Splice]:
-            places = [found.start() for found in re.finditer(re.escape(wanted), data or b"")] if wanted else []
+            places = [match.start() for match in re.finditer(re.escape(wanted), data or b"")] if wanted else []
             if not places:
                 raise MemoryToolError(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {named}."
@@ -194,7 +195,7 @@ class MemoryTool:
                     "Please ensure it is unique"
                 )
             splice = Splice(places[0], places[0] + len(wanted), _bytes(kept))
-            self._fits(named, "", len(data) + len(splice.data) - len(wanted))
+            _check_size(named, len(data) + len(splice.data) - len(wanted))
             return (splice,) if splice.data != wanted else ()
 
         before = self._read(path)
@@ -208,12 +209,12 @@ class MemoryTool:
             f"{snippet}{notices}"
         )
 
-    def _insert(self, said: Mapping[str, Any]) -> str:
-        named, text = _text(said, "path"), _text(said, "insert_text")
-        path, after = self._path(named), said.get("insert_line")
+    def _insert(self, arguments: Mapping[str, Any]) -> str:
+        named, text = _text(arguments, "path"), _text(arguments, "insert_text")
+        path, after = self._path(named), arguments.get("insert_line")
         if self._kind(path) != "file":
             raise MemoryToolError(f"Error: The path {named} does not exist")
-        kept, notices = self._kept(text.rstrip("\n"))
+        kept, notices = self._writable(text.rstrip("\n"))
 
         def inserted(data: bytes | None) -> Sequence[Splice]:
             data = data or b""
@@ -224,17 +225,17 @@ class MemoryTool:
                     f"file: [0, {len(lines)}]"
                 )
             at = min(len(data), sum(len(line) + 1 for line in lines[:after]))
-            ended = b"" if at == 0 or data[at - 1 : at] == b"\n" else b"\n"
-            splice = Splice(at, at, ended + _bytes(kept) + b"\n")
-            self._fits(named, "", len(data) + len(splice.data))
+            newline = b"" if at == 0 or data[at - 1 : at] == b"\n" else b"\n"
+            splice = Splice(at, at, newline + _bytes(kept) + b"\n")
+            _check_size(named, len(data) + len(splice.data))
             return (splice,)
 
         with self._session("memory insert") as session:
             session.write(path, inserted)
         return f"The file {named} has been edited.{notices}"
 
-    def _delete(self, said: Mapping[str, Any]) -> str:
-        named = _text(said, "path")
+    def _delete(self, arguments: Mapping[str, Any]) -> str:
+        named = _text(arguments, "path")
         path = self._path(named)
         if path == self.folder:
             raise MemoryToolError(f"Error: Cannot delete the {ROOT} directory itself")
@@ -242,15 +243,15 @@ class MemoryTool:
         if not files:
             raise MemoryToolError(f"Error: The path {named} does not exist")
         with self._session("memory delete", atomic=True) as session:
-            for each in files:
-                data = session.read(each)
-                if data is not None and session.remove(each, digest(data)) is None:
+            for file in files:
+                data = session.read(file)
+                if data is not None and session.remove(file, digest(data)) is None:
                     raise MemoryToolError(f"Error: {named} changed in the meantime. Please view it and try again")
             session.remove_empty(path)
         return f"Successfully deleted {named}"
 
-    def _rename(self, said: Mapping[str, Any]) -> str:
-        old, new = _text(said, "old_path"), _text(said, "new_path")
+    def _rename(self, arguments: Mapping[str, Any]) -> str:
+        old, new = _text(arguments, "old_path"), _text(arguments, "new_path")
         source, target = self._path(old), self._path(new)
         if source == self.folder:
             raise MemoryToolError(f"Error: Cannot rename the {ROOT} directory itself")
@@ -262,8 +263,8 @@ class MemoryTool:
         if target.startswith(f"{source}/"):
             raise MemoryToolError(f"Error: {old} cannot be renamed into itself")
         with self._session("memory rename", atomic=True) as session:
-            for each in files:
-                if not session.move(each, target + each[len(source) :]):
+            for file in files:
+                if not session.move(file, target + file[len(source) :]):
                     raise MemoryToolError(f"Error: {old} changed in the meantime. Please view it and try again")
             session.remove_empty(source)
         return f"Successfully renamed {old} to {new}"
@@ -271,16 +272,16 @@ class MemoryTool:
     # --- files and folders
 
     def _session(self, command: str, *, atomic: bool = False) -> AbstractContextManager[WriteSession]:
-        """The door for writes, as the agent."""
+        """Open a session of writes as the agent."""
         store = self.memory.workspace.store()
         store.actor = "agent"
         return store.session(command, self.memory.workspace.vault, atomic=atomic)
 
     def _path(self, named: str) -> str:
-        """The path in the vault of one below ``/memories``.
+        """Return the vault path of a path below ``/memories``.
 
         Raises:
-            MemoryToolError: it could lead elsewhere, or no file here may have that name.
+            MemoryToolError: the path could lead elsewhere, or no file here may have that name.
         """
         if named != ROOT and not named.startswith(f"{ROOT}/"):
             raise MemoryToolError(f"Error: Path must start with {ROOT}, got: {named}")
@@ -295,10 +296,10 @@ class MemoryTool:
         return "/".join([self.folder, *steps])
 
     def _kind(self, path: str) -> str:
-        """``file`` or ``folder`` with files in it; empty if nothing is there.
+        """Return ``file``, or ``folder`` for one with files in it; empty if nothing is there.
 
         Raises:
-            MemoryToolError: a step of it is a link, or it is something else.
+            MemoryToolError: a step of the path is a link, or the path is neither a file nor a folder.
         """
         at = os.fspath(self.memory.workspace.root)
         mode = 0
@@ -319,40 +320,40 @@ class MemoryTool:
         return "file"
 
     def _below(self, path: str) -> list[str]:
-        """The file of that path, or the files in the folder."""
+        """Return the file of that path, or the files in that folder; nothing if there is neither."""
         kind = self._kind(path)
         return [path] if kind == "file" else list(self._files(path)) if kind else []
 
     def _files(self, path: str) -> dict[str, int]:
-        """The files in a folder and below it, in order, each with its size; links and hidden ones are left out."""
+        """Return the files in and below a folder, sorted, with their sizes; without links and hidden files."""
         return dict(sorted(self._walk(path)))
 
     def _walk(self, path: str) -> Iterator[tuple[str, int]]:
         try:
             with os.scandir(os.path.join(self.memory.workspace.root, path)) as found:
-                each = [entry for entry in found if entry.name[0] != "." and not entry.is_symlink()]
+                entries = [entry for entry in found if entry.name[0] != "." and not entry.is_symlink()]
         except (FileNotFoundError, NotADirectoryError):
             return
-        for entry in each:
+        for entry in entries:
             if entry.is_dir():
                 yield from self._walk(f"{path}/{entry.name}")
             elif entry.is_file():
                 yield f"{path}/{entry.name}", entry.stat().st_size
 
     def _listing(self, named: str, path: str) -> str:
-        """A folder's files and folders, two levels deep."""
-        self._kind(path)  # no link leads there
+        """Return the answer that lists a folder's files and folders, two levels deep."""
+        self._kind(path)  # refuses links
         sizes: dict[str, int] = {}
         for file, size in self._files(path).items():
             steps = file[len(path) + 1 :].split("/")
             if "node_modules" in steps:
                 continue
-            for deep in range(min(len(steps), DEEP) + 1):
-                below = "/".join([named.rstrip("/"), *steps[:deep]])
-                sizes[below] = sizes.get(below, 0) + size
+            for depth in range(min(len(steps), DEPTH) + 1):
+                shown = "/".join([named.rstrip("/"), *steps[:depth]])
+                sizes[shown] = sizes.get(shown, 0) + size
         top = named.rstrip("/")
-        rows = [f"{_size(sizes.pop(top, 0))}\t{top}", *(f"{_size(size)}\t{each}" for each, size in sizes.items())]
-        head = f"Here're the files and directories up to {DEEP} levels deep in {named}, excluding hidden items and "
+        rows = [f"{_size(sizes.pop(top, 0))}\t{top}", *(f"{_size(size)}\t{shown}" for shown, size in sizes.items())]
+        head = f"Here're the files and directories up to {DEPTH} levels deep in {named}, excluding hidden items and "
         return "\n".join([f"{head}node_modules:", *rows])
 
     def _read(self, path: str) -> bytes:
@@ -361,58 +362,69 @@ class MemoryTool:
         except NotFoundError:
             return b""
 
-    def _kept(self, text: str) -> tuple[str, str]:
-        """A text as it may be written, and what to say of that, in separate lines."""
+    def _writable(self, text: str) -> tuple[str, str]:
+        """Return the text without credentials and invisible characters, and notices about that, a line each."""
         caller = self.memory.workspace.capture(writes=False)
         caller.notices, caller.interactive = [], False
         kept = "\r".join(map(visible, caller.masked(text).split("\r")))
         return kept, "".join(f"\nNote: {notice}" for notice in caller.notices)
 
-    def _fits(self, named: str, text: str, size: int = 0) -> bytes:
-        data = _bytes(text)
-        if max(size, len(data)) > LONGEST_FILE:
-            raise MemoryToolError(
-                f"Error: {named} would be larger than {LONGEST_FILE:,} bytes. Please split it into several files"
-            )
-        return data
+
+def _check_size(named: str, size: int) -> None:
+    """Refuse a file that would be too large.
+
+    Raises:
+        MemoryToolError: the file would have more than :data:`LONGEST_FILE` bytes.
+    """
+    if size > LONGEST_FILE:
+        raise MemoryToolError(
+            f"Error: {named} would be larger than {LONGEST_FILE:,} bytes. Please split it into several files"
+        )
 
 
 def _is_odd(name: str) -> bool:
-    """Whether no file or folder may be called so: it is hidden, leads elsewhere, or some system can't hold it."""
+    """Return whether a name is not allowed: it is hidden, leads elsewhere, or some system can't hold it."""
     odd = name[:1] in ("", ".") or name.endswith(TEMP_SUFFIX) or len(_bytes(name)) > LONGEST_NAME
-    return odd or not name.isprintable() or name != name.strip() or any(sign in name for sign in '/\\:*?"<>|')
+    return odd or not name.isprintable() or name != name.strip() or any(character in name for character in '/\\:*?"<>|')
 
 
-def _text(said: Mapping[str, Any], name: str, otherwise: str | None = None) -> str:
-    found = said.get(name, otherwise)
-    if not isinstance(found, str):
+def _text(arguments: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    """Return an argument that is a text.
+
+    Raises:
+        MemoryToolError: the argument is missing or not a text.
+        UsageError: the text holds characters that a note can't hold.
+    """
+    text = arguments.get(name, default)
+    if not isinstance(text, str):
         raise MemoryToolError(f"Error: `{name}` is missing or not a text")
-    check_text(found, f"`{name}`")
-    return found
+    check_text(text, f"`{name}`")
+    return text
 
 
-def _range(given: Any, lines: int) -> tuple[int, int]:
-    """The first and the last line to show, as the reference implementation reads ``view_range``."""
-    if given is None:
+def _range(view_range: Any, lines: int) -> tuple[int, int]:
+    """Return the first and the last line to show, as the reference implementation reads ``view_range``."""
+    if view_range is None:
         return 1, lines
-    if not (isinstance(given, list | tuple) and len(given) == 2 and all(type(each) is int for each in given)):
+    is_pair = isinstance(view_range, list | tuple) and len(view_range) == 2
+    if not is_pair or not all(type(number) is int for number in view_range):
         raise MemoryToolError("Error: Invalid `view_range` parameter. It should be a list of two whole numbers")
-    first, last = max(1, given[0]), lines if given[1] == -1 else min(lines, given[1])
+    first, last = max(1, view_range[0]), lines if view_range[1] == -1 else min(lines, view_range[1])
     if first > max(1, last):
         raise MemoryToolError(
-            f"Error: Invalid `view_range` parameter: {list(given)}. It should be within the range of lines of the "
+            f"Error: Invalid `view_range` parameter: {list(view_range)}. It should be within the range of lines of the "
             f"file: [1, {lines}]"
         )
     return first, last
 
 
 def _numbered(lines: Sequence[str], first: int, last: int) -> str:
-    """Lines with their numbers, six characters wide, and a tab."""
+    """Return the lines, each behind its number, six characters wide, and a tab."""
     return "\n".join(f"{number:6d}\t{lines[number - 1]}" for number in range(first, last + 1))
 
 
 def _size(count: int) -> str:
-    """A size as the documentation shows it: ``0B``, ``512B``, ``5.5K``, ``1.2M``."""
+    """Format a size as the documentation does: ``0B``, ``512B``, ``5.5K``, ``1.2M``."""
     size, unit = float(count), "B"
     for unit in ("B", "K", "M", "G"):
         if size < 1024 or unit == "G":
@@ -422,10 +434,10 @@ def _size(count: int) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """A text as it is written; :func:`_text` has seen that it is one."""
+    """Encode a text, which :func:`_text` has checked."""
     return text.encode("utf-8", "replace")
 
 
 def _shown(data: bytes) -> str:
-    """A file's text without credentials, in as many lines: what an agent reads goes to a model."""
+    """Return a file's text with credentials masked, line by line, since an agent's reading goes to a model."""
     return veiled(data).decode("utf-8", "replace")
