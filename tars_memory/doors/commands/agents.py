@@ -1,4 +1,4 @@
-"""What agents keep, and how they are served: ``learn``, ``playbooks``, ``topic``, ``mcp``."""
+"""Commands for agents: playbooks and topic notes (``learn``, ``playbooks``, ``topic``), the MCP server (``mcp``)."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.playbooks import Playbook
 
 BLANK = "1. "
-"""What the editor begins with."""
+"""The text that the editor begins with."""
 
 
 @command(
@@ -51,16 +51,16 @@ def learn(
     assert call.typed is not None
     call.typed.arguments |= {"title": heading, "text": ""}
     steps = about_secrets(call, _steps(call, heading, stdin=stdin, file=file, edit=edit))
-    said = about_secrets(call, when) if when else ""
-    call.typed.arguments |= {"title": heading, "text": steps, "when": said}
-    return report(call, call.memory().learn(heading, steps, when=said))
+    usage = about_secrets(call, when) if when else ""
+    call.typed.arguments |= {"title": heading, "text": steps, "when": usage}
+    return report(call, call.memory().learn(heading, steps, when=usage))
 
 
 def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool) -> str:
-    """The steps from where they are said to be.
+    """Return the steps from stdin, the file or the editor.
 
     Raises:
-        UsageError: from nowhere, or from two places.
+        UsageError: there is no source of steps, or more than one.
     """
     if stdin + edit + (file is not None) > 1:
         raise UsageError("more than one of --stdin, --file and --edit", "give one of them")
@@ -70,8 +70,8 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
         return read_stdin() if file == "-" else _read(file)
     if not call.interactive:
         raise UsageError("the steps are missing", "pipe them in with --stdin, or name a file: --file steps.md")
-    told = [title, "the steps, as markdown or a line each"]
-    written = cli.approve.in_editor(call, BLANK, told, instead="give the steps with --stdin or --file")
+    comments = [title, "the steps, as markdown or a line each"]
+    written = cli.approve.in_editor(call, BLANK, comments, instead="give the steps with --stdin or --file")
     steps = "" if written == BLANK.strip() else written
     if call.typed is not None:
         call.typed.arguments["text"], call.typed.source = steps, "from the editor"
@@ -79,10 +79,10 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
 
 
 def _read(file: str) -> str:
-    """The text of a file.
+    """Return the text of a file.
 
     Raises:
-        UsageError: it can't be read.
+        UsageError: the file can't be read.
     """
     try:
         with open(file, encoding="utf-8-sig", errors="surrogateescape") as opened:
@@ -145,11 +145,11 @@ def playbooks(
 
 def _list(call: Call) -> int:
     found = call.memory().playbooks()
-    if call.answered({"playbooks": [_json(call, each) for each in found]}):
+    if call.answered({"playbooks": [_json(call, book) for book in found]}):
         return 0 if found else 1
     if found:
         rows = (
-            (call.out.path(each.path), str(each.used or ""), _state(call, each), line(each.title)) for each in found
+            (call.out.path(book.path), str(book.used or ""), _state(call, book), line(book.title)) for book in found
         )
         show_rows(call.out, rows, ("playbook", "last use", "state", "title"), ("magenta", "green", "dim"))
     else:
@@ -159,13 +159,13 @@ def _list(call: Call) -> int:
 
 def _json(call: Call, book: "Playbook") -> dict[str, Any]:
     days, today = call.workspace.settings.recall.playbook_days, call.workspace.now().date()
-    told = fields(book, "path title when pinned approved")
+    members = fields(book, "path title when pinned approved")
     dates = {"created": book.created, "used": book.used, "fades": book.fades(days)}
-    return {**told, **dates, "shown": book.is_shown(today, days)}
+    return {**members, **dates, "shown": book.is_shown(today, days)}
 
 
 def _state(call: Call, book: "Playbook") -> str:
-    """Whether it is in prompts, and until when."""
+    """Say whether a playbook is in prompts, and until when."""
     days, today = call.workspace.settings.recall.playbook_days, call.workspace.now().date()
     end = book.fades(days)
     shown = "pinned" if book.pinned else "stays" if end is None else f"until {end}" if today < end else f"faded {end}"
@@ -220,27 +220,27 @@ def topic(
 
 
 def _caller(call: Call) -> str:
-    """The agent that calls, as it names itself or as its host's mark begins.
+    """Return the name of the calling agent, from ``TARS_AUTHOR`` or the mark of its host.
 
     Raises:
-        UsageError: nobody knows.
+        UsageError: neither is set.
     """
     mark = agent_mark(call.env).lower()
-    known = call.env.get(AUTHOR) or next((each for each in jobs.hooks.AGENTS if mark.startswith(each)), "")
-    if not known:
+    agent = call.env.get(AUTHOR) or next((name for name in jobs.hooks.AGENTS if mark.startswith(name)), "")
+    if not agent:
         raise UsageError(
             "which agent's notes is not said", "name it: --agent claude; TARS_AUTHOR says it for all calls"
         )
-    return known
+    return agent
 
 
 def _topics(call: Call, agent: str) -> int:
     memory = call.memory()
     found, most = memory.topics(agent), memory.workspace.settings.limits.topic_characters
-    if call.answered({"agent": agent, "topics": [{**each._asdict(), "limit": most} for each in found]}):
+    if call.answered({"agent": agent, "topics": [{**note._asdict(), "limit": most} for note in found]}):
         return 0 if found else 1
     if found:
-        rows = ((call.out.path(each.path), f"{each.characters} of {most}") for each in found)
+        rows = ((call.out.path(note.path), f"{note.characters} of {most}") for note in found)
         show_rows(call.out, rows, ("topic", "characters"), ("magenta", "dim"))
     else:
         call.out.say(f"{agent} has no topic yet: tars-memory topic NAME TEXT")
@@ -249,7 +249,8 @@ def _topics(call: Call, agent: str) -> int:
 
 def _topic(call: Call, agent: str, name: str) -> int:
     note = call.memory().topic_note(name, agent=agent)
-    text, lines = note.data.decode("utf-8", "replace"), [fields(each, "ref line text author") for each in note.entries]
+    text = note.data.decode("utf-8", "replace")
+    lines = [fields(entry, "ref line text author") for entry in note.entries]
     if not call.answered({"agent": agent, "path": note.path, "text": text, "entries": lines}):
         call.out.data(clean(text).rstrip("\n"))
     return 0
@@ -273,10 +274,9 @@ def mcp(call: Call) -> int:
         root, project = memory.workspace.root, memory.workspace.project or "none"
         call.notices(memory.workspace.notices)
 
-    def opened(said: "Mapping[str, str]") -> Memory:
-        memory = Memory(
-            root, actor="agent", now=call.now, dry_run=call.dry_run, env={**said, **call.env}, project=project
-        )
+    def open_memory(variables: "Mapping[str, str]") -> Memory:
+        env = {**variables, **call.env}
+        memory = Memory(root, actor="agent", now=call.now, dry_run=call.dry_run, env=env, project=project)
         memory.workspace.patience, memory.workspace.apart = PATIENCE, True
         return memory
 
@@ -292,5 +292,5 @@ def mcp(call: Call) -> int:
 
     if call.out.stderr.isatty():
         call.out.say(f"serving {root} on stdin and stdout; an agent's host starts this: docs/agents.md")
-    protocol.serve(opened, failed)
+    protocol.serve(open_memory, failed)
     return 0

@@ -10,6 +10,7 @@ from tars_memory.recall.packing import KINDS, NOTHING, Context
 
 FORMATS = ("text", "json")
 MOST_REASONS = 3
+"""Maximum number of reasons that the message about dropped lines names."""
 
 
 @command(
@@ -75,14 +76,14 @@ def context(
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     options |= {"about": tuple(map(call.note, about))} if about else {}
     options |= {"topics": tuple(topic)} if topic else {}
-    if agent and ("/" in agent or not agent.strip(".")):  # else its folder may be one that others made
+    if agent and ("/" in agent or not agent.strip(".")):  # such a name could lead to another folder
         raise UsageError(f"{agent!r} is not a name for an agent's folder", "give a plain one, such as claude")
     options |= ({"agent": agent} if agent else {}) | validity(call, as_of, expired=expired)
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)
-    told = [each + beyond(call) if each == NOTHING else each for each in packed.notices]
-    if call.answered(packed, told):
+    notices = [notice + beyond(call) if notice == NOTHING else notice for notice in packed.notices]
+    if call.answered(packed, notices):
         return 0
     if packed.text:
         call.out.data(clean(packed.text))
@@ -93,13 +94,13 @@ def context(
 
 
 def _say_left_out(call: Call, packed: "Context") -> None:
-    """One sentence about what was left out, by reason; not about what is not content anyway."""
+    """Print how many lines were dropped for which reasons, except lines that hold no content."""
     reasons: dict[str, int] = {}
-    for gone in packed.dropped:
-        if gone.why not in (ALONE, COMMENT, FRONT_MATTER):
-            reasons[gone.why] = reasons.get(gone.why, 0) + gone.end_line - gone.start_line + 1
+    for block in packed.dropped:
+        if block.why not in (ALONE, COMMENT, FRONT_MATTER):
+            reasons[block.why] = reasons.get(block.why, 0) + block.end_line - block.start_line + 1
     ordered = sorted(reasons.items(), key=lambda pair: -pair[1])
-    told = "; ".join(f"{counted(count, 'line')}: {why}" for why, count in ordered[:MOST_REASONS])
-    if told:
+    if ordered:
+        text = "; ".join(f"{counted(count, 'line')}: {why}" for why, count in ordered[:MOST_REASONS])
         more = "; …" if len(ordered) > MOST_REASONS else ""
-        call.out.say(f"left out: {told}{more} (--json lists them)")
+        call.out.say(f"left out: {text}{more} (--json lists them)")

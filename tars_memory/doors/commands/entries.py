@@ -1,6 +1,4 @@
-"""``list``, ``show``, ``why``: the entries of the tiers, one of them, and where one came from; ``headings``: those
-above them; ``facts`` and ``timeline``: what is true, and since when.
-"""
+"""Commands for entries (``list``, ``show``, ``why``), headings (``headings``) and facts (``facts``, ``timeline``)."""
 
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
@@ -60,7 +58,7 @@ def list_(
 
     In a pipe one line an entry, with tabs: REF, path:line, text. Exit 1 if there are none.
     """
-    given = {"about": [call.note(each) for each in about or ()], "topics": topic}
+    given = {"about": [call.note(name) for name in about or ()], "topics": topic}
     narrowed: dict[str, Any] = {name: tuple(names) for name, names in given.items() if names}
     entries = list(call.memory().list(tier=tier, section=section, **narrowed))
     if call.answered({"entries": [fields(entry, ENTRY) for entry in entries]}):
@@ -72,8 +70,8 @@ def list_(
         cli.screen.show_entries(call.out, entries)
     else:
         for entry in entries:
-            told = f"{line(entry.text)}{_signed(entry.author)}"
-            call.out.data(f"{entry.ref}\t{call.out.place(entry.path, entry.line)}\t{told}")
+            text = f"{line(entry.text)}{_signed(entry.author)}"
+            call.out.data(f"{entry.ref}\t{call.out.place(entry.path, entry.line)}\t{text}")
     return 0 if entries else 1
 
 
@@ -98,8 +96,8 @@ def show(
     entry = call.memory().show(call.target(call.words(target, "REF")))
     if call.answered({**fields(entry, ENTRY), "raw": entry.raw}):
         return 0
-    under = f"  {line(entry.section)}" if entry.section else ""
-    call.out.data(f"{call.out.place(entry.path, entry.line)}{under}  [{entry.ref}]")
+    section = f"  {line(entry.section)}" if entry.section else ""
+    call.out.data(f"{call.out.place(entry.path, entry.line)}{section}  [{entry.ref}]")
     call.out.data(clean(entry.raw).rstrip("\n"))
     return 0
 
@@ -116,7 +114,7 @@ TITLES = {
     "promoted": "became",
     "end": "end",
 }
-"""What a step is called in the text."""
+"""Printed names of the kinds of steps."""
 
 
 @command(
@@ -156,7 +154,7 @@ def why(
 
 
 def _why_hit(call: Call) -> "Trail":
-    """Where the first hit of the last search came from.
+    """Return the trail of the first hit of the last search.
 
     Raises:
         NotFoundError: there was no search, or its first hit is not an entry.
@@ -173,25 +171,25 @@ def _why_hit(call: Call) -> "Trail":
 
 
 def rows(out: Output, step: "Trace") -> list[str]:
-    """One step as lines of plain text: what it is, when, where, the words; then the quote and who said it."""
-    where = out.place(step.path, step.line) if step.path and step.kind not in ("approved", "written") else ""
-    when = line(step.date)[:16].replace("T", " ")
+    """Return one step as lines of plain text: kind, time, place and words; then the quote and who said it."""
+    place = out.place(step.path, step.line) if step.path and step.kind not in ("approved", "written") else ""
+    time = line(step.date)[:16].replace("T", " ")
     head = [
         f"{TITLES.get(step.kind, step.kind):<9}",
-        when,
-        where,
+        time,
+        place,
         line(step.text) + _signed(step.author),
         step.txn and f"[{step.txn}]",
     ]
-    found = ["  ".join(part for part in head if part)]
+    lines = ["  ".join(part for part in head if part)]
     if step.quote:
-        said = ", ".join(part for part in (line(step.speaker), f"turn {step.turn}" if step.turn else "") if part)
-        found.append(f"{'':<9}  “{line(step.quote)}”{f' ({said})' if said else ''}")
-    return found
+        source = ", ".join(part for part in (line(step.speaker), f"turn {step.turn}" if step.turn else "") if part)
+        lines.append(f"{'':<9}  “{line(step.quote)}”{f' ({source})' if source else ''}")
+    return lines
 
 
 def _signed(author: str | None) -> str:
-    """Who wrote a line, to print behind its words; empty where it doesn't say."""
+    """Return the author of a line to print behind it; empty if it has none."""
     return f" ({line(author)})" if author else ""
 
 
@@ -239,14 +237,16 @@ def headings(
             yes = True
         return report(call, memory.remove_heading(name, remove, filled=yes), repeated="nothing was removed")
     path, listed = memory.headings(name)
-    if call.answered({"path": path, "headings": [fields(each, "line level title entries") for each in listed]}):
+    if call.answered({"path": path, "headings": [fields(heading, "line level title entries") for heading in listed]}):
         return 0 if listed else 1
     if call.out.screen:
-        rows = (("  " * (each.level - 1) + line(each.title), counted(each.entries, "bullet")) for each in listed)
+        rows = (
+            ("  " * (heading.level - 1) + line(heading.title), counted(heading.entries, "bullet")) for heading in listed
+        )
         show_rows(call.out, rows, ("heading", "bullets"), ("magenta", "dim"))
     else:
-        for each in listed:
-            call.out.data(f"{call.out.place(path, each.line)}\t{line(each.title)}\t{each.entries}")
+        for heading in listed:
+            call.out.data(f"{call.out.place(path, heading.line)}\t{line(heading.title)}\t{heading.entries}")
     if not listed:
         call.out.say(f"{call.out.path(path)} has no headings")
     return 0 if listed else 1
@@ -310,23 +310,23 @@ def facts(
     A predicate that holds one value at a time ends its old value, which stays in Facts.md. A fact holds from its since
     day until the day before its until day.
     """
-    said = words or []
-    if said and said[0] in VERBS:
-        return _change(call, said[0], said[1:], day(call, since, "--since"), day(call, until, "--until"), on)
+    if words and words[0] in VERBS:
+        return _change(call, words[0], words[1:], day(call, since, "--since"), day(call, until, "--until"), on)
     if any((since, until, on)):
         raise UsageError("--since, --until and --on belong to add and end", "--as-of names a day to look at")
     if as_of is not None and all_:
         raise UsageError("both --as-of and --all", "give one of them")
-    name = " ".join(said) or None
+    name = " ".join(words or ()) or None
     if in_time or mermaid:
         if as_of is not None or topic:
             raise UsageError("--timeline beside --as-of or --topic", "a timeline shows every day; leave those out")
         in_order = call.memory().timeline(name)
         return _chart(call, in_order) if mermaid else _show_facts(call, in_order, in_time=True)
-    tagged: dict[str, Any] = {"topics": tuple(topic)} if topic else {}
-    found = call.memory().facts(name, **tagged, as_of=day(call, as_of, "--as-of", last=True), everything=all_)
+    topics: dict[str, Any] = {"topics": tuple(topic)} if topic else {}
+    as_of_day = day(call, as_of, "--as-of", last=True)
+    found = call.memory().facts(name, **topics, as_of=as_of_day, everything=all_)
     missing = MISSING if name or topic or as_of else f"there are no facts yet: tars-memory facts {FACT}"
-    return _show_facts(call, found, day(call, as_of, "--as-of", last=True), missing=missing)
+    return _show_facts(call, found, as_of_day, missing=missing)
 
 
 def _show_facts(
@@ -337,42 +337,42 @@ def _show_facts(
     Args:
         call: the call.
         found: the facts, in their order.
-        on: the day that they are looked at from (today).
-        in_time: they are in order of time: on a terminal their days come first.
-        missing: what to say if there are none.
+        on: the day on which a fact counts as current; today by default.
+        in_time: they are in order of time: a terminal shows them as bars.
+        missing: the message if there are none.
     """
-    shown = on or today(call)
-    if call.answered({"facts": [fact.as_dict(shown) for fact in found]}):
+    as_of = on or today(call)
+    if call.answered({"facts": [fact.as_dict(as_of) for fact in found]}):
         return 0 if found else 1
     if not found:
         call.out.say(missing + beyond(call))
     elif call.out.screen and in_time:
-        cli.screen.show_timeline(call.out, found, shown)
+        cli.screen.show_timeline(call.out, found, as_of)
     elif call.out.screen:
         _show_table(call, found)
     else:
         for fact in found:
             call.out.data(
                 f"{fact.ref}\t{line(fact.subject)} {line(fact.predicate)}: {line(fact.object)}"
-                f"{_whose(fact)}{_when(fact, shown)}"
+                f"{_vault_mark(fact)}{_days(fact, as_of)}"
             )
     return 0 if found else 1
 
 
 def _show_table(call: Call, found: "list[Fact]") -> None:
-    """The facts as columns, for a terminal."""
-    told = [
+    """Print facts as columns, for a terminal."""
+    rows = [
         (
-            *(fact.ref, line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}{_whose(fact)}"),
+            *(fact.ref, line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}{_vault_mark(fact)}"),
             *(str(fact.since or ""), str(fact.until or "")),
         )
         for fact in found
     ]
-    show_rows(call.out, told, ("REF", "about", "fact", "since", "until"), ("dim", "bold"))
+    show_rows(call.out, rows, ("REF", "about", "fact", "since", "until"), ("dim", "bold"))
 
 
 def _chart(call: Call, found: "list[Fact]") -> int:
-    """Print facts as a chart in Mermaid; exit 1 if there is none with a day."""
+    """Print facts as a chart in Mermaid; exit 1 if none has a day."""
     chart = cli.screen.gantt(found, today(call))
     undated = sum(not (fact.since or fact.until) for fact in found)
     if call.answered({"mermaid": chart}, [f"{counted(undated, 'fact')} without a day left out"] if undated else []):
@@ -384,19 +384,21 @@ def _chart(call: Call, found: "list[Fact]") -> int:
     return 0 if chart else 1
 
 
-def _whose(fact: "Fact") -> str:
-    """The shared vault that a fact comes from."""
+def _vault_mark(fact: "Fact") -> str:
+    """Return the name of the shared vault that a fact is from, to print behind it; empty for an own fact."""
     return f"  [{line(fact.vault)}]" if fact.vault else ""
 
 
-def _when(fact: "Fact", today: date) -> str:
-    told = [f"since {fact.since}"] if fact.since else []
-    told += [f"until {fact.until}"] if fact.until else []
-    told += ["ended"] if fact.until and fact.until <= today else []
-    return f"\t{', '.join(told)}" if told else ""
+def _days(fact: "Fact", today: date) -> str:
+    """Return the days of a fact as a cell with its tab; empty if it has none."""
+    parts = [f"since {fact.since}"] if fact.since else []
+    parts += [f"until {fact.until}"] if fact.until else []
+    parts += ["ended"] if fact.until and fact.until <= today else []
+    return f"\t{', '.join(parts)}" if parts else ""
 
 
 def _change(call: Call, verb: str, rest: list[str], since: date | None, until: date | None, on: str | None) -> int:
+    """Add, end or remove a fact: check the options that belong to the verb, and print the receipt."""
     if verb == "add" and on:
         raise UsageError("--on belongs to end", "--since names the first day of a fact")
     if verb != "add" and (since or until or (on and verb == "remove")):
@@ -405,7 +407,7 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
         if len(rest) != 3:
             raise UsageError(f"facts add takes three words or quoted parts, not {len(rest)}", VERBS["add"])
         parts: dict[str, Any] = dict(zip(("subject", "predicate", "object"), rest, strict=True), text=" ".join(rest))
-        days = {name: None if each is None else each.isoformat() for name, each in (("since", since), ("until", until))}
+        days = {"since": since and since.isoformat(), "until": until and until.isoformat()}
         call.hold("facts add", **parts, **days)
     memory: Any = call.memory()
     if verb == "add":

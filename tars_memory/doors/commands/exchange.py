@@ -1,4 +1,4 @@
-"""What comes from other programs and goes to them: conversations (``extract``, ``sources``), what others remember
+"""Commands that exchange data with other programs: conversations (``extract``, ``sources``), memories of other tools
 (``import``), and the notes as tables (``sql``, ``export``).
 """
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 PARTLY = 3
 NAMED = 5
-"""Skipped sources that are named; the others are counted."""
+"""Maximum number of skipped sources to name; the others are counted."""
 
-BETWEEN = "\f"
-"""A line with a form feed parts two prompts, and two answers."""
+SEPARATOR = "\f"
+"""A line with a form feed separates prompts, and answers."""
 
 
 @command(
@@ -129,42 +129,41 @@ def import_(
     """
     if sources.count("-") > 1:
         raise UsageError("stdin can be read once only", "give - once")
-    done = call.memory().import_memories([sys.stdin.buffer if each == "-" else each for each in sources], form=form)
+    done = call.memory().import_memories([sys.stdin.buffer if name == "-" else name for name in sources], form=form)
     return _report(call, done, "source", "statement")
 
 
 def _has_model(call: Call, named: str | None) -> bool:
-    """Whether a model would be asked."""
+    """Return whether a model would be asked; ``named`` is the value of ``--model``."""
     options = call.workspace.settings.llm
     return named != "none" and bool(options.named("extract", named or ""))
 
 
 def _answers(names: list[str]) -> Any:
-    """The answers of another program, in order; one file may hold several.
+    """Return the answers of another program, in order; one file may hold several.
 
     Raises:
         UsageError: a file can't be read.
     """
-    texts = [text for name in names for text in answer_in(name).split(BETWEEN)]
+    texts = [text for name in names for text in answer_in(name).split(SEPARATOR)]
     return curation.models.llm.Reply(texts)
 
 
 def _asked(call: Call, found: "Prompts", *, plain: bool) -> int:
-    """The prompts that would be sent; ``plain`` prints nothing but them."""
-    code = PARTLY if any(one.failed for one in found.skipped) else 0
+    """Print the prompts that would be sent, and their size and price unless ``plain``; return the exit code."""
+    code = PARTLY if any(skipped.failed for skipped in found.skipped) else 0
     if call.answered(found, found.notices):
         return code
-    call.out.data(
-        f"{BETWEEN}\n".join(clean(str(one.prompt)).replace(BETWEEN, "") for one in found.prompts).rstrip("\n")
-    )
+    texts = [clean(str(asked.prompt)).replace(SEPARATOR, "") for asked in found.prompts]
+    call.out.data(f"{SEPARATOR}\n".join(texts).rstrip("\n"))
     _say_skipped(call, found.skipped)
     if not plain:
-        where = found.endpoint or "the provider's own address"
-        costs = [one.cost for one in found.prompts]
+        address = found.endpoint or "the provider's own address"
+        costs = [asked.cost for asked in found.prompts]
         price = "the cost is unknown" if None in costs else f"at most ${sum(filter(None, costs)):.4f}"
-        tokens = sum(one.tokens for one in found.prompts)
+        tokens = sum(asked.tokens for asked in found.prompts)
         size = f"{counted(len(found.prompts), 'prompt')}, {counted(tokens, 'token')}"
-        call.out.say(f"would ask {found.model} at {where}: {size}, {price}")
+        call.out.say(f"would ask {found.model} at {address}: {size}, {price}")
     elif len(found.prompts) > 1:
         call.out.say(
             f"{counted(len(found.prompts), 'prompt')}, a line with a form feed between two: answer each, likewise"
@@ -173,13 +172,13 @@ def _asked(call: Call, found: "Prompts", *, plain: bool) -> int:
 
 
 def _report(call: Call, done: "Extracted", source: str = "conversation", part: str = "turn") -> int:
-    """What was written: a session note and its candidates, ``path:line:text`` each.
+    """Print each session note and its candidates as ``path:line:text``; return the exit code.
 
     Args:
         call: the call.
-        done: what is told.
-        source: what that which was examined is called.
-        part: what its parts are called.
+        done: the result to print.
+        source: the word for an examined source.
+        part: the word for its parts.
     """
     answer = {"sessions": done.sessions, "skipped": done.skipped, "model": done.model}
     if not call.answered(answer, done.notices, call.dry()):
@@ -193,18 +192,19 @@ def _report(call: Call, done: "Extracted", source: str = "conversation", part: s
     if done.failure is not None:
         call.out.complain(f"tars-memory: {clean(done.failure.message)}\n  {clean(done.failure.hint)}")
         return PARTLY
-    return PARTLY if any(one.failed for one in done.skipped) else 0
+    return PARTLY if any(skipped.failed for skipped in done.skipped) else 0
 
 
 def _say_skipped(call: Call, skipped: list[Any], source: str = "conversation") -> None:
-    first = sorted(skipped, key=lambda one: not one.failed)  # what failed sets the exit code, so it is never left out
-    for one in first[:NAMED]:
-        call.out.say(f"skipped: {one.source}: {one.why}")
+    failed_first = sorted(skipped, key=lambda skip: not skip.failed)  # failures set the exit code, so name them first
+    for skip in failed_first[:NAMED]:
+        call.out.say(f"skipped: {skip.source}: {skip.why}")
     if len(skipped) > NAMED:
         call.out.say(f"skipped: {counted(len(skipped) - NAMED, f'more {source}')} (--json names them)")
 
 
 def _say_sum(call: Call, done: "Extracted", source: str) -> None:
+    """Print how many candidates there are, and how many statements were left out and why."""
     facts = sum(len(session.facts) for session in done.sessions)
     dropped: Counter[str] = Counter()
     for session in done.sessions:
@@ -213,8 +213,8 @@ def _say_sum(call: Call, done: "Extracted", source: str) -> None:
     left_out = ", ".join(f"{count} {why}" for why, count in dropped.items() if count)
     if done.sessions:
         more = f" (left out: {left_out})" if left_out else ""
-        told = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), source)}{more}"
-        call.out.say(f"{told}: decide with tars-memory review" if facts else told)
+        summary = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), source)}{more}"
+        call.out.say(f"{summary}: decide with tars-memory review" if facts else summary)
 
 
 ACTIONS = ("list", "add", "remove")
@@ -245,16 +245,16 @@ def sources(
         raise UsageError("sources takes: list, add PATH, or remove PATH", "tars-memory sources add ~/.claude/projects")
     memory = call.memory()
     if path is None:
-        return _tell(call, memory.sources())
+        return _show_sources(call, memory.sources())
     if action == "remove":
-        return _tell(call, memory.remove_source(path))
-    return _tell(call, memory.add_source(path, progress=memory.workspace.progress))
+        return _show_sources(call, memory.remove_source(path))
+    return _show_sources(call, memory.add_source(path, progress=memory.workspace.progress))
 
 
-def _tell(call: Call, found: dict[str, Any]) -> int:
+def _show_sources(call: Call, found: dict[str, Any]) -> int:
     if call.answered(found, found["notices"]):
         return 0
-    rows = [(line(each["path"]), "" if each["there"] else "not there") for each in found["sources"]]
+    rows = [(line(source["path"]), "" if source["there"] else "not there") for source in found["sources"]]
     show_rows(call.out, rows, ("log or folder", ""), of_notes=False)
     if found["sources"]:
         conversations = counted(found["conversations"], "conversation")
@@ -301,13 +301,13 @@ def sql(
     """
     if sum((csv_, nl, table, call.out.json)) > 1:
         raise UsageError("only one of --csv, --nl, --table and --json", "leave the others out")
-    said = " ".join(query or ()).strip().rstrip("; ")
-    if not said:
+    text = " ".join(query or ()).strip().rstrip("; ")
+    if not text:
         return _tables(call)
-    found = call.memory().sql(said, seconds=timeout)
-    every = iter(found)
-    first = next(every, None)
-    rows = chain([] if first is None else [first], every)
+    found = call.memory().sql(text, seconds=timeout)
+    rest = iter(found)
+    first = next(rest, None)
+    rows = chain([] if first is None else [first], rest)
     if call.out.json:
         call.answered({"columns": found.columns, "rows": [dict(zip(found.columns, row, strict=True)) for row in rows]})
         return 1 if first is None else 0
@@ -336,19 +336,20 @@ def _cell(value: Any) -> str:
 
 
 def _csv(row: "Iterable[str]") -> str:
-    made = io.StringIO()
-    csv.writer(made, lineterminator="\n").writerow([clean(cell) for cell in row])
-    return made.getvalue()[:-1]
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow([clean(cell) for cell in row])
+    return buffer.getvalue()[:-1]
 
 
 def _tables(call: Call) -> int:
+    """List the tables and their columns."""
     tables = index.tables.TABLES
-    told = [
-        {"name": name, "columns": [{"name": each, "meaning": meaning} for each, meaning in columns.items()]}
+    answer = [
+        {"name": name, "columns": [{"name": column, "meaning": meaning} for column, meaning in columns.items()]}
         for name, columns in tables.items()
     ]
-    if not call.answered({"tables": told}):
-        rows = ((name, each, meaning) for name, columns in tables.items() for each, meaning in columns.items())
+    if not call.answered({"tables": answer}):
+        rows = ((name, column, meaning) for name, columns in tables.items() for column, meaning in columns.items())
         show_rows(call.out, rows, ("table", "column", "what it holds"), ("magenta",), of_notes=False)
     return 0
 

@@ -1,4 +1,4 @@
-"""``hook``: what coding agents call; it never gets into their way. And what makes them call it."""
+"""``hook``: answers the hooks of coding agents, without ever blocking them; and installs itself in their settings."""
 
 import os
 import signal
@@ -45,20 +45,20 @@ LOCK_WAIT = "1"
 """Seconds that a daily line waits for another writer; then it goes to the spool."""
 
 PATIENCE = 1.0
-"""Seconds of the first reading of a vault for which an agent waits."""
+"""Seconds that an agent waits for the first reading of a vault."""
 
 
 class Late(BaseException):
-    """The agent has waited long enough; no Exception, so that nothing on the way catches it."""
+    """The agent has waited long enough. Not an Exception, so that no handler on the way catches it."""
 
 
 class HookCommand(Command):
-    """A command that, called by an agent, ends with exit 0 whatever happens: to some of them another code means that a
+    """A command that exits with 0 whatever happens when an agent calls it: to some agents another code means that a
     prompt is refused. With an action it is a command like all others.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As usual; of an agent's call a wrong option is said on stderr, and nothing is done."""
+        """Parse as usual; if an agent passes a wrong option, only print that on stderr."""
         if set(args) & set(ACTIONS):
             return super().parse_args(ctx, args)
         try:
@@ -72,7 +72,7 @@ class HookCommand(Command):
             raise typer.Exit(OK) from None
 
     def invoke(self, ctx: Any) -> Any:
-        """Answer; a failure goes to the log alone."""
+        """Answer; a failure only goes into the log."""
         if ctx.params.get("action") is not None:
             return super().invoke(ctx)
         call = call_of(ctx)
@@ -85,7 +85,7 @@ class HookCommand(Command):
             desks[-1].log("given up: the agent has waited long enough ([hook] timeout)")
         except Exception as error:
             discard(call.out.stdout)
-            _tell(desks[-1], error)
+            _log_failure(desks[-1], error)
         finally:
             _set_timer(0)
             if before is not None:
@@ -145,7 +145,7 @@ def hook(
         raise UsageError("the event is too long", f"at most {hooks.LONGEST_EVENT} bytes are read")
     event = hooks.event_of(data)
     if not event.kind or (event.cursor and agent not in ("", "cursor")):
-        return OK  # Cursor runs Claude Code's hooks, too: its own answers
+        return OK  # Cursor runs Claude Code's hooks too: its own hook answers
     if event.folder:
         os.chdir(event.folder)
     settings = Settings(call.env)
@@ -165,7 +165,7 @@ def hook(
             text = text or _context(
                 call, question, agent, budget=options.found_budget, loaded=False, session=event.transcript
             )
-    _set_timer(0)  # from here on the answer is whole
+    _set_timer(0)  # from here on the answer is complete
     if event.kind != hooks.TOOL:
         desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} returned")
     _print(call, event, text, agent)
@@ -175,17 +175,20 @@ def hook(
 
 
 def _note(call: Call, event: hooks.Event, agent: str, wanted: "Collection[str]") -> None:
-    """Write the line that today's note gets of an event, as the agent, in the project of the folder it works in."""
+    """Write a line about an event into today's note, as the agent, in the project of the agent's folder."""
     text = hooks.daily_line(agent, event, wanted, vault.secrets.mask) if wanted else ""
     if text:
         env = {"TARS_MEMORY_STORE_LOCK_TIMEOUT": LOCK_WAIT, AUTHOR: agent or "agent", **call.env, ACTOR: "agent"}
-        how: dict[str, Any] = {"now": call.now, "dry_run": call.dry_run, "project": call.project}
-        with tars_memory.Memory(call.vault, actor="agent", env=env, **how) as memory:
+        opening: dict[str, Any] = {"now": call.now, "dry_run": call.dry_run, "project": call.project}
+        with tars_memory.Memory(call.vault, actor="agent", env=env, **opening) as memory:
             memory.log(text)
 
 
 def _background(call: Call, event: hooks.Event, desk: hooks.Desk, root: "Path", options: HookOptions) -> str:
-    """Begin what the event asks for; what was done, for the log. A failure must not cost the answer."""
+    """Start the background work that the event asks for; return what was done, for the log.
+
+    A failure must not cost the answer, so it is returned too.
+    """
     if event.kind in (hooks.TOOL, hooks.CORRECTION):
         return ""
     if not may_run_by_itself(call.env):
@@ -213,7 +216,7 @@ def _background(call: Call, event: hooks.Event, desk: hooks.Desk, root: "Path", 
 
 
 def _flush(desk: hooks.Desk, root: "Path", event: hooks.Event, env: "Mapping[str, str]") -> str:
-    """Examine the conversations that another session left behind, whether or not it said that it ended."""
+    """Examine the conversations that other sessions left behind, even those that sent no event of their end."""
     left = desk.left(but="" if event.transcript and desk.kept(event.transcript) else event.transcript)
     for transcript in left:
         hooks.begin(desk, root, transcript, env)
@@ -221,7 +224,7 @@ def _flush(desk: hooks.Desk, root: "Path", event: hooks.Event, env: "Mapping[str
 
 
 def _context(call: Call, question: str, agent: str, **options: Any) -> str:
-    """The context of a prompt; for an agent that is named also from its own notes, as ``context --agent`` does."""
+    """Return the context of a prompt; with ``agent`` also from the agent's own notes, as ``context --agent`` does."""
     memory = call.memory()
     memory.workspace.patience = PATIENCE
     return clean(memory.context(question, agent=agent or None, **options).text)
@@ -231,21 +234,21 @@ def _print(call: Call, event: hooks.Event, text: str, agent: str) -> None:
     if not text.strip():
         return
     if call.out.json or agent or event.cursor:
-        told = hooks.answer(agent, event, text)
-        if told is not None:
+        answer = hooks.answer(agent, event, text)
+        if answer is not None:
             call.out.json = True
-            call.out.record(told, lines=True)
+            call.out.record(answer, lines=True)
     else:
         call.out.data(text)
     call.out.flush()
 
 
-def _tell(desk: hooks.Desk, error: Exception) -> None:
+def _log_failure(desk: hooks.Desk, error: Exception) -> None:
     desk.log(f"failed: {masked(clean(reason(error)))}")
 
 
 def _set_timer(seconds: float) -> Any:
-    """Raise :class:`Late` after these seconds, 0 for never; returns the handler before, None without such timers."""
+    """Raise :class:`Late` after so many seconds (0: never); return the previous handler, None without such timers."""
     if not hasattr(signal, "setitimer"):
         return None
     try:
@@ -260,14 +263,14 @@ def _late(_number: int, _frame: object) -> None:
     raise Late
 
 
-# --- who calls it
+# --- installing the hook
 
 
 def _check(action: str, names: list[str]) -> None:
-    """There are such an action and such agents.
+    """Check that the action and the agents exist.
 
     Raises:
-        UsageError: there are not.
+        UsageError: the action or an agent is unknown.
     """
     if action not in ACTIONS:
         instead = (
@@ -279,16 +282,16 @@ def _check(action: str, names: list[str]) -> None:
 
 
 def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
-    """Install, uninstall, or say how things are.
+    """Install, uninstall, or print the status.
 
     Raises:
-        UsageError: no such action or agent, or nobody is there to be asked.
+        UsageError: the action or an agent is unknown, or nobody can confirm the change.
     """
     _check(action, names)
     settings = Settings(call.env)
     hosts = jobs.hosts.Hosts(call.env, settings.places.state, hooks.lines_of(settings.hook.lines))
     if action == "status":
-        return _standing(call, hosts, names or list(hooks.AGENTS))
+        return _show_status(call, hosts, names or list(hooks.AGENTS))
     names = list(dict.fromkeys(names)) or hosts.here()
     if not names:
         titles = ", ".join(f"{name} ({host.title})" for name, host in jobs.hosts.HOSTS.items())
@@ -300,23 +303,23 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
             call.out.data(_difference(edit))  # settings hold credentials: a pipe gets them masked
     if changes and not call.dry_run and not yes and not _agreed(call, changes):
         return STOPPED
-    told = []
+    files = []
     for edit in edits:
         changed = edit.changes if call.dry_run else hosts.carry_out(edit)
-        told.append({"agent": edit.host, "path": str(edit.path), "changed": changed})
+        files.append({"agent": edit.host, "path": str(edit.path), "changed": changed})
         if changed and not call.dry_run:
             call.out.say(f"{'removed' if edit.after is None else 'changed'}: {clean(str(edit.path))}")
     notices = [note for edit in edits for note in edit.notes]
     if action == "install":
         _prepare(call)
         notices += [note for name in names for note in jobs.hosts.HOSTS[name].notes]
-    if not call.answered({"changes": told}, notices) and not changes:
+    if not call.answered({"changes": files}, notices) and not changes:
         call.out.say(f"nothing to do: {'installed already' if action == 'install' else 'not installed'}")
     return OK
 
 
 def _prepare(call: Call) -> None:
-    """Make the model ready: no prompt waits for that, so the first ones would be answered by words alone."""
+    """Prepare the embedding model: no prompt waits for that, so the first ones would be answered by words alone."""
     workspace = call.memory().workspace
     if call.dry_run or workspace.settings.recall.mode == "lexical" or workspace.is_prepared():
         return
@@ -325,7 +328,7 @@ def _prepare(call: Call) -> None:
 
 
 def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list[Edit]":
-    """The changes of all files; a failure with any of them comes before anything is written."""
+    """Plan the changes of all files, so that a failure with one comes before anything is written."""
     if action == "uninstall":
         return [edit for name in names for edit in hosts.uninstall(name)]
     settings = Settings(call.env)
@@ -336,7 +339,7 @@ def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list
 
 
 def _difference(edit: "Edit") -> str:
-    """A change as a patch, as people know it."""
+    """Return a change as a unified diff."""
     (before, old), (after, new) = (
         ("/dev/null", []) if data is None else (str(edit.path), data.decode("utf-8", "replace").split("\n"))
         for data in (edit.before, edit.after)
@@ -345,10 +348,10 @@ def _difference(edit: "Edit") -> str:
 
 
 def _agreed(call: Call, changes: "list[Edit]") -> bool:
-    """Whether the person says yes.
+    """Ask the person to confirm the changes.
 
     Raises:
-        UsageError: nobody is there to be asked.
+        UsageError: no person is at a terminal.
     """
     files = ", ".join(dict.fromkeys(clean(str(edit.path)) for edit in changes))
     if not call.interactive:
@@ -359,14 +362,14 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
     return False
 
 
-def _standing(call: Call, hosts: "Hosts", names: list[str]) -> int:
+def _show_status(call: Call, hosts: "Hosts", names: list[str]) -> int:
     found = [hosts.standing(name) for name in names]
-    if call.answered({"agents": found}, [f"{each.agent}: {each.problem}" for each in found if each.problem]):
+    if call.answered({"agents": found}, [f"{host.agent}: {host.problem}" for host in found if host.problem]):
         return OK
     rows = []
-    for each in found:
-        how = "installed" if each.events or each.servers else "not installed" if each.there else "not here"
-        told = ", ".join([*each.events, *(["MCP"] if each.servers else [])])
-        rows.append((each.agent, jobs.hosts.HOSTS[each.agent].title, how, told, line(", ".join(each.files))))
+    for host in found:
+        state = "installed" if host.events or host.servers else "not installed" if host.there else "not here"
+        events = ", ".join([*host.events, *(["MCP"] if host.servers else [])])
+        rows.append((host.agent, jobs.hosts.HOSTS[host.agent].title, state, events, line(", ".join(host.files))))
     show_rows(call.out, rows, ("", "agent", "hook", "events", "file"), of_notes=False)
     return OK

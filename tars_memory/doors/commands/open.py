@@ -1,6 +1,5 @@
-"""``open``, ``daily`` and ``new``: a hit, a note, the note of a day or a new one in Obsidian or an editor; ``links``:
-what a note links to, and what to it; ``tags`` and ``related``: the tags of the vault and where they stand; which notes
-are near a note, and why.
+"""Commands that open notes in Obsidian or an editor (``open``, ``daily``, ``new``), or list links, tags and related
+notes (``links``, ``tags``, ``related``).
 """
 
 import contextlib
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
 
 
 COLON_LINE = {"hx", "helix", "subl", "zed"}
-"""Editors that take ``path:LINE``; any other is given ``+LINE path``, which vi, nano, emacs and most others take."""
+"""Editors that take ``path:LINE``; any other gets ``+LINE path``, which vi, nano, emacs and most others take."""
 
 GOTO = {"code", "codium", "code-insiders", "cursor"}
 """Editors that take ``--goto path:LINE``."""
 
 FAILED = 3
-"""The exit code when the program that was started says that it failed."""
+"""Exit code if the started program failed."""
 
 
 @command(
@@ -85,10 +84,10 @@ def _show(
     Args:
         call: the call.
         found: the note's path, the line, and its address in Obsidian.
-        members: of the JSON object, beside those that every opening has.
-        printed: what is printed if nothing can be started, or ``always``.
-        starts: False for printing alone.
-        always: print it in any case.
+        members: members of the JSON object, beside those of every opening.
+        printed: the text to print if nothing is started, or ``always``.
+        starts: whether to start a program.
+        always: print the text in any case.
 
     Returns:
         The exit code.
@@ -108,21 +107,22 @@ def _show(
 
 
 def _note(call: Call, name: str) -> tuple[str, int, str | None]:
+    """Find a note of this vault or a shared one by name; return its path, line, and address in Obsidian."""
     memory = call.memory()
     at = re.search(r":([0-9]{1,9})(?::.*)?$", name)
     if beside := memory.workspace.beside(name[: at.start()] if at else name):
         shared, path = beside
-        shared.vault.read(path)  # or it isn't there
+        shared.vault.read(path)  # raises if there is no such note
         return shared.path(path), int(at[1]) if at else 1, obsidian_url(shared.vault.root.name, path)
-    noted = call.note(name)
-    found = memory.place(noted)
-    number = int(at[1]) if at and noted != name and found.line == 1 else found.line
-    name_of_vault = memory.workspace.root.name
-    return found.path, number, obsidian_url(name_of_vault, found.path, headings=found.headings, block_id=found.block_id)
+    vault_path = call.note(name)
+    found = memory.place(vault_path)
+    number = int(at[1]) if at and vault_path != name and found.line == 1 else found.line
+    vault_name = memory.workspace.root.name
+    return found.path, number, obsidian_url(vault_name, found.path, headings=found.headings, block_id=found.block_id)
 
 
 def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
-    """A hit of the last search; where it has none of that number, the note that is called so (``2025``)."""
+    """Return a hit of the last search, or if it has no such number, the note of that name (``2025``)."""
     try:
         return hit_of(call.workspace, int(number or 1), terminal=call.out.stdout.isatty())
     except (NotFoundError, UsageError):
@@ -133,7 +133,7 @@ def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
 
 
 def opener_for(call: Call, path: str, at: int, url: str | None) -> list[str] | None:
-    """The program to start with its arguments; None if there is none."""
+    """Return the words of the command that opens a note; None if no program can be started."""
     note = call.workspace.root / path
     if url and (call.workspace.root / ".obsidian").is_dir():
         for name, words in (("darwin", ["open"]), ("win32", ["rundll32", "url.dll,FileProtocolHandler"])):
@@ -194,7 +194,7 @@ def daily(
 
 
 def _made(call: Call, made: "Receipt", *, starts: bool, always: bool = False, **members: str) -> int:
-    """Open a note that was made, and answer, as :func:`_show` does."""
+    """Open the note of a receipt, and answer, as :func:`_show` does."""
     found = (made.path, 1, obsidian_url(call.workspace.root.name, made.path))
     members |= fields(made, "txn path written")
     starts = starts and not call.dry_run
@@ -277,7 +277,7 @@ def links(
 # --- tags, and notes near a note
 
 NOTHING = 1
-"""The exit code where there is none."""
+"""Exit code if nothing was found."""
 
 
 @command(
@@ -306,32 +306,33 @@ def tags(
     number; a line of a note is path:line:text, and path alone a note whose properties name the tag.
     """
     if tag:
-        return _of(call, call.words(tag, "TAG"))
+        return _show_tagged(call, call.words(tag, "TAG"))
     found = call.memory().tags()
     if call.answered({"tags": found}):
         return 0 if found else NOTHING
     if call.out.screen:
-        rows = (("  " * each.tag.count("/") + line(each.tag), str(each.notes)) for each in found)
+        rows = (("  " * counts.tag.count("/") + line(counts.tag), str(counts.notes)) for counts in found)
         show_rows(call.out, rows, ("tag", "notes"), ("magenta", "dim"))
     else:
-        show_rows(call.out, ((line(each.tag), str(each.notes)) for each in found))
+        show_rows(call.out, ((line(counts.tag), str(counts.notes)) for counts in found))
     if not found:
         call.out.say("no note has a tag")
     return 0 if found else NOTHING
 
 
-def _of(call: Call, tag: str) -> int:
+def _show_tagged(call: Call, tag: str) -> int:
+    """Print the notes and lines that bear a tag."""
     found = call.memory().tagged(tag)
     notes = [
-        {**each._asdict(), "lines": [{"line": number, "text": text} for number, text in each.lines]} for each in found
+        {**note._asdict(), "lines": [{"line": number, "text": text} for number, text in note.lines]} for note in found
     ]
     if call.answered({"notes": notes}):
         return 0
-    for each in found:
-        if each.whole or not each.lines:
-            call.out.data(call.out.path(each.path))
-        for number, text in each.lines:
-            call.out.data(f"{call.out.place(each.path, number)}:{line(text).strip()}")
+    for note in found:
+        if note.whole or not note.lines:
+            call.out.data(call.out.path(note.path))
+        for number, text in note.lines:
+            call.out.data(f"{call.out.place(note.path, number)}:{line(text).strip()}")
     return 0
 
 
@@ -364,19 +365,19 @@ def related(
     name = call.note(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]"))
     path, found = call.memory().related(name, limit=limit)
     if not call.answered({"path": path, "related": found}):
-        rows = ((call.out.path(each.path), "; ".join(map(_said, each.reasons))) for each in found)
+        rows = ((call.out.path(near.path), "; ".join(map(_reason_text, near.reasons))) for near in found)
         show_rows(call.out, rows, ("note", "why"), ("magenta",))
         if not found:
             call.out.say(f"nothing is near {call.out.path(path)}")
     return 0 if found else NOTHING
 
 
-def _said(reason: "Reason") -> str:
-    what = line(reason.what)
+def _reason_text(reason: "Reason") -> str:
+    shared = line(reason.what)
     return {
         "links_to": "links here",
         "linked_from": "linked from here",
-        "target": f"both link to {what}",
-        "tag": f"both have #{what}",
-        "meaning": f"near in meaning: line {what}",
+        "target": f"both link to {shared}",
+        "tag": f"both have #{shared}",
+        "meaning": f"near in meaning: line {shared}",
     }[reason.kind]
