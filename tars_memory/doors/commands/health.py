@@ -1,5 +1,5 @@
-"""How the memory is, checked, mended and brought up to date: ``status``, ``doctor``, ``reindex``, ``verify``; the
-models that search uses and how well it does: ``models``, ``eval``.
+"""Commands that check, mend and refresh the memory (``status``, ``doctor``, ``reindex``, ``verify``), and that choose
+models and measure search (``models``, ``eval``).
 """
 
 import os
@@ -26,11 +26,11 @@ WAITS = (
     ("review", "proposal", " to decide", "tars-memory review"),
     ("spool", "text", " in the spool", "any command that writes places it"),
 )
-"""What may wait: its member of ``waiting``, how it is counted, and what to do, the most urgent first."""
+"""Kinds of waiting work, the most urgent first: the member of ``waiting``, the noun, what follows it, what to do."""
 
 
 COVERS = "semantic search covers"
-"""How the notice begins that a row tells, too."""
+"""Beginning of a notice that repeats a row, so that it is left out."""
 
 
 @command(
@@ -63,22 +63,22 @@ def status(
     verbose: Annotated[bool, flag("--verbose", "Show everything, not ten lines.")] = False,
 ) -> int:
     """Show in ten lines the vault, how fresh its index is, what waits for you and what to do next."""
-    told = dict(call.memory().status())
-    notices = told.get("notices") or ()
+    state = dict(call.memory().status())
+    notices = state.get("notices") or ()
     if call.out.json or verbose:
-        told["notices"] = call.notices(notices)
+        state["notices"] = call.notices(notices)
     if call.out.json:
-        call.out.record(told)
+        call.out.record(state)
     elif verbose:
-        if seconds := (told.get("index") or {}).get("indexed"):
-            told["index"] = {**told["index"], "indexed": _minute(seconds)}
-        show_tree(call.out, {name: value for name, value in told.items() if name != "notices"})
+        if seconds := (state.get("index") or {}).get("indexed"):
+            state["index"] = {**state["index"], "indexed": _minute(seconds)}
+        show_tree(call.out, {name: value for name, value in state.items() if name != "notices"})
     else:
-        said = (COVERS, *(f"{path}: rules that" for path in told["rules"]["lines"]))
-        call.notices(each for each in notices if not each.startswith(said))
-        if call.out.screen and (inside := within(os.path.realpath(os.path.expanduser("~")), told["vault"]["path"])):
-            told["vault"] = {**told["vault"], "path": os.path.join("~", inside)}
-        show_rows(call.out, _summary(told, bars=_shows(call)), styles=("dim",))
+        in_rows = (COVERS, *(f"{path}: rules that" for path in state["rules"]["lines"]))
+        call.notices(notice for notice in notices if not notice.startswith(in_rows))
+        if call.out.screen and (inside := within(os.path.realpath(os.path.expanduser("~")), state["vault"]["path"])):
+            state["vault"] = {**state["vault"], "path": os.path.join("~", inside)}
+        show_rows(call.out, _summary(state, bars=_can_show_bars(call)), styles=("dim",))
     return 0
 
 
@@ -86,39 +86,38 @@ def _minute(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
 
 
-def _shows(call: Call) -> bool:
-    """Whether stdout can show bars."""
+def _can_show_bars(call: Call) -> bool:
     try:
         return bool(BARS.encode(call.out.stdout.encoding or "utf-8"))
     except UnicodeEncodeError:
         return False
 
 
-def _summary(told: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
-    """What there is to know, at most ten rows."""
-    vault, index, background = told["vault"], told["index"], told["background"]
-    waiting, loaded, unapproved = told["waiting"], told["loaded"], told["rules"]["unapproved"]
+def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
+    """Return the state of the memory in at most ten rows, each a name and a text."""
+    vault, index, background = state["vault"], state["index"], state["background"]
+    waiting, loaded, unapproved = state["waiting"], state["loaded"], state["rules"]["unapproved"]
     tiers = ", ".join(f"{count} {line(str(name))}" for name, count in vault["tiers"].items() if name != "note")
-    skipped = _passed_over(vault["skipped"])
+    skipped = _skipped_counts(vault["skipped"])
     notes = vault["notes"] if vault["notes"] is not None else vault["stale"]  # without an index all of them are stale
     counts = counted(notes, "note") + (f", of these {tiers}" if tiers else "")
     rows = [("vault", line(vault["path"])), ("notes", counts + (f"; {skipped}" if skipped else ""))]
     when = f" ({_minute(index['indexed'])})" if index.get("indexed") else ""
     stale = vault["stale"]
     rows.append(("index", f"behind by {counted(stale, 'file')}" if stale else f"up to date{when}"))
-    rows.append(("semantic", _semantic(told["model"], background, index)))
-    if team := told.get("team"):
+    rows.append(("semantic", _semantic(state["model"], background, index)))
+    if team := state.get("team"):
         counts = f"{counted(team['notes'] or 0, 'note')}, published {team['published']} by {team['by']}"
         rows.append(("team", line(f"{team['server']}: {team['problem'] or counts}")))
-    if talks := told.get("sources"):
+    if talks := state.get("sources"):
         counts = counted(talks["conversations"], "conversation")
         rows.append(("talks", f"{counts} in {counted(talks['logs'], 'log')}"))
-    if any(weeks := told["growth"]["weeks"]):
+    if any(weeks := state["growth"]["weeks"]):
         total, drawn = sum(weeks), f"{_sparkline(weeks)}  " if bars else ""
         grown = f"{'-' if total < 0 else '+'}{counted(abs(total), 'line')}"
         rows.append(("growth", f"{drawn}{grown} in {counted(len(weeks), 'week')}"))
-    if shared := told.get("shared"):
-        rows.append(("shared", ", ".join(line(each["name"]) for each in shared)))
+    if shared := state.get("shared"):
+        rows.append(("shared", ", ".join(line(other["name"]) for other in shared)))
     grown = f", {loaded['grown']:+} in {counted(loaded['days'], 'day')}" if loaded["grown"] else ""
     cut = f"; {counted(loaded['left_out'], 'line')} found no room" if loaded["left_out"] else ""
     large = [path for path, note in loaded["notes"].items() if 0 < note["limit"] < note["characters"]]
@@ -127,14 +126,16 @@ def _summary(told: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     if unapproved:
         rows.append(("rules", f"{unapproved} that nobody approved here: no prompt trusts them"))
     waits = [
-        (counted(number, what) + where, do) for name, what, where, do in WAITS if (number := _number(waiting.get(name)))
+        (counted(number, noun) + where, step)
+        for name, noun, where, step in WAITS
+        if (number := _number(waiting.get(name)))
     ]
-    rows.append(("waiting", ", ".join(what for what, _ in waits) or "nothing"))
-    steps = [do for _, do in waits]
+    rows.append(("waiting", ", ".join(text for text, _ in waits) or "nothing"))
+    steps = [step for _, step in waits]
     steps += ["tars-memory review --rules"] if unapproved else []
-    usable = told["model"]["usable"]
-    unmade = index.get("pending_vectors") or index.get("model") not in (None, told["model"].get("fingerprint"))
-    steps += ["tars-memory reindex"] if (stale or (usable and unmade)) and not background["running"] else []
+    usable = state["model"]["usable"]
+    pending = index.get("pending_vectors") or index.get("model") not in (None, state["model"].get("fingerprint"))
+    steps += ["tars-memory reindex"] if (stale or (usable and pending)) and not background["running"] else []
     steps += [] if usable else ["get the model: the line semantic says how"]
     steps += ["tars-memory doctor"] if jobs.status.UNSEARCHED.keys() & vault["skipped"].keys() else []
     return [*rows, ("next", steps[0] if steps else "nothing to do")]
@@ -144,20 +145,21 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def _sparkline(values: Sequence[int]) -> str:
-    """A bar each, the highest for the largest; what shrank is as low as nothing."""
+    """Return a bar for each value, the highest for the largest; negative values have the lowest bar, as 0 has."""
     most = max(1, *values)
     return "".join(BARS[-(-max(0, value) * (len(BARS) - 1) // most)] for value in values)
 
 
 def _number(waits: Any) -> int:
+    """Return how many wait: ``status`` has a list of them, or their number."""
     return len(waits) if isinstance(waits, list | tuple) else int(waits or 0)
 
 
 def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Mapping[str, Any]) -> str:
-    """How far search by meaning is."""
+    """Say how much of the vault semantic search covers, or why it is off."""
     if not model["usable"]:
         why = (model.get("reason") or "no model is installed", model.get("hint"))
-        return "off: " + "; ".join(line(str(each)) for each in why if each)
+        return "off: " + "; ".join(line(str(sentence)) for sentence in why if sentence)
     name, pending = line(str(model["name"])), index.get("pending_vectors")
     if index.get("model") not in (None, model.get("fingerprint")):
         made = ", which is happening" if background["running"] else ""
@@ -224,16 +226,16 @@ def doctor(
             call.out.data(call.out.place(written.path, written.line))
         call.notices()
         return 0
-    told = call.memory().doctor(fix=fix)
-    findings = told["findings"]
-    if not call.answered(told, told["notices"]):
+    checked = call.memory().doctor(fix=fix)
+    findings = checked["findings"]
+    if not call.answered(checked, checked["notices"]):
         for finding in findings:
-            done = "mended: " if finding["fixed"] else ""
+            fixed = "mended: " if finding["fixed"] else ""
             path, message = finding["path"], clean(finding["message"])
             if path and message.startswith(path):
                 message = call.out.path(path) + message[len(path) :]
-            call.out.sentence(f"{done}{finding['kind']}: {message}")
-            if finding["hint"] and not done:
+            call.out.sentence(f"{fixed}{finding['kind']}: {message}")
+            if finding["hint"] and not fixed:
                 call.out.sentence(f"  {clean(finding['hint'])}")
         if not findings:
             call.out.say("all is well")
@@ -247,7 +249,7 @@ def _drop(call: Call, item: str) -> int:
 
 
 def _adopt(call: Call, path: str | None) -> int:
-    """Take over what is kept for the path that the vault was moved from; a person at the terminal is asked."""
+    """Take over the state kept for the path that the vault was moved from, after asking a person at a terminal."""
     memory = call.memory()
     if path is None and not call.interactive:
         memory.adoptable()
@@ -257,20 +259,21 @@ def _adopt(call: Call, path: str | None) -> int:
     if call.interactive and not call.dry_run:
         there = "something else is there now" if found.stands else "nothing is there now"
         new = clean(str(memory.workspace.root))
-        asked = f"{held} is kept for {clean(found.path)}; {there}. Was that vault moved to {new}"
-        if not confirmed(call, f"{asked}, and is to go on here? No if its disk is only away."):
+        question = f"{held} is kept for {clean(found.path)}; {there}. Was that vault moved to {new}"
+        if not confirmed(call, f"{question}, and is to go on here? No if its disk is only away."):
             call.out.complain("nothing was done")
             return 1
     memory.adopt(found)
-    told = {"from": found.path, "to": str(memory.workspace.root), "writes": found.writes, "waiting": found.waiting}
-    if not call.answered({"adopted": told}):
+    root = str(memory.workspace.root)
+    answer = {"from": found.path, "to": root, "writes": found.writes, "waiting": found.waiting}
+    if not call.answered({"adopted": answer}):
         would = "would adopt" if call.dry_run else "adopted"
-        call.out.data(f"{would}: {clean(found.path)} -> {clean(str(memory.workspace.root))}: {held}")
+        call.out.data(f"{would}: {clean(found.path)} -> {clean(root)}: {held}")
     return 0
 
 
-LOOK = 0.5
-"""Seconds between two looks at what another process does."""
+POLL = 0.5
+"""Seconds between two looks at the progress of another process."""
 
 
 @command(
@@ -300,11 +303,11 @@ def reindex(
     report = memory.reindex(full=full, embed=not no_embed, progress=call.out.progress())
     if not no_embed:
         _await_others(memory, report)
-    return _tell(call, report)
+    return _show_report(call, report)
 
 
 def _await_others(memory: "Memory", report: Any) -> None:
-    """Wait for the process that makes the vectors already, and show how far it is."""
+    """Wait for another process that is making the vectors, and show its progress."""
     pending = report.pending_vectors
     while pending and detached.is_running(memory.workspace.state):
         if memory.workspace.progress is not None:
@@ -312,32 +315,32 @@ def _await_others(memory: "Memory", report: Any) -> None:
             memory.workspace.progress(
                 f"{work.phase}, by the process in the background", work.done, max(work.total, work.done + 1)
             )
-        time.sleep(LOOK)
+        time.sleep(POLL)
         report.pending_vectors = pending = memory.workspace.index().pending()
 
 
-UNSAID = ("hidden folder", "hidden file", "template", "proposals to review")
-"""Why a file is not a note, where that is how it is meant to be; each vault has some."""
+EXPECTED_SKIPS = ("hidden folder", "hidden file", "template", "proposals to review")
+"""Reasons to skip a file that need no mention: each vault has such files."""
 
 
-def _passed_over(skipped: Mapping[str, int]) -> str:
-    """How many files of what kind are not read though they might be meant to be; empty if there are none."""
-    told = [f"{count} {line(reason)}" for reason, count in skipped.items() if reason not in UNSAID]
-    return f"skipped: {', '.join(told)}" if told else ""
+def _skipped_counts(skipped: Mapping[str, int]) -> str:
+    """Return the counts of skipped files by reason, without :data:`EXPECTED_SKIPS`; empty if there are none."""
+    counts = [f"{count} {line(reason)}" for reason, count in skipped.items() if reason not in EXPECTED_SKIPS]
+    return f"skipped: {', '.join(counts)}" if counts else ""
 
 
-def _tell(call: Call, report: Any) -> int:
-    """Say what a refresh did."""
+def _show_report(call: Call, report: Any) -> int:
+    """Print what a refresh of the index did."""
     names = "changed removed pending_vectors stale skipped took published"
     if call.answered(fields(report, names), report.notices):
         return 0
-    told = [f"{counted(report.changed, 'note')} read", f"{report.removed} gone"]
-    if skipped := _passed_over(report.skipped):
-        told.append(skipped)
+    parts = [f"{counted(report.changed, 'note')} read", f"{report.removed} gone"]
+    if skipped := _skipped_counts(report.skipped):
+        parts.append(skipped)
     if report.pending_vectors:
         made = ", being made in the background" if detached.is_running(call.workspace.state) else ""
-        told.append(f"{counted(report.pending_vectors, 'passage')} without a vector yet{made}")
-    call.out.data(", ".join(told))
+        parts.append(f"{counted(report.pending_vectors, 'passage')} without a vector yet{made}")
+    call.out.data(", ".join(parts))
     if report.published:
         call.out.data(report.published)
     return 0
@@ -401,13 +404,13 @@ def models(
     any more.
     """
     if action == "check" and not folder:
-        return _checked(call, name or "")
+        return _check(call, name or "")
     if action not in ("list", "use") or (action == "use") != (name is not None) or (folder and not name):
         raise UsageError("models takes: list, use NAME, or check [NAME]", "tars-memory models list")
     if name is not None:
-        told = call.memory().use_model(name, folder=folder)
-        if not call.answered(told, told["notices"]):
-            show_tree(call.out, {key: value for key, value in told.items() if key != "notices"})
+        used = call.memory().use_model(name, folder=folder)
+        if not call.answered(used, used["notices"]):
+            show_tree(call.out, {key: value for key, value in used.items() if key != "notices"})
         return 0
     known = list(call.memory().models(fetchable=all_ or call.out.json))
     if call.answered({"models": known}):
@@ -435,36 +438,37 @@ def models(
 
 
 def _is_ours(model: Mapping[str, Any]) -> bool:
-    """Whether a model is installed here, set, or one that pip installs; else it could be downloaded."""
+    """Return whether a model is installed, set, or one that pip installs; any other can only be downloaded."""
     return bool(model.get("installed") or model.get("current")) or "gigabytes" not in model
 
 
 def _cells(model: Mapping[str, Any]) -> tuple[str, ...]:
-    """Whether it is in use, its name, its languages, its size."""
+    """Return the cells of a model: a mark if it is in use, its name, languages and size."""
     size = f"{model['megabytes']} MB" if model.get("megabytes") else ""
     return "*" if model.get("current") else "", line(str(model["name"])), line(str(model.get("languages") or "")), size
 
 
 def _here(model: Mapping[str, Any]) -> str:
-    """Whether a model is on this machine, and whether it is the one for this vault's languages."""
+    """Say whether a model is installed, and whether it is recommended for this vault's languages."""
     here = "installed" if model.get("installed") else "not installed"
     return f"{here}, recommended" if model.get("recommended") else here
 
 
-def _checked(call: Call, name: str) -> int:
-    """How a language model judges sentences; exit 1 if its verdicts don't count."""
+def _check(call: Call, name: str) -> int:
+    """Check how well a language model judges sentences; return exit code 1 if its verdicts don't count."""
     settings = call.workspace.settings
     done = curation.models.grounding.check_judge(settings, curation.models.llm.required(settings, "extract", name))
     if call.answered(done):
         return 0 if done.passed else 1
-    for said, kind, answer in done.wrong:
-        call.out.data(f"{line(said)}\t{kind}\t{line(answer)}")
-    does = "its second look counts" if done.passed else "it is asked for no second look"
-    call.out.say(f"{done.model}: {done.right} of {done.of} judged rightly: {does}")
+    for sentence, kind, answer in done.wrong:
+        call.out.data(f"{line(sentence)}\t{kind}\t{line(answer)}")
+    verdict = "its second look counts" if done.passed else "it is asked for no second look"
+    call.out.say(f"{done.model}: {done.right} of {done.of} judged rightly: {verdict}")
     return 0 if done.passed else 1
 
 
 MOST_MISSING = 5
+"""Maximum number of missing places to name."""
 HEADINGS = {
     "note_recall_1": "R@1", "note_recall_5": "R@5", "note_recall_10": "R@10", "mrr": "MRR", "ndcg_10": "nDCG",
     "line_recall_5": "lineR@5", "line_recall_10": "lineR@10", "coverage_300": "c@300", "coverage_600": "c@600",
@@ -521,7 +525,7 @@ def _missing(paths: list[str]) -> list[str]:
 
 
 def _show_run(out: Output, run: "ModeRun") -> None:
-    """A row for all questions, and one for each category if there are any."""
+    """Print a row of figures for all questions, and one for each category if there are any."""
     rows = [("all", run.means()), *((name, run.means(name)) for name in run.categories())]
     cells = [[run.mode, "n", *HEADINGS.values()]]
     cells += [
@@ -531,7 +535,7 @@ def _show_run(out: Output, run: "ModeRun") -> None:
 
 
 def _columns(out: Output, cells: list[list[str]]) -> None:
-    """Columns side by side: the first to the left, numbers to the right."""
+    """Print aligned columns: the first to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for first, *rest in cells:
         numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))

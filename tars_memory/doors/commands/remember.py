@@ -1,5 +1,5 @@
-"""What writes a line or changes one: ``remember``, ``log``, ``feedback``, ``edit``, ``forget``; what was written, and
-taking it back: ``history``, ``undo``.
+"""Commands that write or change a line (``remember``, ``log``, ``feedback``, ``edit``, ``forget``), list writes
+(``history``) and take them back (``undo``).
 """
 
 import re
@@ -211,7 +211,7 @@ def forget(
             call.settle()
             call.out.say("nothing was forgotten")
             return STOPPED
-        also = _also(call, near)
+        also = _also_withheld(call, near)
     receipt = memory.forget(named, everywhere=everywhere, also=also)
     if left := [turn for turn in near if turn not in also]:
         where = ", ".join(f"{turn.log}:{turn.line}" for turn in left)
@@ -220,16 +220,16 @@ def forget(
             + ("" if call.interactive else "; on a terminal forget asks about each")
         )
     if not call.out.json:
-        quiet = everywhere and not call.dry_run  # what is to leave no trace is not said once more
+        quiet = everywhere and not call.dry_run  # a statement that must leave no trace is not printed once more
         if receipt.gone and not quiet:
             say_change(call, receipt.path, receipt.line, receipt.gone, b"")
         for copy in getattr(receipt, "touched", ()):
-            _say(call, copy, "would be taken out" if call.dry_run else "taken out", quiet=quiet)
+            _say_copy(call, copy, "would be taken out" if call.dry_run else "taken out", quiet=quiet)
     return report(call, receipt, repeated="nothing was removed")
 
 
 def _wanted(call: Call, memory: "Memory", target: str) -> bool:
-    """Whether the person at the terminal says yes to what would be touched; what can't be found is reported later."""
+    """Show the places of a statement and ask whether to forget it; True if there are none, which is reported later."""
     try:
         copies = memory.copies(target)
     except NotFoundError:
@@ -237,14 +237,14 @@ def _wanted(call: Call, memory: "Memory", target: str) -> bool:
     places = copies.places()
     for path in places:
         for copy in places[path]:
-            _say(call, copy, "to take out")
+            _say_copy(call, copy, "to take out")
     for sentence in copies.kept():
         call.out.say(sentence)
     return confirmed(call, "forget it?")
 
 
-def _also(call: Call, near: "list[TalkLine]") -> "list[TalkLine]":
-    """Which lines of conversations are to be withheld, too."""
+def _also_withheld(call: Call, near: "list[TalkLine]") -> "list[TalkLine]":
+    """Ask which of the similar lines of conversations to withhold, too."""
     if not near:
         return []
     call.out.say("you said of the same thing:")
@@ -254,19 +254,20 @@ def _also(call: Call, near: "list[TalkLine]") -> "list[TalkLine]":
     return [near[at] for at in chosen(call, "withhold some of these, too?", len(near))]
 
 
-def _say(call: Call, copy: "Copy", what: str, *, quiet: bool = False) -> None:
+def _say_copy(call: Call, copy: "Copy", change: str, *, quiet: bool = False) -> None:
+    """Print what happens to a copy of a statement; ``quiet`` leaves out its words."""
     if not copy.line:
-        call.out.say(f"{what}: the topic in a file's name" + ("" if quiet else f": {call.out.path(copy.path)}"))
+        call.out.say(f"{change}: the topic in a file's name" + ("" if quiet else f": {call.out.path(copy.path)}"))
         return
-    told = "" if quiet else f": {line(copy.text)}"
-    call.out.say(f"{what}: {call.out.place(copy.path, copy.line)}{told}")
+    text = "" if quiet else f": {line(copy.text)}"
+    call.out.say(f"{change}: {call.out.place(copy.path, copy.line)}{text}")
 
 
 ENTRY = "txn time command actor file op before after undone"
 SHOWN = 200
-"""Characters of a change that a line of the listing shows."""
+"""Maximum length of a change in the listing, in characters."""
 SHOWN_NOTES = 8
-"""Notes whose change is shown before it is taken back."""
+"""Maximum number of notes to show the difference of before an undo."""
 
 
 @command(
@@ -297,8 +298,8 @@ def history(
         return 0 if entries else 1
     if not entries:
         lost = call.workspace.store(writes=False).journal.emptied()
-        said = "no write is recorded" if lost else "nothing has been written yet"
-        call.out.say(said + (f" to {path}" if path else ""))
+        sentence = "no write is recorded" if lost else "nothing has been written yet"
+        call.out.say(sentence + (f" to {path}" if path else ""))
     elif call.out.screen:
         cli.screen.show_history(call.out, (_row(call.out, entry) for entry in entries))
     else:
@@ -308,34 +309,35 @@ def history(
 
 
 def _row(out: Output, entry: object) -> list[str]:
-    """One write as columns of plain text."""
-    told = fields(entry, ENTRY)
-    sides = [_text(told[name]) for name in ("before", "after")]
-    change = _change(out, *map(_words if str(told["file"]).startswith(OURS) else str, sides))
-    mark = f"{told['op']} (undone)" if told["undone"] else str(told["op"])
+    """Return a write as columns of plain text."""
+    write = fields(entry, ENTRY)
+    sides = [_text(write[name]) for name in ("before", "after")]
+    if str(write["file"]).startswith(OURS):
+        sides = [_words(side) for side in sides]
+    op = f"{write['op']} (undone)" if write["undone"] else str(write["op"])
     return [
-        *(line(_text(told[name])) for name in ("txn", "time", "command", "actor")),
-        mark,
-        out.path(str(told["file"])),
-        change,
+        *(line(_text(write[name])) for name in ("txn", "time", "command", "actor")),
+        op,
+        out.path(str(write["file"])),
+        _change(out, *sides),
     ]
 
 
 def _words(text: str) -> str:
-    """What a file of ours says, a proposal or decisions; all of it if it is neither."""
+    """Return the words of a proposal or of decisions from the text of a file of ours; all of it if it has none."""
     words_of = vault.inbox.words_of
     return "; ".join(dict.fromkeys(words for part in (text, *text.split("\n")) for words in words_of(part))) or text
 
 
-def _change(out: Output, before: object, after: object) -> str:
-    """What a write changed, on one line."""
-    whole = (line(_text(side)).strip() for side in (before, after))
+def _change(out: Output, before: str, after: str) -> str:
+    """Return a change on one line."""
+    whole = (line(side).strip() for side in (before, after))
     was, now = (side if len(side) <= SHOWN else side[:SHOWN].rstrip() + sign(out, "…", "...") for side in whole)
     return f"{was} → {now}" if was and now else (now or (f"removed: {was}" if was else ""))
 
 
 def _text(value: Any) -> str:
-    """A member of a write as text: moments in ISO form, bytes decoded."""
+    """Return a member of a write as text: times in ISO form, bytes decoded."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     isoformat = getattr(value, "isoformat", None)
@@ -376,29 +378,29 @@ def undo(
             call.out.say("nothing was undone")
             return STOPPED
     written = call.memory().undo(named, last=last or 1)
-    if call.answered({"undone": [fields(each, "txn path line") for each in written]}, call.dry()):
+    if call.answered({"undone": [fields(write, "txn path line") for write in written]}, call.dry()):
         return 0
-    for each in written:
-        call.out.data(call.out.place(each.path, each.line))
-        if asks or each.path.startswith(".tars/"):
-            continue  # it was shown; or it is our own book, which says nothing to a person
-        say_change(call, each.path, each.line, each.before, each.after, each.text)
+    for write in written:
+        call.out.data(call.out.place(write.path, write.line))
+        if asks or write.path.startswith(".tars/"):
+            continue  # it was shown before the question; or it is a file of ours, of no interest to a person
+        say_change(call, write.path, write.line, write.before, write.after, write.text)
     if not written:
         call.out.say("there is nothing to undo")
     return 0
 
 
 def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
-    """The names of the writes that are to be taken back, if the person who has seen what that changes says yes."""
+    """Show what an undo changes, and ask; return the names of the writes to take back, none if the person says no."""
     entries, written = call.memory().undoable(txn, last=last)
     writes = {entry.txn: entry for entry in entries}
-    for each in writes.values():
-        when = str(each.time)[:16].replace("T", " ")
-        call.out.complain(line(f"{each.txn}  {when}  {each.command} by {each.actor}"))
-    there = call.workspace.vault
-    notes = {each.path: each.text for each in written if not each.path.startswith(".tars/")}
+    for entry in writes.values():
+        time = str(entry.time)[:16].replace("T", " ")
+        call.out.complain(line(f"{entry.txn}  {time}  {entry.command} by {entry.actor}"))
+    vault_now = call.workspace.vault
+    notes = {write.path: write.text for write in written if not write.path.startswith(".tars/")}
     for path in [*notes][:SHOWN_NOTES]:
-        now = there.read(path) if there.look(path) is not None else None
+        now = vault_now.read(path) if vault_now.look(path) is not None else None
         call.out.complain("\n".join(_difference(call.out.path(path), now, notes[path])))
     if len(notes) > SHOWN_NOTES:
         call.out.complain(
@@ -408,12 +410,12 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
 
 
 def _difference(path: str, now: bytes | None, then: bytes) -> list[str]:
-    """What changes in a note, as a short patch."""
-    was, will = (re.split(r"\r\n|\r|\n", (side or b"").decode("utf-8", "replace")) for side in (now, then))
-    for rows in (was, will):
+    """Return the change of a note as a short diff; ``now`` is None if there is no such note now."""
+    old, new = (re.split(r"\r\n|\r|\n", (side or b"").decode("utf-8", "replace")) for side in (now, then))
+    for rows in (old, new):
         if not rows[-1]:
-            rows.pop()  # of a last line that ends
-    found = ["..." if row.startswith("@@") else line(row) for row in unified_diff(was, will, lineterm="", n=1)][3:]
-    what = "  (comes back)" if now is None else "" if then else "  (goes)"
-    more = [f"and {counted(len(found) - MOST_LINES, 'more line')}"] if len(found) > MOST_LINES else []
-    return [path + what, *(f"  {row}" for row in [*found[:MOST_LINES], *more])]
+            rows.pop()  # the last line ends with a newline
+    diff = ["..." if row.startswith("@@") else line(row) for row in unified_diff(old, new, lineterm="", n=1)][3:]
+    fate = "  (comes back)" if now is None else "" if then else "  (goes)"
+    more = [f"and {counted(len(diff) - MOST_LINES, 'more line')}"] if len(diff) > MOST_LINES else []
+    return [path + fate, *(f"  {row}" for row in [*diff[:MOST_LINES], *more])]

@@ -1,8 +1,7 @@
-"""``review``: decide what is kept for good; ``tidy``: what is wrong with the notes, and what is old enough to move."""
+"""``review``: decide on proposals; ``tidy``: find what is wrong with the notes, and archive old ones."""
 
 import re
 from collections import Counter
-from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tars_memory import curation
@@ -110,7 +109,7 @@ def review(
         "--rules": rules,
         "--model, --print-prompt, --reply": asking,
     }
-    chosen = [name for name, said in forms.items() if said]
+    chosen = [name for name, given in forms.items() if given]
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} don't go together", "give one of them")
     if print_prompt + (reply is not None) > 1:
@@ -136,10 +135,10 @@ def review(
     if deciding:
         with room.alone():
             yes = [*accepted, *beside, *lines, *instead]
-            return _told(call, room.decide(yes, rejected, both=beside, lines=lines, replace=instead))
+            return _show_decisions(call, room.decide(yes, rejected, both=beside, lines=lines, replace=instead))
     if from_note:
         with room.alone():
-            return _told(call, room.from_note())
+            return _show_decisions(call, room.from_note())
     if note:
         with room.alone():
             return _noted(call, room.write_note(limit=limit, expired=expired))
@@ -150,35 +149,35 @@ def review(
         return cli.approve.Walk(call, room, limit=limit, expired=expired).run()
 
 
-def _ids(said: list[str] | None) -> list[str]:
-    """The ids of an option that was given once or more, each with ids parted by commas or blanks.
+def _ids(values: list[str] | None) -> list[str]:
+    """Return the ids in the values of an option, where commas or blanks separate them.
 
     Raises:
-        UsageError: it was given, but without one.
+        UsageError: the option was given without an id.
     """
-    found = [re.sub(r"^\^?r-", "", each) for word in said or () for each in re.split(r"[,\s]+", word) if each]
-    if said and not found:
+    ids = [re.sub(r"^\^?r-", "", word) for value in values or () for word in re.split(r"[,\s]+", value) if word]
+    if values and not ids:
         raise UsageError("no proposal is named", "tars-memory review --list shows their ids")
-    return found
+    return ids
 
 
-def _pairs(said: list[str] | None) -> dict[str, list[str]]:
-    """By id, the lines that it replaces, of an option that was given once or more: ``ID:REF``.
+def _pairs(values: list[str] | None) -> dict[str, list[str]]:
+    """Return the REFs of the lines to replace by the id of the proposal, from values ``ID:REF``.
 
     Raises:
-        UsageError: it is not one.
+        UsageError: a value has another form.
     """
-    found: dict[str, list[str]] = {}
-    for each in said or ():
-        name, parted, ref = re.sub(r"^\^?r-", "", each).partition(":")
-        if not (parted and re.fullmatch(r"[0-9a-z]{8}", ref)):
-            raise UsageError(f"--replace {each!r} is not an ID:REF", "tars-memory review --list --json shows both")
-        found.setdefault(name, []).append(ref)
-    return found
+    refs: dict[str, list[str]] = {}
+    for value in values or ():
+        name, colon, ref = re.sub(r"^\^?r-", "", value).partition(":")
+        if not (colon and re.fullmatch(r"[0-9a-z]{8}", ref)):
+            raise UsageError(f"--replace {value!r} is not an ID:REF", "tars-memory review --list --json shows both")
+        refs.setdefault(name, []).append(ref)
+    return refs
 
 
 def _list(call: Call, listed: Any) -> int:
-    """The proposals: as JSON, as a screen, or one line each with tabs between id, place and words."""
+    """Print proposals: as JSON, on a screen, or a line each with tabs between id, place and words."""
     code = 0 if listed.proposals else 1
     answer = {"proposals": listed.proposals, "total": listed.total, "asked_before": listed.asked}
     if call.answered({**answer, **_recorded(listed.recorded)}, listed.notices):
@@ -188,44 +187,44 @@ def _list(call: Call, listed: Any) -> int:
     elif call.out.screen:
         cli.approve.show(call, listed.proposals)
     else:
-        for each in (one for proposal in listed.proposals for one in proposal.each):
-            where = call.out.path(each.target) + (f" › {line(each.section)}" if each.section else "")
-            ends = "; ".join(line(end.becomes) for end in each.fact.ends) if each.fact else ""
-            told = f"{line(each.text or each.replaces)}{f'{chr(9)}ends: {ends}' if ends else ''}"
-            call.out.data(f"{each.id}\t{where}\t{each.op}\t{told}")
+        for proposal in (part for listed_one in listed.proposals for part in listed_one.each):
+            place = call.out.path(proposal.target) + (f" › {line(proposal.section)}" if proposal.section else "")
+            ends = "; ".join(line(end.becomes) for end in proposal.fact.ends) if proposal.fact else ""
+            text = f"{line(proposal.text or proposal.replaces)}{f'{chr(9)}ends: {ends}' if ends else ''}"
+            call.out.data(f"{proposal.id}\t{place}\t{proposal.op}\t{text}")
     if len(listed.proposals) < listed.total:
         call.out.say(f"{counted(listed.total - len(listed.proposals), 'more proposal')} after these: --limit N")
     return code
 
 
 def _left_out(call: Call, room: Any, limit: int | None) -> int:
-    """What a second look left out, newest conversation first: id, kind and words; how many of each kind."""
+    """Print the lines that a second look left out, newest conversation first, and how many there are of each kind."""
     found = curation.review.left_out(room.ctx)
     shown = found[:limit] if limit else found
-    kinds = dict(Counter(one.said.kind for one in found).most_common())
+    kinds = dict(Counter(item.said.kind for item in found).most_common())
     if call.answered({"left_out": shown, "kinds": kinds}, room.ctx.notices):
         return 0 if found else 1
-    for one in shown:
-        call.out.data(f"{one.entry.ref}\t{one.date}\t{line(one.said.kind)}\t{line(one.said.text)}")
+    for item in shown:
+        call.out.data(f"{item.entry.ref}\t{item.date}\t{line(item.said.kind)}\t{line(item.said.text)}")
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     call.out.say(f"left out: {counts}; --offer ID proposes one after all" if found else "nothing was left out")
     return 0 if found else 1
 
 
 def _offered(call: Call, room: Any, ids: list[str]) -> int:
-    """Propose lines after all, and print where they are."""
+    """Propose left-out lines after all, and print where they are."""
     with room.alone():
         kept = curation.review.offer(room.ctx, ids)
     if call.answered({"offered": kept}, room.ctx.notices, call.dry()):
         return 0
-    for one in kept:
-        call.out.data(f"{call.out.place(one.path, one.line)}:{line(one.text)}")
+    for candidate in kept:
+        call.out.data(f"{call.out.place(candidate.path, candidate.line)}:{line(candidate.text)}")
     call.out.say(f"{counted(len(kept), 'candidate')}: decide with tars-memory review")
     return 0
 
 
 def _rules(call: Call) -> int:
-    """Walk through the rules that nobody approved here; elsewhere than at a terminal list them."""
+    """Walk through the rules that nobody approved here; without a terminal list them."""
     asks = call.interactive and call.out.screen and not (call.out.json or call.out.quiet)
     context = call.workspace.capture(writes=asks)
     found = curation.review.unapproved(context)
@@ -234,39 +233,42 @@ def _rules(call: Call) -> int:
     if asks and found:
         call.notices(context.notices)
         return cli.approve.walk_rules(call, context, found)
-    for each in found if not call.answered({"rules": found}, context.notices) else ():
-        whose = f"\t[{line(each.vault)}]" if each.vault else ""
-        call.out.data(f"{call.out.place(each.path, each.line)}\t{line(each.section)}\t{line(each.text)}{whose}")
+    for rule in found if not call.answered({"rules": found}, context.notices) else ():
+        shared = f"\t[{line(rule.vault)}]" if rule.vault else ""
+        call.out.data(f"{call.out.place(rule.path, rule.line)}\t{line(rule.section)}\t{line(rule.text)}{shared}")
     if not found:
         call.out.say("every rule was typed or approved here")
     return 0 if found else 1
 
 
 def _recorded(ticks: Any) -> dict[str, Any]:
-    """Ticks that only agents' processes have found, where there are any."""
+    """Return the JSON member for ticks that only agents' processes have found; empty if there are none."""
     return {"recorded": ticks} if ticks else {}
 
 
-def _told(call: Call, done: Any) -> int:
-    """What became of decisions: one line each, where an accepted one stands."""
+def _show_decisions(call: Call, done: Any) -> int:
+    """Print decisions, a line each, with the place of an accepted line; return the exit code."""
     code = (PARTLY if done.decided or done.recorded else CONFLICT) if done.left or done.recorded else 0
     answer = {"txn": done.txn, "decided": done.decided, **_recorded(done.recorded)}
     if call.answered(answer, done.notices, call.dry()):
         return code
-    for each in done.decided:
-        place = call.out.place(each.path, each.line) if each.line else call.out.path(each.proposal.target)
-        call.out.data(f"{each.proposal.id}\t{each.decision}\t{place if each.decision == 'accepted' else ''}".rstrip())
-        if each.reason:
-            call.out.say(f"{each.proposal.id}: {each.reason}")
-    for each in done.recorded:
-        call.out.data(f"{each.id}\trecorded\t{call.out.place(each.path, each.line)}")
+    for result in done.decided:
+        place = ""
+        if result.decision == "accepted":
+            target = result.proposal.target
+            place = call.out.place(result.path, result.line) if result.line else call.out.path(target)
+        call.out.data(f"{result.proposal.id}\t{result.decision}\t{place}".rstrip())
+        if result.reason:
+            call.out.say(f"{result.proposal.id}: {result.reason}")
+    for tick in done.recorded:
+        call.out.data(f"{tick.id}\trecorded\t{call.out.place(tick.path, tick.line)}")
     if not done.decided:
         call.out.say("nothing was decided")
     return code
 
 
 def _noted(call: Call, written: tuple[str, int]) -> int:
-    """Where the note is, and how many proposals it holds."""
+    """Print the path of the review note, and how many proposals it holds."""
     path, count = written
     if call.answered({"path": path, "proposals": count}, call.dry()):
         return 0 if count else 1
@@ -279,7 +281,7 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
 
 
 def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, reply: str | None, expired: bool) -> bool:
-    """Let a model sort what waits; False if that was all (a prompt was shown, or nothing waits)."""
+    """Let a model sort the waiting candidates; False if nothing is left to do (a prompt was shown, or none wait)."""
     asked = curation.suggestions.to_sort(room, expired=expired)
     if not asked.candidates:
         call.out.say("nothing waits that a model could sort")
@@ -287,12 +289,12 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
     if print_prompt:
         call.out.data(clean(str(asked.dialogue.prompt)))
         return False
-    named = answering(call, asked.dialogue.prompt, "review", model or "", reply)
-    if named is None:
+    llm = answering(call, asked.dialogue.prompt, "review", model or "", reply)
+    if llm is None:
         return False
     with room.alone():
-        made = curation.suggestions.suggest(room, asked, named)
-    call.notices([*made.notices, f"{counted(len(made.kept), 'proposal')} worded by {named.name}"])
+        made = curation.suggestions.suggest(room, asked, llm)
+    call.notices([*made.notices, f"{counted(len(made.kept), 'proposal')} worded by {llm.name}"])
     return True
 
 
@@ -359,7 +361,7 @@ def tidy(
     and makes proposals of what you must decide. --archive moves old daily notes to archive/, --compress old sessions,
     and writes a summary of each month in their place; both list first and act with --apply.
     """
-    ids = [each for word in ids or () for each in re.split(r"[,\s]+", word) if each]
+    ids = [word for value in ids or () for word in re.split(r"[,\s]+", value) if word]
     if print_prompt and reply is not None:
         raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
     asking = model is not None or print_prompt or reply is not None or curating
@@ -388,7 +390,7 @@ def tidy(
 
 
 def _ask(call: Call, curating: bool, model: str, print_prompt: bool, reply: str | None) -> int:
-    """Show what a model would be asked of contradictions, or of the last days; or ask it, and list what it proposes."""
+    """Ask a model about contradictions or the last days, and list its proposals; or show what it would be asked."""
     context = call.workspace.capture(writes=not (print_prompt or call.dry_run))
     room = curation.suggestions
     asked: Any = room.to_curate(context) if curating else room.to_compare(context)
@@ -399,74 +401,77 @@ def _ask(call: Call, curating: bool, model: str, print_prompt: bool, reply: str 
     if why := room.nothing_noted(asked) if curating else missing:
         call.out.say(why)
         return 0
-    named = answering(call, asked.dialogue.prompt, "tidy", model, reply)
-    if named is None:
+    llm = answering(call, asked.dialogue.prompt, "tidy", model, reply)
+    if llm is None:
         return 0
-    done: Any = (room.curate if curating else room.compare)(context, asked, named)
+    done: Any = (room.curate if curating else room.compare)(context, asked, llm)
     made = (done.told or "nothing proposed") if curating else counted(len(done.kept), "proposal")
-    told = f"{made} by {named.name}" + (": decide with tars-memory review" if done.kept else "")
-    for name in done.kept if not call.answered({"proposed": done.kept}, done.notices, [told], call.dry()) else ():
+    summary = f"{made} by {llm.name}" + (": decide with tars-memory review" if done.kept else "")
+    for name in done.kept if not call.answered({"proposed": done.kept}, done.notices, [summary], call.dry()) else ():
         call.out.data(name)
     return 0
 
 
-def _show_findings(call: Call, told: "Tidied") -> int:
-    if not call.answered(told, told.notices, call.dry(writes=bool(told.applied or told.ignored))):
-        for done in told.applied:
+def _show_findings(call: Call, tidied: "Tidied") -> int:
+    """Print the applied findings and those that are left; return the exit code."""
+    if not call.answered(tidied, tidied.notices, call.dry(writes=bool(tidied.applied or tidied.ignored))):
+        for done in tidied.applied:
             reason = f" ({line(done.reason)})" if done.reason else ""
             call.out.data(f"{done.outcome}  {call.out.path(done.finding.path)}  {line(done.finding.text)}{reason}")
-        done_ids = {done.finding.id for done in told.applied}
-        for path, group in groupby((f for f in told.findings if f.id not in done_ids), key=lambda found: found.path):
-            for found in group:
-                said = f"{call.out.place(path, found.line)}: {found.kind}: {line(found.text)}"
-                call.out.sentence(said)
-                call.out.sentence(f"  {found.id}  {line(found.suggestion)}")
-        if told.findings:
-            fixable = sum(found.fixable and found.id not in done_ids for found in told.findings)
-            how = f"tars-memory tidy --apply mends {fixable}" if fixable else "none can go without loss"
-            call.out.say(f"{counted(len(told.findings), 'finding')}; {how}")
-        elif not told.applied and not told.ignored:
-            waits = f"{counted(told.waiting, 'proposal')} to decide: tars-memory review"
-            call.out.say(f"nothing else to tidy; {waits}" if told.waiting else "all is tidy")
-    return LEFT if told.findings else 0
+        done_ids = {done.finding.id for done in tidied.applied}
+        for finding in tidied.findings:
+            if finding.id not in done_ids:
+                place = call.out.place(finding.path, finding.line)
+                call.out.sentence(f"{place}: {finding.kind}: {line(finding.text)}")
+                call.out.sentence(f"  {finding.id}  {line(finding.suggestion)}")
+        if tidied.findings:
+            fixable = sum(finding.fixable and finding.id not in done_ids for finding in tidied.findings)
+            remedy = f"tars-memory tidy --apply mends {fixable}" if fixable else "none can go without loss"
+            call.out.say(f"{counted(len(tidied.findings), 'finding')}; {remedy}")
+        elif not tidied.applied and not tidied.ignored:
+            waiting = f"{counted(tidied.waiting, 'proposal')} to decide: tars-memory review"
+            call.out.say(f"nothing else to tidy; {waiting}" if tidied.waiting else "all is tidy")
+    return LEFT if tidied.findings else 0
 
 
 def _show_plan(call: Call, steps: "Iterable[Any]") -> None:
-    """Print what moves, and where to, a line each."""
+    """Print which notes move, and where to, a line each."""
     for step in steps:
-        where = f" -> {call.out.path(step.to)}" if step.action == "move" else ""
-        call.out.data(f"{step.action}  {call.out.path(step.path)}{where}  ({line(step.reason)})")
+        target = f" -> {call.out.path(step.to)}" if step.action == "move" else ""
+        call.out.data(f"{step.action}  {call.out.path(step.path)}{target}  ({line(step.reason)})")
 
 
-def _show_archived(call: Call, told: "Archived", apply: bool) -> int:
-    moves = [step for step in told.plan if step.action == "move"]
-    if not call.answered(told, told.notices, call.dry(writes=apply and bool(told.plan))):
-        _show_plan(call, told.plan)
+def _show_archived(call: Call, archived: "Archived", apply: bool) -> int:
+    """Print which daily notes move; return the exit code."""
+    moves = [step for step in archived.plan if step.action == "move"]
+    if not call.answered(archived, archived.notices, call.dry(writes=apply and bool(archived.plan))):
+        _show_plan(call, archived.plan)
         if not moves:
             call.out.say("no daily note is to move")
         elif not apply:
             call.out.say(f"{counted(len(moves), 'note')} would move; tars-memory tidy --archive --apply does it")
-    if told.failed:
+    if archived.failed:
         return PARTLY
     return LEFT if moves and not apply else 0
 
 
-def _show_summaries(call: Call, told: "Compressed", apply: bool) -> int:
-    """Which old sessions move, and every word of their summaries."""
-    if call.answered(told, told.notices, call.dry(writes=apply and bool(told.summaries))):
-        return LEFT if told.summaries and not apply else 0
-    _show_plan(call, told.plan)
-    for each in told.summaries:
-        verb = "add to" if each.base else "make"
-        more = f", {each.left_out} more in the originals" if each.left_out else ""
-        counts = f"{counted(each.sessions, 'session')}, {counted(each.statements, 'statement')}{more}"
-        call.out.data(f"{verb}  {call.out.path(each.path)}  ({line(counts)})")
+def _show_summaries(call: Call, compressed: "Compressed", apply: bool) -> int:
+    """Print which old sessions move, and their summaries in full; return the exit code."""
+    summaries = compressed.summaries
+    if call.answered(compressed, compressed.notices, call.dry(writes=apply and bool(summaries))):
+        return LEFT if summaries and not apply else 0
+    _show_plan(call, compressed.plan)
+    for summary in summaries:
+        verb = "add to" if summary.base else "make"
+        more = f", {summary.left_out} more in the originals" if summary.left_out else ""
+        counts = f"{counted(summary.sessions, 'session')}, {counted(summary.statements, 'statement')}{more}"
+        call.out.data(f"{verb}  {call.out.path(summary.path)}  ({line(counts)})")
         if not apply:
-            call.out.data("\n".join(f"  | {row}".rstrip() for row in clean(each.text).strip("\n").split("\n")))
-    moves = sum(step.action == "move" for step in told.plan)
-    if not told.summaries:
+            call.out.data("\n".join(f"  | {row}".rstrip() for row in clean(summary.text).strip("\n").split("\n")))
+    moves = sum(step.action == "move" for step in compressed.plan)
+    if not summaries:
         call.out.say("no session is to be summed up")
     elif not apply:
-        what = f"{counted(moves, 'session')} would move, {counted(len(told.summaries), 'summary note')} written"
-        call.out.say(f"{what}; tars-memory tidy --compress --apply does it, with the same options")
-    return LEFT if told.summaries and not apply else 0
+        plan = f"{counted(moves, 'session')} would move, {counted(len(summaries), 'summary note')} written"
+        call.out.say(f"{plan}; tars-memory tidy --compress --apply does it, with the same options")
+    return LEFT if summaries and not apply else 0

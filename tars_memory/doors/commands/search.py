@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PLACES = ("cwd", "vault")
 PER_NOTE = 2
-"""Hits of one note in a list that a person reads."""
+"""Maximum number of hits of one note in a list for a person."""
 
 
 @command(
@@ -92,23 +92,23 @@ def search(
     call.out.relative_to = relative_to or ""
     if mode is not None and mode not in MODES:
         raise UsageError(f"--mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
-    below = tuple(call.note(each, folders=True) for each in path or ())
+    globs = tuple(call.note(glob, folders=True) for glob in path or ())
     options: dict[str, Any] = {
-        "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": below, "since": since,
+        "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": globs, "since": since,
         "until": until, "explain": explain,
     }  # fmt: skip
-    named = {"linked_to": linked_to, "links_to": links_to, "about": about}
-    lists = {name: [call.note(each) for each in given or ()] for name, given in named.items()}
+    by_note = {"linked_to": linked_to, "links_to": links_to, "about": about}
+    lists = {name: [call.note(value) for value in values or ()] for name, values in by_note.items()}
     lists |= {"where": where or [], "topics": topic or []}
-    narrowed = {name: tuple(given) for name, given in lists.items() if given}
-    options |= narrowed | validity(call, as_of, expired=expired)
+    filters = {name: tuple(values) for name, values in lists.items() if values}
+    options |= filters | validity(call, as_of, expired=expired)
     options |= ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})
     if stdin:
         if query:
             raise UsageError("both QUERY and --stdin", "give one of them")
         return _each_line(call, options, paths_only=paths)
     text = " ".join(query or ())
-    if not text.strip() and not narrowed:
+    if not text.strip() and not filters:
         raise UsageError("the query is empty", "for example: tars-memory search green tea")
     if call.out.screen and not paths:
         options["per_note"] = PER_NOTE
@@ -119,26 +119,26 @@ def search(
 
 
 def _ask(call: Call, text: str, options: dict[str, Any]) -> "SearchResult":
-    """The answer to a query whose ``path:`` filters are as they are named from here."""
-    asked = text
+    """Search; paths in the query's ``path:`` filters may be relative to the current folder."""
+    query = text
     if "path:" in text:
 
-        def named(found: "re.Match[str]") -> str:
-            given = found[2].strip('"')
+        def relative_to_vault(match: "re.Match[str]") -> str:
+            given = match[2].strip('"')
             path = call.note(given, folders=True)
-            return found[0] if path == given else f'{found[1]}path:"{path}"' if path else ""
+            return match[0] if path == given else f'{match[1]}path:"{path}"' if path else ""
 
-        asked = re.sub(r'(?<!\S)(-?)path:("[^"]*"|\S+)', named, text)
+        query = re.sub(r'(?<!\S)(-?)path:("[^"]*"|\S+)', relative_to_vault, text)
     memory = call.memory()
     if (progress := call.out.progress()) is not None:
         progress("searching", 0, 0)
-    result = memory.search(asked, **options)
+    result = memory.search(query, **options)
     result.query = text
     return result
 
 
 def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
-    """One answer for each line of stdin, handed over at once; exit 0 if any had a hit."""
+    """Answer each line of stdin at once; return exit code 0 if any query had a hit."""
     memory = call.memory()
     codes: list[int] = []
     for raw in sys.stdin.buffer if sys.stdin is not None else ():
@@ -148,7 +148,7 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
             why = "the query is empty"
         except UsageError as error:
             if not _is_wrong(text, memory.workspace.now().date()):
-                raise  # an option is, and that no line can mend
+                raise  # an option is wrong, whatever the lines are
             result, why = None, error.message
             codes.append(error.exit_code)
         if result is not None:
@@ -164,7 +164,7 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
 
 
 def _is_wrong(text: str, today: "date") -> bool:
-    """Whether a query can't be read whatever the options are: it names a date or a tier that doesn't exist."""
+    """Return whether the query itself can't be parsed: it names a date or a tier that doesn't exist."""
     from tars_memory.recall.query import parse
 
     try:
@@ -184,20 +184,19 @@ def _answer(
     wanted: bool = True,
     one_of_many: bool = False,
 ) -> int:
-    """Print one result; 0 if it has hits, else 1, or 4 if that may be because the vault is not there.
+    """Print one result; return 0 if it has hits, else 1, or 4 if the vault may not be there.
 
     Args:
         call: the call.
-        text: as it was asked.
-        result: the answer.
-        paths_only: print the notes alone.
+        text: the query as it was typed.
+        result: the result.
+        paths_only: print only the paths of notes.
         full: on a terminal show whole passages.
-        wanted: the number of hits was asked for.
-        one_of_many: other questions are answered, too.
+        wanted: the person chose the number of hits.
+        one_of_many: there are other queries.
     """
     unread = result.stale - result.unread_logs
-    told = unread and result.hits and not call.workspace.reading
-    behind = [f"the index is {_behind(unread)}"] if told else []
+    behind = [f"the index is {_behind(unread)}"] if unread and result.hits and not call.workspace.reading else []
     answered = call.answered(result, result.notices, behind, lines=one_of_many)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
@@ -219,14 +218,14 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
         return
     for hit in result.hits:
         number, words = hit.best_line
-        whose = f"[{line(hit.vault)}] " if hit.vault else ""
-        call.out.data(f"{call.out.place(hit.path, number)}:{whose}{line(words)}")
+        vault = f"[{line(hit.vault)}] " if hit.vault else ""
+        call.out.data(f"{call.out.place(hit.path, number)}:{vault}{line(words)}")
         if hit.explain:
             call.out.complain(f"{call.out.place(hit.path, number)}: {hit.account}")
 
 
 def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: bool) -> None:
-    """Say that nothing was found, but never as if the whole vault had been read when it has not."""
+    """Print that nothing was found; if parts of the vault are not read yet, only that nothing was found so far."""
     about = f" for {line(text)[:80]!r}" if one_of_many else ""
     if result.did_you_mean:
         call.out.say(f"nothing relevant{about}; {meant(result)}")
@@ -239,7 +238,7 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
 
 
 def meant(result: "SearchResult") -> str:
-    """The question that offers the names which the query may be misspelt for."""
+    """Return the question "did you mean …" with the names that the query may misspell."""
     return did_you_mean([line(name) for name in result.did_you_mean])
 
 
@@ -248,5 +247,5 @@ def _behind(stale: int) -> str:
 
 
 def _nothing(text: str, mode: str, why: str) -> dict[str, Any]:
-    """The object of a line that asked nothing, or what can't be read."""
+    """Return the JSON object of an empty result, for a line that is empty or can't be parsed."""
     return {"query": text, "mode": mode, "hits": [], "abstained": True, "stale": 0, "notices": [why]}

@@ -1,4 +1,4 @@
-"""``init``: make a vault; ``completion``: complete its names by Tab; ``merge``: what git calls to merge a note."""
+"""Commands that set up a vault (``init``), completion by Tab (``completion``) and git (``merge``, which git calls)."""
 
 import os
 from pathlib import Path
@@ -56,8 +56,8 @@ def init(
     )
     call.notices(made.notices)  # git may refuse
     report = call.memory_at(made.root).merge_by_entry(program()) if git else None
-    told = {"path": str(made.root), "created": made.created, "layout": made.layout, "daily": made.daily}
-    if call.answered({**told, **({"git": report} if report else {})}, made.notices):
+    answer = {"path": str(made.root), "created": made.created, "layout": made.layout, "daily": made.daily}
+    if call.answered({**answer, **({"git": report} if report else {})}, made.notices):
         return 0
     call.out.data(line(str(made.root)), of_notes=False)
     would = "would make" if call.dry_run else "made"
@@ -76,7 +76,7 @@ def init(
 
 
 def _say_git(call: Call, report: "GitReport") -> None:
-    """Say what git knows now, and what is left to do."""
+    """Print what was set up in git, and what is left to do."""
     if report.made:
         call.out.say(f"{'would make' if call.dry_run else 'made'} a git repository in this folder")
     if report.attributes:
@@ -89,7 +89,7 @@ def _say_git(call: Call, report: "GitReport") -> None:
 
 
 def _begin_reading(call: Call, memory: "tars_memory.Memory") -> None:
-    """Let a vault of which many notes are not read yet be read in the background, before anybody asks."""
+    """Start to read the vault in the background if many of its notes are unread, before the first search."""
     workspace = memory.workspace
     workspace.apart = True
     unread = len(workspace.vault.paths()) - (workspace.peek(lambda reader: reader.note_count()) or 0)
@@ -98,14 +98,17 @@ def _begin_reading(call: Call, memory: "tars_memory.Memory") -> None:
 
 
 def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
-    """Say which embedding model fits the vault's languages, if it isn't the one that is set; ask where it is here."""
+    """Print which embedding model fits the vault's languages, if it isn't the one that is set.
+
+    If the model is installed, ask the person whether to use it.
+    """
     better = memory.recommended_model()
     if better is None:
         return
-    most, share = next(iter(better["languages"])), sum(better["languages"].values())
-    took = duration(better["seconds"])
-    call.out.say(f"{round(100 * share)} % of the notes are not in English, most of these in {most}")
-    call.out.say(f"{better['model']} knows them ({better['megabytes']} MB; vectors of this vault: {took})")
+    language, share = next(iter(better["languages"])), sum(better["languages"].values())
+    time = duration(better["seconds"])
+    call.out.say(f"{round(100 * share)} % of the notes are not in English, most of these in {language}")
+    call.out.say(f"{better['model']} knows them ({better['megabytes']} MB; vectors of this vault: {time})")
     if not better["installed"]:
         call.out.say(f"to use it: {installing(better['model'])}")
         call.out.say(f"then: tars-memory models use {better['model']}")
@@ -145,14 +148,14 @@ def completion(
 
 
 def show(call: Call, shell: str) -> None:
-    """Print the script of a shell; of the one that runs us if none is named."""
+    """Print the script of a shell; if none is named, of the shell that runs the program."""
     shell = shell or _running()
     if not call.answered({"shell": shell, "script": cli.completion.script(shell), "files": []}):
         call.out.data(cli.completion.script(shell).rstrip("\n"), of_notes=False)
 
 
 def install(call: Call, shell: str) -> None:
-    """Write the script into the person's own folders, and the line that loads it; twice is harmless.
+    """Write the script into the person's own folders, and add the line that loads it if it is missing.
 
     Raises:
         UnwritableError: a file can't be written.
@@ -185,24 +188,24 @@ def install(call: Call, shell: str) -> None:
         raise UnwritableError(
             f"{error.filename} can't be written: {error.strerror}", f"tars-memory completion {shell} prints the script"
         ) from error
-    told = [str(path) for path in files]
-    if call.answered({"shell": shell, "script": cli.completion.script(shell), "files": told}):
+    names = [str(path) for path in files]
+    if call.answered({"shell": shell, "script": cli.completion.script(shell), "files": names}):
         return
-    for each in told:
-        call.out.data(each, of_notes=False)
+    for name in names:
+        call.out.data(name, of_notes=False)
     call.out.say(f"{shell} completes tm and tars-memory from its next start on")
 
 
 def _quoted(path: Path) -> str:
-    """A path for a shell's file: in single quotes."""
+    """Return a path in single quotes, for a shell's file."""
     return "'" + os.fspath(path).replace("'", "'\\''") + "'"
 
 
 def _running() -> str:
-    """The shell that runs us.
+    """Return the name of the shell that runs the program.
 
     Raises:
-        UsageError: it is unknown, or has no script.
+        UsageError: the shell is unknown, or has no script.
     """
     import shellingham  # typer brings it along
 

@@ -1,4 +1,4 @@
-"""``sleep`` and ``watch``: a night's work and the watcher; and the units that start them by themselves."""
+"""``sleep`` (a night's work) and ``watch``, and the units that start them by systemd, launchd or cron."""
 
 import contextlib
 import os
@@ -81,7 +81,7 @@ def sleep(
 
 
 LEAST_POLL = 0.5
-"""Seconds: a look at a large vault takes as long."""
+"""Minimum seconds between two checks: a check of a large vault takes as long."""
 
 
 @command(
@@ -121,36 +121,36 @@ def watch(
     watching = nights.Watching(call.fresh_memory, watcher)
     with _signals(watcher):
         if once:
-            _tell(call, watching.once())
+            _print_batch(call, watching.once())
             return 0
         for number, batch in enumerate(watching.batches()):
             if batch.worth_telling:
-                _tell(call, batch)
+                _print_batch(call, batch)
             if not number and call.out.stderr.isatty():
                 call.out.say(f"watching {call.workspace.root}; Ctrl-C ends it")
     return 0
 
 
-def _tell(call: Call, batch: Any) -> None:
-    """One line, flushed at once: it is read while we run."""
+def _print_batch(call: Call, batch: Any) -> None:
+    """Print a batch on one line, and flush it at once: it is read while the watcher runs."""
     now = call.now or datetime.now().astimezone()
     if call.out.json:
         call.out.record({"time": now, **batch._asdict()}, lines=True)
     else:
         for notice in batch.notices:
             call.out.say(notice)
-        did = [f"{counted(batch.changed, 'note')} read"] if batch.changed else []
-        did += [f"{batch.removed} gone"] if batch.removed else []
-        did += [f"{counted(batch.embedded, 'passage')} embedded"] if batch.embedded else []
-        did += [f"{batch.pending} to go"] if batch.pending else []
-        if did:
-            call.out.data(f"{now:%Y-%m-%d %H:%M:%S} {', '.join(did)} in {batch.took:.2f} s")
+        parts = [f"{counted(batch.changed, 'note')} read"] if batch.changed else []
+        parts += [f"{batch.removed} gone"] if batch.removed else []
+        parts += [f"{counted(batch.embedded, 'passage')} embedded"] if batch.embedded else []
+        parts += [f"{batch.pending} to go"] if batch.pending else []
+        if parts:
+            call.out.data(f"{now:%Y-%m-%d %H:%M:%S} {', '.join(parts)} in {batch.took:.2f} s")
     call.out.flush()
 
 
 @contextlib.contextmanager
 def _signals(watcher: Any) -> Iterator[None]:
-    """SIGTERM, SIGHUP (a closed terminal) and Ctrl-C end the watcher cleanly."""
+    """End the watcher cleanly on SIGTERM, SIGHUP (a closed terminal) and Ctrl-C."""
 
     def stop(*_: object) -> None:
         watcher.stop()
@@ -167,10 +167,10 @@ def _signals(watcher: Any) -> Iterator[None]:
 KINDS = ("systemd", "launchd", "cron")
 
 PLACES = ("TARS_MEMORY_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-"""Variables that say where state and settings are; a service starts without those of a shell."""
+"""Variables that set where state and settings are; a service doesn't inherit those of a shell."""
 
 HOUR, MINUTE = 3, 30
-"""When a night's work begins."""
+"""Time at which a night's work begins."""
 
 WATCHER = """\
 # Save as ~/.config/systemd/user/tars-memory.service, then: systemctl --user enable --now tars-memory
@@ -210,17 +210,17 @@ WantedBy=timers.target
 
 
 def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False, more: Sequence[str] = ()) -> str:
-    """The text of a unit, without the last newline.
+    """Return the text of a unit, without the last newline.
 
     Args:
         kind: one of :data:`KINDS`.
         vault: its real path.
-        env: of the caller; the variables of :data:`PLACES` are kept.
-        night: for ``sleep``, once a night; else for ``watch``, always.
+        env: the caller's environment; the unit sets the variables of :data:`PLACES` to the same values.
+        night: make a unit that runs ``sleep`` once a night; else one that keeps ``watch`` running.
         more: words behind the command's name.
 
     Raises:
-        UsageError: another kind; or a name that units of this kind can't hold.
+        UsageError: the kind is unknown, or units of this kind can't hold a name.
     """
     places = {name: env[name] for name in PLACES if env.get(name)}
     words = [*program(), "--vault", str(vault), "sleep" if night else "watch", *more]
@@ -229,21 +229,21 @@ def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False,
     if kind == "launchd":
         return _launchd(words, places, night=night)
     if kind == "cron":
-        when = f"{MINUTE} {HOUR} * * *" if night else "*/5 * * * *"
-        said = [f"{name}={_cron_word(value)}" for name, value in (places | {ACTOR: "cron"}).items()]
+        times = f"{MINUTE} {HOUR} * * *" if night else "*/5 * * * *"
+        variables = [f"{name}={_cron_word(value)}" for name, value in (places | {ACTOR: "cron"}).items()]
         once = [] if night else ["--once", "--quiet"]
-        return f"{when} " + " ".join([*said, *map(_cron_word, [*words, *once])])
+        return f"{times} " + " ".join([*variables, *map(_cron_word, [*words, *once])])
     raise UsageError(f"unknown kind of unit: {kind!r}", f"give one of {', '.join(KINDS)}")
 
 
 def _cron_word(word: str) -> str:
-    """One word of cron's command, for its ``/bin/sh``.
+    """Quote a word of cron's command, for its ``/bin/sh``.
 
-    cron ends the command at ``%`` and its line at a newline, and crons don't agree on what a backslash before another
-    sign is. So these are printed by the shell, in octal; a backslash before a digit is one to every cron.
+    cron ends the command at ``%`` and its line at a newline, and crons don't agree on what a backslash before other
+    characters means. So the shell prints these, from octal codes: before a digit every cron keeps a backslash.
 
     Raises:
-        UsageError: it ends in a newline, which a shell cuts off.
+        UsageError: the word ends in a newline, which a shell cuts off.
     """
     if word.isprintable() and not set("%\\") & set(word):
         return shlex.quote(word)
@@ -262,18 +262,18 @@ def _systemd(vault: Path, words: list[str], places: dict[str, str], *, night: bo
         words = ["/bin/sh", "-c", 'exec "$0" "$@"', *words]  # systemd starts no program of such a name
     program, *rest = words
     environment = "".join(f"Environment={_unit_word(f'{name}={value}')}\n" for name, value in places.items())
-    said = {
+    values = {
         "vault": "".join(sign if sign.isprintable() else " " for sign in str(vault)).replace("%", "%%"),
         "environment": environment,
         "command": " ".join([_unit_word(program), *(_unit_word(word).replace("$", "$$") for word in rest)]),
         "hour": HOUR,
         "minute": MINUTE,
     }
-    return (NIGHT if night else WATCHER).format(**said).rstrip("\n")
+    return (NIGHT if night else WATCHER).format(**values).rstrip("\n")
 
 
 def _unit_word(word: str) -> str:
-    """One word of a unit's line: quoted, and no specifier in it expanded; ``$`` is of meaning to arguments alone."""
+    """Quote a word of a unit's line, so that no specifier in it is expanded; ``$`` is special in arguments only."""
     signs = (f"\\x{ord(sign):02x}" if sign < " " or sign in '\x7f"\\' else sign for sign in word)
     return '"' + "".join(signs).replace("%", "%%") + '"'
 
@@ -287,12 +287,12 @@ def _launchd(words: list[str], places: dict[str, str], *, night: bool) -> str:
     if not _is_unicode(signs) or any(sign < " " and sign not in "\t\n" for sign in signs):
         raise UsageError("launchd takes names without control characters only", "rename what has one, or use cron")
     label = f"net.tars-memory.{'sleep' if night else 'watch'}"
-    said: dict[str, object] = {"Label": label, "ProgramArguments": words, "EnvironmentVariables": places}
+    service: dict[str, object] = {"Label": label, "ProgramArguments": words, "EnvironmentVariables": places}
     if night:
-        said["StartCalendarInterval"] = {"Hour": HOUR, "Minute": MINUTE}
+        service["StartCalendarInterval"] = {"Hour": HOUR, "Minute": MINUTE}
     else:
-        said |= {"RunAtLoad": True, "KeepAlive": {"SuccessfulExit": False}}
-    said["ProcessType"] = "Background"
+        service |= {"RunAtLoad": True, "KeepAlive": {"SuccessfulExit": False}}
+    service["ProcessType"] = "Background"
     note = f"<!-- Save as ~/Library/LaunchAgents/{label}.plist, then: launchctl load -w that file -->"
-    head, _, rest = plistlib.dumps(said, sort_keys=False).decode("utf-8").partition("\n")
+    head, _, rest = plistlib.dumps(service, sort_keys=False).decode("utf-8").partition("\n")
     return f"{head}\n{note}\n{rest}".rstrip("\n")
