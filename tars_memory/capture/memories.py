@@ -472,7 +472,8 @@ def _of_export(file: _File) -> list[Imported]:
         raise _UnreadableError(file.path, f"it is not a whole JSON: {why}") from error
     table = export if isinstance(export, dict) else {}
     listed = export if isinstance(export, list) else first(table, ("results", "memories"))
-    memories = [item for item in listed or () if isinstance(item, dict) and isinstance(item.get("memory"), str)]
+    items = listed if isinstance(listed, list) else ()
+    memories = [item for item in items if isinstance(item, dict) and isinstance(item.get("memory"), str)]
     relations = table.get("relations")
     if not memories and listed != [] and not relations:
         raise _UnreadableError(

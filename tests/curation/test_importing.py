@@ -236,6 +236,12 @@ def test_an_export_whose_names_are_no_texts_is_read(house: House) -> None:
     assert texts(done) == ["Knows 0", "Knows 1", "Knows 2", "Knows 3"]
 
 
+@pytest.mark.parametrize("export", [b'{"results": 5}', b'{"memories": true}', b'{"results": {"memory": "x"}}'])
+def test_an_export_without_a_list_says_so(house: House, export: bytes) -> None:
+    (unknown,) = brought(house, io.BytesIO(export)).skipped
+    assert unknown.why.startswith("its JSON has no list of objects")
+
+
 def test_an_empty_path_is_not_the_current_folder(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(house.log(b"- One is here\n", "AGENTS.md")).parent)
     assert [skipped.why for skipped in brought(house, "").skipped] == ["the path is empty"]
