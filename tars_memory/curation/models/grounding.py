@@ -1,20 +1,20 @@
-"""A conversation drawn by a model: window by window, each fact by its quote, each quote by a second look.
+"""Draws statements from a conversation with a model: in windows, each by its quote, each quote with a second look.
 
-Each turn of the person and of the model is examined in exactly one window; a turn too large for one is cut at its lines
-and sentences, and each of its characters is examined once. A window begins with the last turns before it, marked as
-context: they hold what "it" and "there" mean. Instructions and tool output are in no window.
+Each turn of the person and of the assistant is examined in exactly one window; a turn that is too large for one is cut
+at its lines and sentences, and each of its characters is examined once. A window begins with the last turns before it
+as context: they say what "it" and "there" mean. Instructions and tool output are in no window.
 
-A model points, and its words are never taken. A quote must stand verbatim (white space aside) in a turn of the person
-that is examined, outside of what he pasted or quoted. A quote that ends within a word is widened to the whole word.
-What the quote refers to ("there") is put behind it in brackets, if it stands verbatim in the person's own words
-shortly before. A fact that was read into it counts as far as its value stands in the quote or in such brackets.
-Nothing else is made of it but what is mechanical: relative dates made absolute, the speaker named where there are
-several. No script is taken to part its words by blanks: where it does not, each sign is a word.
+The model only points; its words are never used. A quote must be found verbatim (except for white space) in an examined
+turn of the person, outside of anything that he pasted or quoted. A quote that ends within a word is extended to the
+whole word. What the quote refers to ("there") is added after it in brackets, if it is found verbatim in the person's
+own words shortly before. A fact that the model read from the quote counts only if its object is found in the quote or
+in these brackets. All other changes are mechanical: relative dates become absolute, and the speaker is named if there
+are several. Scripts that do not separate words by blanks are supported: there, each character is a word.
 
 No list of words can tell a wish from a plan, or a story from a life. So each quote is shown to the model once more, by
-itself, with what stood beside it. The verdicts only take rights away: what is stated, planned or a rule is offered,
-what is over ends the fact that it speaks of, and the rest is kept in the session note. What the person asked to be
-remembered can't be left out. No answer, or one that can't be read, leaves all as it was.
+itself, with the text around it. The verdicts only take rights away: statements, plans and rules are offered, what is
+over ends the fact that it is about, and the rest is kept in the session note. What the person asked to be remembered is
+never left out. If there is no answer, or no readable one, nothing changes.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ if TYPE_CHECKING:
     Look = dialogues.Dialogue[tuple[Verdict | None, ...]]
 
 WINDOW = 6_000
-"""Tokens of a conversation that a model sees at once: more, and facts of the middle are passed over."""
+"""Tokens of a conversation that a model sees at once; with more, it overlooks facts in the middle."""
 
 
 class AskedPrompt(NamedTuple):
-    """A prompt that would be sent.
+    """A prompt for one window of a conversation.
 
     Attributes:
-        dialogue: it, with the reader of its answer.
+        dialogue: the prompt, with the reader of its answer.
         turns: that it shows, as it shows them.
-        examined: numbers of those that facts may come from.
+        examined: numbers of the turns that facts may come from.
     """
 
     dialogue: dialogues.Dialogue[Extraction]
@@ -68,13 +68,13 @@ class AskedPrompt(NamedTuple):
 def prompts_of(
     transcript: Transcript, after: int, when: Mapping[int, datetime], known: tuple[Sequence[str], Sequence[str]]
 ) -> Iterator[AskedPrompt]:
-    """What a model would be asked about the turns after a number, window by window.
+    """Yield the prompts for the turns that were not examined before, one per window.
 
     Args:
         transcript: the conversation.
-        after: the number of turns that were examined before.
-        when: each turn was said.
-        known: the facts that it is shown, and the predicates.
+        after: number of the last turn that was examined before.
+        when: by number, the time of each turn.
+        known: the known facts and predicates to show.
     """
     facts, predicates = known
     for window in windows(transcript.turns, WINDOW, after=after):
@@ -90,19 +90,19 @@ def prompts_of(
 
 
 EXAMINED = frozenset({"user", "assistant"})
-"""Whose turns are looked at."""
+"""Roles whose turns are examined."""
 
 LABEL = 48
-"""Characters that number, speaker and time of a turn cost beside its words."""
+"""Number of characters that a turn's number, speaker and time take, in addition to its words."""
 
 OVERLAP = 2
-"""Turns before a window that it shows as context."""
+"""Number of turns before a window that it shows as context."""
 
 CONTEXT_SHARE = 4
-"""A fourth of a window at most is context; a longer turn is shown by its end."""
+"""At most one part in so many of a window is context; of a longer turn the end is shown."""
 
 LEAST = 64
-"""Tokens of the smallest window: below, labels would take all of it."""
+"""Minimum number of tokens of a window; labels would take all of a smaller one."""
 
 _BREAKS = (
     re.compile(r"\n[ \t]*\n+"),
@@ -110,17 +110,17 @@ _BREAKS = (
     re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])"),
     re.compile(r"\s+"),
 )
-"""Where a turn that is too large is best cut: after a paragraph, a line, a sentence, a word."""
+"""Where to cut a turn that is too large, best first: after a paragraph, a line, a sentence, a word."""
 
 
 class Piece(NamedTuple):
-    """What a window shows of a turn.
+    """A turn, or a part of one, in a window.
 
     Attributes:
         turn: the turn.
         text: its words, or a part of them, verbatim.
         start: where the part begins in :attr:`Turn.text`.
-        context: only there to be understood; nothing is to be drawn from it.
+        context: whether it is shown only as context; no facts are drawn from it.
     """
 
     turn: Turn
@@ -130,7 +130,7 @@ class Piece(NamedTuple):
 
 
 class TurnWindow(NamedTuple):
-    """What is looked at at once: context first, then what is examined."""
+    """The part of a conversation that a model sees at once: context first, then the turns to examine."""
 
     pieces: tuple[Piece, ...]
 
@@ -141,22 +141,22 @@ class TurnWindow(NamedTuple):
 
 
 def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = OVERLAP) -> Iterator[TurnWindow]:
-    """Cut a conversation.
+    """Cut a conversation into windows.
 
     Args:
         turns: all of it, in order.
-        size: tokens of a window, labels counted (at least :data:`LEAST`).
-        after: number of the last turn that was examined before; only those after it are, with it as context.
-        overlap: turns of context before each window.
+        size: maximum number of tokens of a window, including labels (at least :data:`LEAST`).
+        after: number of the last turn that was examined before; it may be context, and only later turns are examined.
+        overlap: number of turns of context before each window.
 
     Yields:
-        Windows in order; none if nothing is to be examined. Only a window's context may make it smaller than it could
-        be, and nothing makes it larger than ``size``.
+        Windows in order; none if there is nothing to examine. Room that is reserved for context and not used stays
+        empty; no window is larger than ``size``.
     """
     room = characters(max(size, LEAST))
-    share = room // CONTEXT_SHARE
+    context_room = room // CONTEXT_SHARE
     before: list[Turn] = []
-    held: list[Piece] = []
+    pieces: list[Piece] = []
     used = 0
     for turn in turns:
         if turn.role not in EXAMINED or not turn.text:
@@ -164,102 +164,102 @@ def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = 
         if turn.number <= after:
             before = [*before, turn][-overlap:] if overlap else []
             continue
-        for piece in _pieces(turn, room - share):
+        for piece in _pieces(turn, room - context_room):
             cost = len(piece.text) + LABEL
-            if held and used + cost > room - share:
-                yield _window(before, held, share)
-                before = _last([*before, *(one.turn for one in held)], turn, overlap)
-                held, used = [], 0
-            held.append(piece)
+            if pieces and used + cost > room - context_room:
+                yield _window(before, pieces, context_room)
+                before = _last([*before, *(piece.turn for piece in pieces)], turn, overlap)
+                pieces, used = [], 0
+            pieces.append(piece)
             used += cost
-    if held:
-        yield _window(before, held, share)
+    if pieces:
+        yield _window(before, pieces, context_room)
 
 
-def _last(turns: list[Turn], now: Turn, overlap: int) -> list[Turn]:
-    """The last turns, each once, without the one that goes on."""
-    kept = dict.fromkeys(turn.number for turn in turns if turn.number != now.number)
-    by_number = {turn.number: turn for turn in turns}
-    return [by_number[number] for number in [*kept][-overlap:]] if overlap else []
+def _last(turns: list[Turn], current: Turn, overlap: int) -> list[Turn]:
+    """Return the last ``overlap`` turns, each once, without the one that the next window continues."""
+    by_number = {turn.number: turn for turn in turns if turn.number != current.number}
+    return [*by_number.values()][-overlap:] if overlap else []
 
 
-def _window(before: list[Turn], held: list[Piece], share: int) -> TurnWindow:
-    """Context as far as its share goes, the nearest turn first; what is too long is shown by its end."""
+def _window(before: list[Turn], pieces: list[Piece], context_room: int) -> TurnWindow:
+    """Return a window with as much context as there is room for, the nearest turn first; of a long turn the end."""
     context: list[Piece] = []
-    left = share
+    left = context_room
     for turn in reversed(before):
         if left <= 2 * LABEL:
             break
         start = max(0, len(turn.text) - (left - LABEL))
         context.append(Piece(turn, turn.text[start:], start, True))
         left -= LABEL + len(turn.text) - start
-    return TurnWindow((*reversed(context), *held))
+    return TurnWindow((*reversed(context), *pieces))
 
 
 def _pieces(turn: Turn, room: int) -> Iterator[Piece]:
-    """A turn whole, or in parts of at most so many characters with their labels; the parts joined are the turn."""
-    most = room - LABEL
+    """Yield a turn whole, or cut into parts of at most ``room`` characters with their labels; nothing is lost."""
+    size = room - LABEL
     start = 0
-    while len(turn.text) - start > most:
-        end = _cut(turn.text, start, start + most)
+    while len(turn.text) - start > size:
+        end = _cut(turn.text, start, start + size)
         yield Piece(turn, turn.text[start:end], start, False)
         start = end
     yield Piece(turn, turn.text[start:], start, False)
 
 
-def _cut(text: str, start: int, most: int) -> int:
-    """Where to end a part: at the last good break of its second half."""
-    half = start + (most - start) // 2
+def _cut(text: str, start: int, limit: int) -> int:
+    """Return where to end a part that begins at ``start``: at the last good break in its second half."""
+    half = start + (limit - start) // 2
     for pattern in _BREAKS:
-        ends = [match.end() for match in pattern.finditer(text, half, most) if start < match.end() <= most]
+        ends = [match.end() for match in pattern.finditer(text, half, limit) if start < match.end() <= limit]
         if ends:
             return ends[-1]
-    return most
+    return limit
 
 
 NO_QUOTE = "no quote"
 NOT_SAID = "quote not found"
 NOT_OWN = "not the person's own words"
 TOO_LONG = "too long"
-"""Why a fact is dropped."""
+"""Reasons to drop a fact."""
 
 LEAST_QUOTE = 2
-"""Words that a quote must have, unless it is all that was said: a lone word is found in any turn."""
+"""Minimum number of words of a quote, unless it is the whole turn: a lone word is found in any turn."""
 
 LONGEST, LONGEST_NAME = 600, 80
-"""Characters of a quote, more is not a single statement; and of what its words refer to."""
+"""Maximum number of characters of a quote, as more is not a single statement; and of what its words refer to."""
 
 NEAR = 10
-"""Turns before a quoted one in which the person may have said what its words refer to."""
+"""Number of turns before a quote's turn in which the person may have said what its words refer to."""
 
 MOST_WORDS = 5
-"""Of a predicate."""
+"""Maximum number of words of a predicate."""
 
 ASKS = "It holds a question mark"
 QUOTES = "It holds quotation marks: somebody else's words?"
+"""Warnings about a quote."""
 
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Thai, Lao, Burmese, Khmer, Japanese and Chinese: written without blanks between words."""
 
 _WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 _JOINED = re.compile(rf"(?![{UNSPACED}])[^\W_]")
-"""A sign of a word that goes on until a blank or a mark."""
+"""A character of a word in a script that separates words."""
 _NUMBER = re.compile(r"\d+")
 _TYPED = str.maketrans("’‘‛ʼ´“”„‟«»–—‐‑−", "'" * 5 + '"' * 6 + "-" * 5)
-"""Marks that models type in another form than the person did; sign for sign, so that places stay the same."""
+"""Punctuation that models type in another form than the person; one for one, so that offsets stay the same."""
 _ASKING = frozenset("?？؟⁇⁈⁉;՞፧")
 _QUOTING = frozenset('"“”„‟«»「」『』〈〉《》')
 _PERSON = frozenset({"", "i", "me", "user", "the user", "myself"})
-"""What a model calls the person."""
+"""Names by which a model may call the person."""
 
 
 class Grounded(NamedTuple):
-    """What held and what did not.
+    """The facts whose quotes were found, and how many were not.
 
     Attributes:
-        facts: each with its quote as it stands in the transcript (white space folded, credentials masked) and the
-            number of the turn where it was found.
-        dropped: reason to count.
+        facts: each with its quote as it is in the transcript (white space folded, credentials masked) and the number of
+            the turn where it was found.
+        dropped: number of dropped facts by reason.
     """
 
     facts: tuple[DrawnFact, ...]
@@ -274,38 +274,38 @@ def ground(
     *,
     named: bool = False,
 ) -> Grounded:
-    """Keep the facts that stand on what was said.
+    """Keep the facts whose quotes the person said.
 
     Args:
         facts: drawn from the turns.
-        turns: of the window in order, those for context included; of any role.
+        turns: of the window in order, including context; of any role.
         examined: numbers of the turns that facts may come from.
-        days: on which each turn was said, for quotes that a model pointed at: their words are made of the quote. None
-            for facts whose words are the person's already.
-        named: several people speak as users, so that each fact begins with its speaker's name.
+        days: by number, the day of each turn; then the words of a fact are made from its quote, as for a model's
+            answer. None for facts whose words are the person's already.
+        named: whether several people speak as users, so that each fact begins with its speaker's name.
     """
     if not facts:
         return Grounded((), {})
-    said = _Said(turns, examined)
+    quotable = _QuotableTurns(turns, examined)
     kept: list[DrawnFact] = []
     dropped: dict[str, int] = {}
     for fact in facts:
-        found = said.checked(fact)
-        if isinstance(found, str):
-            dropped[found] = dropped.get(found, 0) + 1
+        checked = quotable.checked(fact)
+        if isinstance(checked, str):
+            dropped[checked] = dropped.get(checked, 0) + 1
         else:
-            kept.append(found if days is None else said.worded(found, days[found.turn], named=named))
+            kept.append(checked if days is None else quotable.worded(checked, days[checked.turn], named=named))
     return Grounded(tuple(kept), dropped)
 
 
 def folded(text: str) -> str:
-    """A text as quotes are compared: as it was shown to the model, white space folded."""
+    """Return a text in the form in which quotes are compared: as the model was shown it, with single spaces."""
     lines = (re.sub(r"^\| ", "", line) for line in re.split(r"\r\n|\r|\n", mask(text)))
     return " ".join(" ".join(visible(line).split()) for line in lines).strip()
 
 
-class _Said:
-    """The turns that can be quoted."""
+class _QuotableTurns:
+    """The turns of a window, to find quotes in."""
 
     def __init__(self, turns: Sequence[Turn], examined: Collection[int]) -> None:
         turns = [turn for turn in turns if turn.role in ("user", "assistant")]
@@ -317,46 +317,46 @@ class _Said:
         self._own: dict[int, list[str]] = {}
 
     def own(self, number: int) -> list[str]:
-        """The stretches of a turn that are its own talk, beside what is pasted, fenced or quoted there."""
+        """Return the parts of a turn in its speaker's own words, without what is pasted, fenced or quoted in it."""
         if number not in self._own:
             turn = self._turns[number]
             spans = statements.own_words(turn.text, pasted=True)
             self._own[number] = [folded(turn.text[start:end]) for start, end in spans]
         return self._own[number]
 
-    def _holding(self, number: int, quote: str) -> str:
-        """The stretch of a turn's own talk that holds a quote; empty for none."""
-        return next((talk for talk in self.own(number) if quote in talk.translate(_TYPED)), "")
+    def _part_with(self, number: int, quote: str) -> str:
+        """Return the part of a turn's own words that contains a quote; empty if none does."""
+        return next((part for part in self.own(number) if quote in part.translate(_TYPED)), "")
 
     def checked(self, fact: DrawnFact) -> DrawnFact | str:
-        """The fact with its quote as it was said, or why it may not be kept."""
+        """Return the fact with its quote as it was said, or why it is dropped."""
         quote = folded(fact.quote).translate(_TYPED).strip("\"' …")
         if not quote:
             return NO_QUOTE
         count = len(_WORD.findall(quote))
-        there = fact.turn in self._mine and self._holding(fact.turn, quote)
-        if there and count >= LEAST_QUOTE:
-            places = [fact.turn]  # where it is said to stand; the other turns need not be looked through
+        in_turn = fact.turn in self._mine and self._part_with(fact.turn, quote)
+        if in_turn and count >= LEAST_QUOTE:
+            found = [fact.turn]  # in the turn that the fact names, so the others need not be searched
         else:
-            places = [number for number, text in self._typed.items() if quote in text]
-        if not places:
+            found = [number for number, text in self._typed.items() if quote in text]
+        if not found:
             return NOT_SAID
-        if count < LEAST_QUOTE and all(quote != self._typed[number].strip(" .!") for number in places):
+        if count < LEAST_QUOTE and all(quote != self._typed[number].strip(" .!") for number in found):
             return NO_QUOTE
-        own = [number for number in places if number in self._mine and self._holding(number, quote)]
+        own = [number for number in found if number in self._mine and self._part_with(number, quote)]
         if not own:
             return NOT_OWN
         number = fact.turn if fact.turn in own else own[0]
-        quote, warnings = _whole(self._holding(number, quote), quote)
+        quote, warnings = _whole_words(self._part_with(number, quote), quote)
         if len(quote) > LONGEST:
             return TOO_LONG
         return fact._replace(quote=quote, turn=number, warnings=(*fact.warnings, *warnings))
 
     def worded(self, fact: DrawnFact, day: date, *, named: bool) -> DrawnFact:
-        """The fact with the words of its quote, and with what was read into it as far as they hold it."""
+        """Return the fact with words made from its quote, and with its claim as far as these words contain it."""
         said = fact.quote
-        for start, name in sorted(self._named(fact), reverse=True):
-            said = f"{said[:start]} [{name}]{said[start:]}"
+        for end, name in sorted(self._references(fact), reverse=True):
+            said = f"{said[:end]} [{name}]{said[end:]}"
         text = dates.absolute(said, day, spoken(self._folded[fact.turn])).rstrip(" \t.!;,…:。！，、").strip()
         speaker = self._turns[fact.turn].speaker
         claim = self._claim(fact, text, day) if fact.claim else None
@@ -364,13 +364,13 @@ class _Said:
             claim = claim_of(speaker, *claim[1:])
         return fact._replace(text=f"{speaker}: {text}" if named else text, said=said, claim=claim)
 
-    def _named(self, fact: DrawnFact) -> Iterator[tuple[int, str]]:
-        """What words of a quote refer to, each with the place behind the word; once for each word and each name."""
+    def _references(self, fact: DrawnFact) -> Iterator[tuple[int, str]]:
+        """Yield what words of a quote refer to: the offset after the word, and the name; one for each word."""
         taken: set[int] = set()
         for refer in fact.refers:
             name, span = folded(refer.to), folded(refer.span)
-            bare = 0 < len(name) <= LONGEST_NAME and not re.search(r"[\[\]]", name)
-            if not bare or plainly(name) in plainly(fact.quote) or not self._said_before(name, fact.turn):
+            usable = 0 < len(name) <= LONGEST_NAME and not re.search(r"[\[\]]", name)
+            if not usable or plainly(name) in plainly(fact.quote) or not self._said_before(name, fact.turn):
                 continue
             found = _find(span, fact.quote)
             if found is not None and found.end() not in taken:
@@ -378,13 +378,13 @@ class _Said:
                 yield found.end(), name
 
     def _said_before(self, name: str, number: int) -> bool:
-        """Whether these are the person's own words in a turn, or in one of those right before it."""
+        """Whether the person said a name in his own words, in this turn or in one of the last :data:`NEAR` before."""
         at = self._order.index(number)
         near = (other for other in self._order[max(0, at - NEAR) : at + 1] if self._turns[other].role == "user")
-        return any(_find(name, talk) for other in near for talk in self.own(other))
+        return any(_find(name, part) for other in near for part in self.own(other))
 
     def _claim(self, fact: DrawnFact, text: str, day: date) -> Claim | None:
-        """What a model read into a quote; None if the value, or whom it is about, was not said.
+        """Return the claim that a model read from a quote; None if its object or its subject was not said.
 
         A first day that the quote does not name is left out.
         """
@@ -393,21 +393,21 @@ class _Said:
         value = _find(claim.object, text)
         if value is None or len(claim.predicate.split()) > MOST_WORDS:
             return None
-        mine = _is_me(claim.subject, self._turns[fact.turn].speaker)
-        subject = ME if mine else claim.subject
-        if not mine and plainly(subject) != WE and not self._said_before(subject, fact.turn):
+        about_me = _is_me(claim.subject, self._turns[fact.turn].speaker)
+        subject = ME if about_me else claim.subject
+        if not about_me and plainly(subject) != WE and not self._said_before(subject, fact.turn):
             return None
-        since = claim.since if claim.since and _names(text, claim.since, day) else None
+        since = claim.since if claim.since and _names_day(text, claim.since, day) else None
         return claim_of(subject, claim.predicate, value[0], since)
 
 
 def _is_me(subject: str, speaker: str) -> bool:
-    """Whether a model means the person by a subject; it may call him by his name."""
+    """Whether a model's subject means the person, who may be called by name."""
     return plainly(subject) in _PERSON or plainly(subject) == plainly(speaker)
 
 
 def _find(words: str, text: str) -> re.Match[str] | None:
-    """Where some words stand in a text, case aside: as whole words, where a script parts them."""
+    """Find words in a text, ignoring case: as whole words in a script that separates words, else anywhere."""
     if not words.strip():
         return None
     start = r"(?<![^\W_])" if _JOINED.match(words[0]) else ""
@@ -416,15 +416,15 @@ def _find(words: str, text: str) -> re.Match[str] | None:
     return found or (re.search(re.escape(words), text, re.IGNORECASE) if re.search(f"[{UNSPACED}]", words) else None)
 
 
-def _whole(text: str, quote: str) -> tuple[str, list[str]]:
-    """The quote as whole words of a text that holds it, and what to beware of."""
+def _whole_words(text: str, quote: str) -> tuple[str, list[str]]:
+    """Extend a quote to whole words of the text that contains it; also return warnings about it."""
     typed = text.translate(_TYPED)
     found = _find(quote, typed)
     start = typed.find(quote) if found is None or found[0] != quote else found.start()
     end = start + len(quote)
-    while _joined(text, start - 1) and _joined(text, start):
+    while _in_word(text, start - 1) and _in_word(text, start):
         start -= 1
-    while _joined(text, end - 1) and _joined(text, end):
+    while _in_word(text, end - 1) and _in_word(text, end):
         end += 1
     around = text[:start].rstrip()[-1:] + text[end:].lstrip()[:1]
     quote = text[start:end]
@@ -432,16 +432,16 @@ def _whole(text: str, quote: str) -> tuple[str, list[str]]:
     return quote, warnings + ([QUOTES] if _QUOTING & {*quote, *around} else [])
 
 
-def _joined(text: str, at: int) -> bool:
-    """Whether a sign belongs to a word that goes on to both its sides, as those of "don't" and "non-vegan" do."""
+def _in_word(text: str, at: int) -> bool:
+    """Whether a character is part of a word; an apostrophe or hyphen is, within one ("don't", "non-vegan")."""
     if not 0 <= at < len(text):
         return False
-    inner = text[at] in "'’-" and _joined(text[at - 1 : at], 0) and _joined(text[at + 1 : at + 2], 0)
+    inner = text[at] in "'’-" and _in_word(text[at - 1 : at], 0) and _in_word(text[at + 1 : at + 2], 0)
     return inner or _JOINED.match(text[at]) is not None
 
 
-def _names(text: str, since: date, day: date) -> bool:
-    """Whether a text names a day: in digits, or as the day of a month; or it is the one on which it was said."""
+def _names_day(text: str, since: date, day: date) -> bool:
+    """Whether ``since`` is named in a text, in digits or as a day, month or year, or is the day it was said on."""
     if since == day or since.isoformat() in text:
         return True
     numbers = {int(number) for number in _NUMBER.findall(text)}
@@ -457,17 +457,18 @@ def _names(text: str, since: date, day: date) -> bool:
 # --- the second look
 
 OFFERED = ("stated", "planned", "rule")
-"""Kinds of sentences that the person is asked about."""
+"""Kinds of sentences that are offered to the person."""
 
 A_CALL = 20
-"""Quotes that a model judges at once."""
+"""Maximum number of quotes that a model judges at once."""
 
 BESIDE = 200
-"""Characters before and behind a quote that are shown with it."""
+"""Maximum number of characters before and after a quote that are shown with it."""
 
 NOT_ALONE = "It can't be understood by itself"
 DENIED = "It does not say the fact that was read into it, which was left out"
 ASKED_FOR = "You asked for it to be remembered, but it reads as something else: {kind}"
+"""Warnings from a second look."""
 
 _END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
@@ -479,30 +480,30 @@ def sorted_out(
     days: Mapping[int, date],
     holds: Callable[[Claim], bool],
 ) -> tuple[tuple[DrawnFact, ...], tuple[DrawnFact, ...]]:
-    """The facts to offer, and those to leave out, each with what the model found.
+    """Have a second look at facts; return those to offer and those to leave out, each with its verdict.
 
     Args:
-        model: whom to ask; None asks nobody.
+        model: to ask; without one, all facts are offered.
         facts: grounded.
         turns: of the conversation.
-        days: of each turn, by its number.
-        holds: whether the vault says that a claim is so: only such a one can end.
+        days: by number, the day of each turn.
+        holds: whether the vault has a claim as a fact that holds; only such a fact can end.
     """
+    if model is None:
+        return tuple(facts), ()
     offered: list[DrawnFact] = []
     left_out: list[DrawnFact] = []
-    shown = looks_at(facts, turns) if model is not None else iter(())
-    for some, dialogue in shown:
-        assert model is not None
+    for some, dialogue in looks_at(facts, turns):
         for fact, verdict in zip(some, _verdicts(model, dialogue, len(some)), strict=True):
             judged = _judged(fact, verdict, days[fact.turn], holds) if verdict else fact
             ends = judged.claim is not None and judged.claim.until is not None
             stays = not judged.seen or judged.seen in OFFERED or ends or judged.asked
             (offered if stays else left_out).append(judged)
-    return tuple(offered if model is not None else facts), tuple(left_out)
+    return tuple(offered), tuple(left_out)
 
 
 def looks_at(facts: Sequence[DrawnFact], turns: Sequence[Turn]) -> Iterator[tuple[Sequence[DrawnFact], Look]]:
-    """What a model is asked about some facts, :data:`A_CALL` of them at a time."""
+    """Yield the questions of a second look, each with its facts: at most :data:`A_CALL` at a time."""
     quoted = {fact.turn for fact in facts}
     texts = {turn.number: folded(turn.text) for turn in turns if turn.number in quoted}
     for start in range(0, len(facts), A_CALL):
@@ -511,15 +512,16 @@ def looks_at(facts: Sequence[DrawnFact], turns: Sequence[Turn]) -> Iterator[tupl
 
 
 def _shown(fact: DrawnFact, text: str) -> dict[str, Any]:
-    """A quote as it is shown."""
+    """Return a quote as the model is shown it, with the sentences around it and its claim."""
     before, _, after = text.partition(fact.quote)
-    near = [*_END.split(before[-BESIDE:])[-2:], "…", *_END.split(after[:BESIDE])[:2]]
+    around = [*_END.split(before[-BESIDE:])[-2:], "…", *_END.split(after[:BESIDE])[:2]]
     claim = fact.claim
-    read = claim and [claim.subject, claim.predicate, claim.object, claim.since.isoformat() if claim.since else ""]
-    return {"said": fact.said or fact.quote, "around": " ".join(filter(None, near)), "fact": read}
+    parts = claim and [claim.subject, claim.predicate, claim.object, claim.since.isoformat() if claim.since else ""]
+    return {"said": fact.said or fact.quote, "around": " ".join(filter(None, around)), "fact": parts}
 
 
 def _verdicts(model: LanguageModel, dialogue: Look, count: int) -> Sequence[Verdict | None]:
+    """Return the model's verdicts; None for each quote if the model is not available."""
     try:
         return dialogue.ask(model)
     except ModelUnavailableError:
@@ -527,14 +529,14 @@ def _verdicts(model: LanguageModel, dialogue: Look, count: int) -> Sequence[Verd
 
 
 def _judged(fact: DrawnFact, verdict: Verdict, day: date, holds: Callable[[Claim], bool]) -> DrawnFact:
-    """The fact with what a verdict takes from it."""
+    """Return the fact with its kind, without the claim that the verdict takes away, and with warnings."""
     kind, claim, warnings = verdict.kind, fact.claim, [*fact.warnings]
     if not verdict.alone:
         warnings.append(NOT_ALONE)
     if kind == "past":
         claim = claim._replace(since=None, until=day) if claim and holds(claim) else None
     elif kind == "planned" and not (claim and claim.since and claim.since > day):
-        claim = None  # nothing says from when on it will be so
+        claim = None  # nothing says when it begins
     elif kind not in ("stated", "planned"):
         claim = None
     elif claim and not verdict.fact:
@@ -545,27 +547,28 @@ def _judged(fact: DrawnFact, verdict: Verdict, day: date, holds: Callable[[Claim
     return fact._replace(seen=kind, claim=claim, warnings=tuple(warnings))
 
 
-# --- whether a model can judge: fixed lines with known answers, asked once for each model and remembered
+# --- the check of a model as a judge: fixed lines with known answers, asked once for each model and recorded
 #
-# A model that fails them is not asked for a second look any more. One that was never checked is: its verdicts can only
+# A model that fails is not used for second looks any more. One that was never checked is used: its verdicts can only
 # leave out what ``review --left-out`` shows again, so a person need not run a command before the first conversation.
 
 CHECKS = "models.json"
-"""In the state folder: by the model's name and endpoint, how many lines it judged rightly."""
+"""File in the state folder: by a model's name and endpoint, how many lines it judged correctly."""
 
 ENOUGH_RIGHT = 0.8
-"""Share of the lines that a model must judge rightly for its verdicts to count."""
+"""Minimum share of the lines that a model must judge correctly for its verdicts to count."""
 
 LINES_A_CALL = 12
+"""Maximum number of lines that a model is asked about at once."""
 
 
 class Checked(NamedTuple):
-    """How a model did.
+    """The result of a model's check.
 
     Attributes:
         model: its name.
-        right, of: lines judged rightly, of all.
-        wrong: for each of the others what was said, what it is, and what the model took it for.
+        right, of: number of lines judged correctly, and of all lines.
+        wrong: for each of the others its words, the correct answer, and the model's answer.
     """
 
     model: str
@@ -580,57 +583,60 @@ class Checked(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
-        wrong = [dict(zip(("said", "kind", "answer"), each, strict=True)) for each in self.wrong]
+        wrong = [dict(zip(("said", "kind", "answer"), line, strict=True)) for line in self.wrong]
         return {"model": self.model, "right": self.right, "of": self.of, "passed": self.passed, "wrong": wrong}
 
 
 def check_judge(settings: Settings, model: LanguageModel) -> Checked:
-    """Ask a model the fixed lines, and remember how it did.
+    """Ask a model about the fixed lines, and record the result.
 
     Raises:
-        ModelUnavailableError: it does not answer, or unusably twice.
+        ModelUnavailableError: the model gives no answer, or two unusable ones.
         UnwritableError: the state folder can't be written.
     """
+    lines = known_lines()
     wrong: list[tuple[str, str, str]] = []
-    for start in range(0, len(known_lines()), LINES_A_CALL):
-        some = known_lines()[start : start + LINES_A_CALL]
-        found = dialogues.look([{name: one[name] for name in ("said", "around", "fact")} for one in some]).ask(model)
-        for one, verdict in zip(some, found, strict=True):
-            wanted, answer = _answer(one["kind"], one["holds"]), "nothing that is known"
+    for start in range(0, len(lines), LINES_A_CALL):
+        some = lines[start : start + LINES_A_CALL]
+        shown = [{name: line[name] for name in ("said", "around", "fact")} for line in some]
+        for line, verdict in zip(some, dialogues.look(shown).ask(model), strict=True):
+            wanted, answer = _answer(line["kind"], line["holds"]), "nothing that is known"
             if verdict is not None:
-                answer = _answer(verdict.kind, verdict.fact or one["fact"] is None)
+                answer = _answer(verdict.kind, verdict.fact or line["fact"] is None)
             if answer != wanted:
-                wrong.append((one["said"], wanted, answer))
-    done = Checked(model.name, len(known_lines()) - len(wrong), len(known_lines()), tuple(wrong))
+                wrong.append((line["said"], wanted, answer))
+    result = Checked(model.name, len(lines) - len(wrong), len(lines), tuple(wrong))
     path = settings.places.state / CHECKS
-    known = {**disk.own_object(path), _named(model): {"right": done.right, "of": done.of}}
+    results = {**disk.own_object(path), _key(model): {"right": result.right, "of": result.of}}
     with transaction.writing(os.fspath(path)):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        journal.replace_file(path, json.dumps(known, indent=1).encode("ascii"))
-    return done
+        journal.replace_file(path, json.dumps(results, indent=1).encode("ascii"))
+    return result
 
 
 def checked_before(settings: Settings, model: LanguageModel) -> Checked | None:
-    """How a model did when it was checked; None if it never was, or with other lines."""
-    found = disk.own_object(settings.places.state / CHECKS).get(_named(model))
+    """Return the recorded result of a model's check; None if it was never checked, or with other lines."""
+    found = disk.own_object(settings.places.state / CHECKS).get(_key(model))
     right, of = (found.get("right"), found.get("of")) if isinstance(found, dict) else (None, None)
     return Checked(model.name, right, of) if isinstance(right, int) and of == len(known_lines()) else None
 
 
 @cache
 def known_lines() -> tuple[dict[str, Any], ...]:
-    """The lines: ``said``, ``around``, ``fact``, and what is right: ``kind``, and whether the fact ``holds``."""
+    """Return the fixed lines: ``said``, ``around``, ``fact``, and the answer: ``kind`` and if the fact ``holds``."""
     text = files(__package__).joinpath("wording", "check.jsonl").read_text("utf-8")
     return tuple(json.loads(line) for line in text.replace("\r\n", "\n").split("\n") if line)
 
 
 _WITH_FACT = ("stated", "planned")
-"""Kinds whose fact counts; that of any other sentence is left out whatever a model says of it."""
+"""Kinds of sentences whose fact counts; the fact of any other is left out, whatever the model says about it."""
 
 
 def _answer(kind: str, holds: bool) -> str:
+    """Return an answer in words, to compare and to show."""
     return kind if holds or kind not in _WITH_FACT else f"{kind}, but not that fact"
 
 
-def _named(model: LanguageModel) -> str:
+def _key(model: LanguageModel) -> str:
+    """Return the key of a model in the record of checks: its name and endpoint."""
     return f"{model.name} {getattr(model, 'endpoint', '')}".strip()
