@@ -1,9 +1,8 @@
-"""Asking a language model: one place where text leaves, with the limits of one command.
+"""Asks a language model. Only here does text leave the machine for a model, within the limits of one command.
 
-The model's words come back as text and stay text: :mod:`tars_memory.curation.models.dialogues` reads them, and only an
-approved proposal ever changes a note. litellm runs in :mod:`tars_memory.curation.models.provider`, a process of its own
-that is ended when the time is over: so the limit by the wall clock holds whatever a server does, and this process can
-always exit.
+The model's answer is text: :mod:`tars_memory.curation.models.dialogues` reads it, and only an approved proposal ever
+changes a note. litellm runs in a process of its own, :mod:`tars_memory.curation.models.provider`, which is killed when
+the time is over. So the time limit holds whatever a server does, and this process can always exit.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ LOOK = "look"
 
 
 class ReplyError(ValueError):
-    """An answer that nothing can be read from; its words are for the model's second try, one clause."""
+    """An unusable answer. The message is one clause, which the model is told when it is asked again."""
 
 
 class Prompt(NamedTuple):
-    """What a model is asked.
+    """A prompt for a model.
 
     Attributes:
-        job: ``extract``, ``review`` or ``tidy``, or :data:`LOOK`.
+        job: ``extract``, ``review``, ``tidy`` or ``curate``, or :data:`LOOK`.
         system: the rules.
         user: the material, fenced.
-        schema: JSON schema of the answer, for providers that hold a model to it.
-        max_tokens: of the answer.
+        schema: JSON schema of the answer, for providers that enforce one.
+        max_tokens: maximum number of tokens of the answer.
     """
 
     job: str
@@ -57,19 +56,19 @@ class Prompt(NamedTuple):
     max_tokens: int
 
     def __str__(self) -> str:
-        """As one text, for a program that takes only one."""
+        """The whole prompt as one text, for a program that takes only one."""
         return f"{self.system.rstrip()}\n\n{self.user.rstrip()}\n"
 
 
 class Completion(NamedTuple):
-    """What came back.
+    """A model's answer.
 
     Attributes:
-        text: the model's words, not read yet; empty if it said none.
+        text: the model's words, not parsed yet; may be empty.
         model: as the provider calls it.
-        prompt_tokens, completion_tokens: as the provider counts; at least our own estimate.
+        prompt_tokens, completion_tokens: as the provider counts, but at least half of our own estimate.
         cost: US dollars; None if the model's prices are unknown.
-        cut: whether the answer ended for want of room.
+        cut: whether the answer was cut off at ``max_tokens``.
     """
 
     text: str
@@ -81,53 +80,53 @@ class Completion(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What a command has asked for so far: calls, tokens both ways, US dollars (of the calls whose price is known)."""
+    """What a command has used so far: calls, tokens in and out, and US dollars (of calls with a known price)."""
 
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
 
     def plus(self, completion: Completion) -> Spent:
-        """With one more answer."""
+        """Return the sum with one more answer."""
         tokens = completion.prompt_tokens + completion.completion_tokens
         return Spent(self.calls + 1, self.tokens + tokens, self.cost + (completion.cost or 0.0))
 
 
 def share_of(spent: Spent, options: LlmOptions) -> float:
-    """What was spent of the limits, 0 to 1 and beyond: of the limit that is nearest."""
+    """Return the share of the limits that was used, from 0 to 1 or more: that of the limit that is nearest."""
     limits = ((spent.calls, options.max_calls), (spent.tokens, options.max_tokens), (spent.cost, options.max_cost))
-    return max(used / most if most else float(used > 0) for used, most in limits)
+    return max(used / limit if limit else float(used > 0) for used, limit in limits)
 
 
 class LanguageModel(Protocol):
-    """Whatever answers prompts: a provider's model, a scripted one, a reply out of a file.
+    """Anything that answers prompts: a provider's model, a scripted one, or answers from a file.
 
     Attributes:
-        name: for the person.
-        spent: so far.
+        name: to show to the person.
+        spent: what it has used so far.
     """
 
     name: str
     spent: Spent
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The answer.
+        """Return the answer to a prompt.
 
         Raises:
-            ModelUnavailableError: there is none, or a cap is reached.
+            ModelUnavailableError: there is no answer, or a limit is reached.
         """
         ...
 
 
 class Reply:
-    """A model whose answers were got by another program: ``--reply FILE``.
+    """A model whose answers another program has obtained: ``--reply FILE``.
 
     Args:
-        texts: one for each prompt, in order; those of a second look may stand anywhere among them.
+        texts: one answer for each prompt, in order; those to second looks may be anywhere among them.
         name: where they come from.
 
     Attributes:
-        open: the prompts of a second look that no text answers.
+        open: the prompts of second looks that no text answers.
     """
 
     def __init__(self, texts: Sequence[str], name: str = "--reply") -> None:
@@ -139,7 +138,7 @@ class Reply:
         self._count = len(texts)
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The next of the texts.
+        """Return the next text.
 
         Raises:
             ModelUnavailableError: there is none left.
@@ -159,17 +158,17 @@ class Reply:
 
 
 _VERDICTS = re.compile(r"[{\s](?P<mark>[\"']?)verdicts(?P=mark)\s*:")
-"""What an answer to a second look has, and no quote can hold: there its quotation marks are escaped."""
+"""A key that every answer to a second look has; no quote can contain it, because quotation marks are escaped there."""
 
 
 def unusable(name: str, error: ReplyError) -> ModelUnavailableError:
-    """The failure that names an answer from which nothing can be read."""
-    again = "print the prompt anew (--print-prompt) and answer that" if name == "--reply" else "try another model"
-    return ModelUnavailableError(f"{name} gave no usable answer: {error}; nothing was written", again)
+    """Return the error for an unusable answer."""
+    hint = "print the prompt anew (--print-prompt) and answer that" if name == "--reply" else "try another model"
+    return ModelUnavailableError(f"{name} gave no usable answer: {error}; nothing was written", hint)
 
 
 def required(settings: Settings, job: str, name: str = "") -> ProviderModel:
-    """The model of that name, or the one that is set for a job.
+    """Return the model with a name, or else the one that is set for a job.
 
     Raises:
         ModelUnavailableError: none is set, or litellm is not installed.
@@ -182,12 +181,12 @@ def required(settings: Settings, job: str, name: str = "") -> ProviderModel:
 
 
 def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel | None:
-    """The model that is set for a job; None if none is.
+    """Return the model that is set for a job; None if none is.
 
     Args:
-        settings: the environment in them (with the provider's key) is the asking process's own.
+        settings: their environment, with the provider's key, is passed on to the provider process.
         job: ``extract``, ``review`` or ``tidy``.
-        model: instead of the one that is set, which ``default`` names, too.
+        model: name of a model to use instead of the one that is set; ``default`` means the one that is set.
 
     Raises:
         ModelUnavailableError: litellm is not installed.
@@ -205,29 +204,29 @@ def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel 
 
 
 def estimate(prompt: Prompt, model: LanguageModel) -> tuple[int, float | None]:
-    """What a prompt would cost, before it is sent: tokens in, and US dollars with the longest answer (None: unknown).
+    """Estimate what a prompt costs: its tokens, and US dollars with an answer of maximum length (None: unknown).
 
-    Only a provider's own prices are asked for, and those come with litellm: nothing is sent.
+    The prices come with litellm; nothing is sent.
     """
-    asked = tokens(prompt.system + prompt.user)
-    known = getattr(model, "prices", None)
-    prices = known() if known else None
-    return asked, None if prices is None else asked * prices[0] + prompt.max_tokens * prices[1]
+    count = tokens(prompt.system + prompt.user)
+    get_prices = getattr(model, "prices", None)
+    prices = get_prices() if get_prices else None
+    return count, None if prices is None else count * prices[0] + prompt.max_tokens * prices[1]
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a text has: a quarter of its ASCII characters, and each other one for itself."""
-    plain = len(text.encode("ascii", "ignore"))
-    return -(-plain // 4) + len(text) - plain
+    """Estimate the number of tokens of a text: one for four ASCII characters, and one for each other character."""
+    ascii_count = len(text.encode("ascii", "ignore"))
+    return -(-ascii_count // 4) + len(text) - ascii_count
 
 
 # --- a model behind litellm
 
 
 STARTUP = 120.0
-"""Seconds that litellm's import may take, on top of the time limit of the first answer; 4-7 are usual."""
+"""Seconds that the import of litellm may take, in addition to the first answer's time limit; 4-7 are usual."""
 GRACE = 0.5
-"""Seconds that the asking process has to say itself that the time is over, which spares ending it."""
+"""Seconds that the provider process has, after the time limit, to report it; then it need not be killed."""
 HINTS: dict[object, str] = {
     401: "is the key right? set llm.key or the provider's own variable",
     403: "is the key right, and allowed to use this model?",
@@ -240,7 +239,7 @@ HINTS: dict[object, str] = {
     "Malformed": "is llm.endpoint right? OpenAI-compatible servers have theirs at …/v1",
     "Refused": "is llm.endpoint right?",
 }
-"""What to do next, by HTTP status or kind of failure."""
+"""Hints what to do next, by HTTP status or kind of failure."""
 
 
 class ProviderModel:
@@ -248,11 +247,11 @@ class ProviderModel:
 
     Args:
         name: as litellm knows it.
-        options: endpoint, key, and the caps, which hold for this object's life: one command.
-        env: environment of the asking process.
+        options: endpoint, key, and the limits, which hold for this object's life: one command.
+        env: environment of the provider process.
 
     Attributes:
-        endpoint: where prompts go; empty for the provider's own address.
+        endpoint: where prompts are sent; empty for the provider's own address.
     """
 
     def __init__(self, name: str, options: LlmOptions, env: Mapping[str, str] | None = None) -> None:
@@ -266,7 +265,7 @@ class ProviderModel:
         self._missing: list[str] = []
 
     def prices(self) -> tuple[float, float] | None:
-        """US dollars for a token in and a token out; None if nobody knows.
+        """Return US dollars per token in and per token out; None if the prices are unknown.
 
         Raises:
             ModelUnavailableError: the model's name is unknown, or litellm can't be used.
@@ -275,24 +274,24 @@ class ProviderModel:
         return self._prices
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The model's answer; what looks like a credential is masked before it leaves.
+        """Return the model's answer; whatever looks like a credential is masked before the prompt is sent.
 
         Raises:
-            ModelUnavailableError: no key is set for it, it does not answer in time, or not at all, or a cap is reached;
-                nothing is retried beyond :data:`provider.RETRIES`.
+            ModelUnavailableError: no key is set for the model, there was no answer in time, or none at all, or a limit
+                is reached. Failures are not retried more often than :data:`provider.RETRIES`.
         """
         if self.spent.calls >= self._options.max_calls:
-            raise _capped(f"{self.spent.calls} calls", "llm.max_calls")
+            raise _over_limit(f"{self.spent.calls} calls", "llm.max_calls")
         process = self._started()
-        if self._missing:  # some libraries would send the conversation first, and only then be refused
+        if self._missing:  # some libraries would send the conversation, and only then be refused
             names = " or ".join(sorted(self._missing))
             raise ModelUnavailableError(
                 f"{self.name} needs a key, and {names} is not set; nothing was sent",
                 f"set {names} in the environment, or [llm] key in your own configuration",
             )
         system, user = mask(prompt.system), mask(prompt.user)
-        asked = tokens(system + user)
-        self._check_caps(asked, prompt.max_tokens)
+        prompt_tokens = tokens(system + user)
+        self._check_limits(prompt_tokens, prompt.max_tokens)
         request = {**prompt._asdict(), "system": system, "user": user, "timeout": self._options.timeout}
         try:
             answer = process.ask(request, self._options.timeout + GRACE)
@@ -300,20 +299,25 @@ class ProviderModel:
             self.close()
             answer = {"error": "Timeout"}
         if "error" in answer:
-            self.spent = self.spent.plus(Completion("", self.name, asked, 0, None))
+            self.spent = self.spent.plus(Completion("", self.name, prompt_tokens, 0, None))
             raise self._failure(answer)
-        found = self._completion(answer, asked)
-        self.spent = self.spent.plus(found)
-        return found
+        completion = self._completion(answer, prompt_tokens)
+        self.spent = self.spent.plus(completion)
+        return completion
 
     def close(self) -> None:
-        """End the asking process."""
+        """End the provider process."""
         if self._process is not None:
             self._process.end()
             self._process = None
 
     def _started(self) -> _Process:
-        if self._process is not None and self._process.lives():
+        """Return the provider process, started if it is not running.
+
+        Raises:
+            ModelUnavailableError: the model's name is unknown, or litellm can't be used.
+        """
+        if self._process is not None and self._process.is_running():
             return self._process
         self._process = _Process(self._env)
         setup = {"model": self.name, "endpoint": self.endpoint, "key": self._options.key}
@@ -329,24 +333,30 @@ class ProviderModel:
         self._missing = list(ready["missing"])
         return self._process
 
-    def _completion(self, answer: dict[str, Any], asked: int) -> Completion:
-        """The answer; a server that counts too little does not widen the caps."""
-        said = max(answer["completion_tokens"], tokens(answer["text"]) // 2)
-        read = max(answer["prompt_tokens"], asked // 2)
-        cost = None if self._prices is None else read * self._prices[0] + said * self._prices[1]
-        return Completion(answer["text"], answer["model"], read, said, cost, answer["cut"])
+    def _completion(self, answer: dict[str, Any], prompt_tokens: int) -> Completion:
+        """Return an answer with its tokens and cost; a server that counts too few tokens does not extend the limits."""
+        tokens_in = max(answer["prompt_tokens"], prompt_tokens // 2)
+        tokens_out = max(answer["completion_tokens"], tokens(answer["text"]) // 2)
+        cost = None if self._prices is None else tokens_in * self._prices[0] + tokens_out * self._prices[1]
+        return Completion(answer["text"], answer["model"], tokens_in, tokens_out, cost, answer["cut"])
 
-    def _check_caps(self, asked: int, answered: int) -> None:
-        if self.spent.tokens + asked + answered > self._options.max_tokens:
-            raise _capped(
-                f"{counted(self.spent.tokens, 'token')}, and the next call may take {asked + answered:,}",
+    def _check_limits(self, prompt_tokens: int, max_tokens: int) -> None:
+        """Check that a call stays within the limits, even with an answer of maximum length.
+
+        Raises:
+            ModelUnavailableError: it may not.
+        """
+        if self.spent.tokens + prompt_tokens + max_tokens > self._options.max_tokens:
+            raise _over_limit(
+                f"{counted(self.spent.tokens, 'token')}, and the next call may take {prompt_tokens + max_tokens:,}",
                 "llm.max_tokens",
             )
-        cost = 0.0 if self._prices is None else asked * self._prices[0] + answered * self._prices[1]
+        cost = 0.0 if self._prices is None else prompt_tokens * self._prices[0] + max_tokens * self._prices[1]
         if self.spent.cost + cost > self._options.max_cost:
-            raise _capped(f"${self.spent.cost:.4f}, and the next call may cost ${cost:.4f}", "llm.max_cost")
+            raise _over_limit(f"${self.spent.cost:.4f}, and the next call may cost ${cost:.4f}", "llm.max_cost")
 
     def _failure(self, answer: dict[str, Any]) -> ModelUnavailableError:
+        """Return the error for a failure that the provider process reports."""
         kind = str(answer.get("error"))
         status = f" (HTTP {answer['status']})" if isinstance(answer.get("status"), int) else ""
         if kind == "Timeout":
@@ -356,33 +366,33 @@ class ProviderModel:
             )
         if kind == "ModuleNotFoundError":
             return ModelUnavailableError(f"litellm can't be used: {answer['message']}", installing("llm"))
-        said = self._clean(str(answer.get("message", ""))) or kind
+        message = self._clean(str(answer.get("message", ""))) or kind
         hint = HINTS.get(answer.get("status"), HINTS.get(kind, "see docs/models.md"))
-        return ModelUnavailableError(f"{self.name} can't be asked{status}: {said}", hint)
+        return ModelUnavailableError(f"{self.name} can't be asked{status}: {message}", hint)
 
-    def _clean(self, said: str) -> str:
-        """A server's words as part of one line: no credentials, no control characters, not long."""
+    def _clean(self, message: str) -> str:
+        """Return a server's message as one short line, without credentials and control characters."""
         keys = [self._options.key, *(value for name, value in self._env.items() if name.endswith(("_KEY", "_TOKEN")))]
         for key in keys:
             if len(key) >= 8:
-                said = said.replace(key, "[masked]")
-        said = " ".join(visible(mask(said)).split())
-        return said if len(said) <= 300 else f"{said[:299]}…"
+                message = message.replace(key, "[masked]")
+        message = " ".join(visible(mask(message)).split())
+        return message if len(message) <= 300 else f"{message[:299]}…"
 
 
-def _capped(spent: str, setting: str) -> ModelUnavailableError:
+def _over_limit(spent: str, setting: str) -> ModelUnavailableError:
     return ModelUnavailableError(
         f"this command has used {spent}: more than {setting} allows", f"set {setting} higher, or do less at once"
     )
 
 
 class _Process:
-    """The asking process, and the lines to and from it."""
+    """The provider process, and the lines to and from it."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        """Start it: ``-P`` keeps the current folder out of its imports."""
+        """Start the process."""
         self._child = subprocess.Popen(
-            [sys.executable, "-P", provider.__file__],
+            [sys.executable, "-P", provider.__file__],  # -P: the current folder is no place to import from
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -394,15 +404,15 @@ class _Process:
         threading.Thread(target=_listen, args=(self._child.stdout, self._lines), daemon=True).start()
         self._end = weakref.finalize(self, _end, self._child)
 
-    def lives(self) -> bool:
-        """Whether it can be asked."""
+    def is_running(self) -> bool:
+        """Whether the process is running, and can be asked."""
         return self._child.poll() is None
 
     def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Its answer to one request.
+        """Send a request and return the answer.
 
         Raises:
-            TimeoutError: none came within so many seconds.
+            TimeoutError: no answer came within so many seconds.
         """
         assert self._child.stdin is not None
         try:
@@ -420,7 +430,7 @@ class _Process:
         return answer
 
     def end(self) -> None:
-        """End it now."""
+        """Kill the process."""
         self._end()
 
 
