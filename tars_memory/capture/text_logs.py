@@ -1,4 +1,4 @@
-"""Plain text and markdown in which each turn begins with who speaks."""
+"""Read conversations in plain text and markdown, in which each turn begins with a label that names the speaker."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 FORMAT = "text"
 
 MAX_BYTES = 100_000_000
-"""A text is one conversation, which is held whole."""
+"""Maximum size of a text in bytes; it is one conversation, which is held in memory."""
 
 MAX_LABELS = 1_000_000
-"""Lines that may begin a turn; a text with more of them is a table, not a conversation."""
+"""Maximum number of lines that may begin a turn; a text with more of them is a table, not a conversation."""
 
 _LABELS: dict[Role, str] = {
     "user": (
@@ -41,7 +41,7 @@ _LABELS: dict[Role, str] = {
     "system": "system prompt",
 }
 WORDS = ROLES | {word: role for role, words in _LABELS.items() for word in words.split(", ")}
-"""Labels that say the role, as ``casefold`` leaves them; every other speaker is a person."""
+"""Roles by label, in ``casefold`` form; a speaker with any other label (except a model's name) is a person."""
 
 _ORDINARY = (
     "note notes todo date time subject from to cc bcc re fwd ps http https ftp mailto summary result results example "
@@ -50,7 +50,7 @@ _ORDINARY = (
     "why what who how total price output input"
 )
 NO_SPEAKERS = frozenset(_ORDINARY.split())
-"""Labels of ordinary notes."""
+"""Labels that ordinary notes have, which name no speaker."""
 
 _DAY = r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:[  ]?[AaPp]\.?[Mm]\.?)?(?:Z|[ ]?(?:UTC|GMT))?"
@@ -58,18 +58,18 @@ _LABEL = r"(?P<name>[^\W\d_][^\s:：*_#>()\[\]|`]{0,30}(?: [^\s:：*_#>()\[\]|`]
 
 
 def _stamp(number: int) -> str:
-    """A pattern for day and clock, in brackets or not; its groups bear the number."""
+    """Return a pattern for day and time, with or without brackets; the number is the suffix of its groups' names."""
     return rf"[\[(]?(?:(?P<day{number}>{_DAY})(?:,[  ]?|T|[  ]))?(?P<clock{number}>{_CLOCK})[\])]?"
 
 
 _BEFORE = rf"(?:{_stamp(1)}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?"
 _AFTER = rf"(?:[ ]?[·—–-]?[ ]?{_stamp(2)})?"
 _COLON = r"[ \xa0\u202f]?[:：]"
-"""French puts a blank before it, which its keyboards and word processors make a narrow one that doesn't break."""
-_PLAIN = re.compile(rf"{_BEFORE}{_LABEL}[ \xa0\u202f]?(?::(?=[ \xa0\t]|$)|：)[ \xa0\t]*(?P<said>.*)$")
+"""A colon, in French after a blank, which keyboards and word processors make a narrow or non-breaking one."""
+_PLAIN = re.compile(rf"{_BEFORE}{_LABEL}[ \xa0\u202f]?(?::(?=[ \xa0\t]|$)|：)[ \xa0\t]*(?P<text>.*)$")
 _BOLD = re.compile(
     rf"(?:[-*+][ ])?{_BEFORE}(?:\*\*|__)(?:[^\w\s#*]{{1,3}}[ ])?{_LABEL}{_AFTER}"
-    rf"(?:{_COLON}(?:\*\*|__)|(?:\*\*|__)(?:[ ]?{_stamp(3)})?(?:{_COLON}|[ ]?$))[ \xa0\t]*(?P<said>.*)$"
+    rf"(?:{_COLON}(?:\*\*|__)|(?:\*\*|__)(?:[ ]?{_stamp(3)})?(?:{_COLON}|[ ]?$))[ \xa0\t]*(?P<text>.*)$"
 )
 _HEADING = re.compile(
     rf"#{{1,6}}[ ]+(?:[^\w\s#*]{{1,3}}[ ])?(?:\*\*)?{_LABEL}(?:\*\*)?{_AFTER}(?:{_COLON})?(?:\*\*)?[ ]*$"
@@ -81,14 +81,19 @@ _TITLE = re.compile(r"#[ ]+(?P<title>\S.{0,200})$")
 _MODELS = re.compile(
     r"(?:chat)?gpt[- ]?\d|claude[- ]|gemini[- ]|llama|mistral|deepseek|grok|qwen|kimi|perplexity|le chat|豆包|通义|文心"
 )
-_SAID = re.compile(r"(?i)[ ](?:said|says|wrote|asked|replied)$")
+_VERB = re.compile(r"(?i)[ ](?:said|says|wrote|asked|replied)$")
 
 
 class Label(NamedTuple):
     """A line that may begin a turn.
 
-    ``style`` is bold, heading or plain, with ``>`` in front if it is in a quote; ``end`` is where the line's own
-    words begin.
+    Attributes:
+        row: index of the line.
+        style: bold, heading or plain, with ``>`` in front if it is in a quote.
+        name: of the speaker.
+        day: as written; None for none.
+        clock: the time of day as written; None for none.
+        text: the rest of the line.
     """
 
     row: int
@@ -96,11 +101,11 @@ class Label(NamedTuple):
     name: str
     day: str | None
     clock: str | None
-    said: str
+    text: str
 
 
 def read(stream: BinaryIO, source: str) -> Iterator[Transcript | Unknown]:
-    """The conversation of a text; :class:`Unknown` if nobody is seen to speak in it."""
+    """Read the conversation of a text; yield an Unknown if no speakers are found."""
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         yield Unknown(source, f"a text of more than {MAX_BYTES // 1_000_000} MB is not read: split it")
@@ -112,16 +117,27 @@ def read(stream: BinaryIO, source: str) -> Iterator[Transcript | Unknown]:
 
 
 def _decoded(data: bytes) -> str:
-    """Text as UTF-8, or, if more of it is broken than fits, as older Windows programs wrote it."""
+    """Decode a text as UTF-8, or, if most of its non-ASCII bytes are not UTF-8, as Windows-1252."""
     text = data.decode("utf-8-sig", "replace")
     broken = text.count("\ufffd")
-    if broken and broken > sum(not sign.isascii() for sign in text[:100_000]) - broken:
+    if broken and broken > sum(not char.isascii() for char in text[:100_000]) - broken:
         return data.decode("cp1252", "replace")
     return text
 
 
 class _Text:
-    """One text, line by line."""
+    """A text, line by line.
+
+    Attributes:
+        rows: its lines.
+        source: its name.
+        title: from the front matter; empty if it has none.
+        doubt: why it isn't certain who said what; empty if it is.
+        day: from the front matter or the name; None if neither has one.
+        body: index of the first line after the front matter.
+        labels: the lines that may begin a turn.
+        american: whether days with slashes begin with the month.
+    """
 
     def __init__(self, rows: Sequence[str], source: str) -> None:
         self.rows = rows
@@ -134,9 +150,9 @@ class _Text:
         self.american = month_first(self.labels)
 
     def transcript(self) -> Transcript | None:
-        """The conversation, if there is one."""
-        names = self._speakers()
-        labels = self._marks([label for label in self.labels if (label.style, label.name.casefold()) in names])
+        """Return the conversation; None if there is none."""
+        speakers = self._speakers()
+        labels = self._turns([label for label in self.labels if (label.style, label.name.casefold()) in speakers])
         if len(labels) < 2:
             return None
         draft = Draft(title=self._title(labels[0].row))
@@ -149,10 +165,10 @@ class _Text:
                 day = self._day_line(row) or day
             at = label.row
             moment, day = self._moment(label, moment, day)
-            lines = [label.said, *self.rows[label.row + 1 : end]]
+            lines = [label.text, *self.rows[label.row + 1 : end]]
             if label.style.startswith(">"):
                 if _role(label.name) == "user":  # below its quote somebody else goes on
-                    lines = [label.said, *takewhile(_QUOTED.match, lines[1:])]
+                    lines = [label.text, *takewhile(_QUOTED.match, lines[1:])]
                 lines = [_QUOTED.sub("", line) for line in lines]
             while lines and (not lines[-1].strip() or self._is_ruler(lines[-1])):
                 lines.pop()
@@ -162,18 +178,19 @@ class _Text:
         found = draft.done(self.source, FORMAT)
         return found._replace(doubt=self.doubt) if found else None
 
-    def _marks(self, labels: list[Label]) -> list[Label]:
-        """The labels that begin a turn. An answer may hold lines that look like turns of the person, and what it says
-        is not theirs: so where a model answers, theirs must have the form that the log's first marks have.
+    def _turns(self, labels: list[Label]) -> list[Label]:
+        """Return the labels that begin a turn.
 
-        What is left out stays in the answer that it is part of. A mark of anybody else always counts.
+        A model's answer may have lines that look like turns of the person. So in a conversation with a model, a label
+        of the person only counts if it has the form that the first ones in the log have; otherwise its line stays part
+        of the answer. Labels of other speakers always count.
         """
         roles = [_role(label.name) for label in labels]
         if len(labels) < 2 or "assistant" not in roles:
             return labels
         spaced = self._is_apart(labels[1].row)
         first = next((label for label, role in zip(labels, roles, strict=True) if role == "user"), labels[0])
-        by_role = first.name.casefold() in WORDS  # else people have names, and there may be several
+        by_role = first.name.casefold() in WORDS  # else the labels are names, of perhaps several people
         stamps: dict[str, tuple[bool, bool]] = {}
         kept: list[Label] = []
         answered = False
@@ -185,7 +202,7 @@ class _Text:
                 if not alike or (answered and spaced and not self._is_apart(label.row)):
                     continue
                 if answered and by_role and not label.clock and _role(kept[-1].name) == "user":
-                    kept.pop()  # of two in a row the answer may go on behind the first
+                    kept.pop()  # of two in a row, the first may be a line of the answer before
             kept.append(label)
         left_out = len(labels) - len(kept)
         if left_out:
@@ -195,33 +212,34 @@ class _Text:
         return kept
 
     def _is_apart(self, row: int) -> bool:
-        """Whether a line has nothing right above it, or only what parts turns."""
+        """Whether the line above is blank or a separator."""
         above = self.rows[row - 1] if row > self.body else ""
         return not above.strip(" \t>") or self._is_ruler(above)
 
     def _is_ruler(self, row: str) -> bool:
-        """Whether a line only parts turns: a rule, or the day of what follows."""
+        """Whether a line is a separator of turns: a horizontal rule, or the day of the next turns."""
         return bool(re.fullmatch(r"[ ]{0,3}([-_*])(?:[ ]*\1){2,}[ ]*", row)) or self._day_line(row) is not None
 
     def _front_matter(self) -> int:
-        """Take title and day from the properties; answers with the first row after them."""
+        """Set title and day from the front matter; return the index of the first line after it."""
         if not self.rows or self.rows[0].rstrip() != "---":
             return 0
-        said: dict[str, str] = {}
+        properties: dict[str, str] = {}
         for number, row in enumerate(self.rows[1:200], 1):
             if row.rstrip() == "---":
-                day = front_day(said)
+                day = front_day(properties)
                 self.day = day if day is not None and day.year in YEARS else self.day
                 return number + 1
             key, _, value = row.partition(":")
             value = value.strip().strip("\"'")
             if key == "title":
                 self.title = name(value)
-            said.setdefault(key, value)
+            properties.setdefault(key, value)
         self.title = ""
         return 0
 
     def _labels(self) -> list[Label]:
+        """Return the lines that may begin a turn, outside closed fences; none if there are too many."""
         found: list[Label] = []
         row = self.body
         closes = self._closing_fences()
@@ -238,7 +256,7 @@ class _Text:
         return found
 
     def _closing_fences(self) -> dict[int, int]:
-        """The rows of fences that are closed, with the row that closes each; an open one is text."""
+        """Return the closing line of each fence by its opening line; an unclosed fence is ordinary text."""
         closes: dict[int, int] = {}
         opened: tuple[int, str] | None = None
         for row in range(self.body, len(self.rows)):
@@ -256,10 +274,10 @@ class _Text:
         return closes
 
     def _speakers(self) -> set[tuple[str, str]]:
-        """Style and name of those who speak, judged by all the lines together.
+        """Return style and name of the speakers, judged by all labels together.
 
-        The style is the one of the most lines; but where the person and a model speak in another one before, that one:
-        an answer may hold a whole conversation.
+        The style is the one of most lines; but if the person and a model speak in an earlier style, it is that one,
+        since an answer may contain a whole conversation.
         """
         counts = Counter((label.style, label.name.casefold()) for label in self.labels)
         stamped = {(label.style, label.name.casefold()) for label in self.labels if label.clock}
@@ -268,7 +286,7 @@ class _Text:
         for style in dict.fromkeys(label.style for label in self.labels):
             speakers = _of_style(style, counts, stamped)
             lines = sum(counts[speaker] for speaker in speakers)
-            if {"user", "assistant"} <= {_role(said) for _, said in best}:
+            if {"user", "assistant"} <= {_role(label) for _, label in best}:
                 break
             if lines > weight and self._is_talk(speakers, lines, counts, stamped):
                 best, weight = speakers, lines
@@ -281,8 +299,15 @@ class _Text:
         counts: Counter[tuple[str, str]],
         stamped: set[tuple[str, str]],
     ) -> bool:
-        """Whether so many labelled lines are a conversation, not a note with labels in it."""
-        roles = {WORDS.get(said) for _, said in speakers} - {None}
+        """Whether labels make up a conversation, rather than a note with labels in it.
+
+        Args:
+            speakers: style and name of each speaker.
+            lines: number of their labels.
+            counts: number of labels by style and name.
+            stamped: style and name of speakers whose labels have a time.
+        """
+        roles = {WORDS.get(label) for _, label in speakers} - {None}
         if "user" in roles and (len(speakers) > 1 or lines > 1):
             return True
         if len(speakers) < 2 or lines < 2:
@@ -293,6 +318,7 @@ class _Text:
         return lines >= 4 and sum(counts[speaker] > 1 for speaker in speakers) > 1 and lines * 8 >= written
 
     def _title(self, first: int) -> str:
+        """Return the title of the front matter, else the first title above the first turn, in line ``first``."""
         if self.title:
             return self.title
         for row in self.rows[self.body : first]:
@@ -301,11 +327,20 @@ class _Text:
         return ""
 
     def _day_line(self, row: str) -> date | None:
+        """Return the day of a line that has nothing else."""
         match = _DAY_LINE.fullmatch(row.strip()) if len(row) < 60 else None
         return day_of(match["day"], american=self.american) if match else None
 
     def _moment(self, label: Label, before: datetime | None, day: date | None) -> tuple[datetime | None, date | None]:
-        """When a turn was said, and the day that goes on from there: past midnight the clock begins at 0 again."""
+        """Return the instant of a turn (None if unknown) and its day, which later turns without a day take over.
+
+        The day advances past midnight, when a time is more than 12 hours earlier than the one before.
+
+        Args:
+            label: of the turn.
+            before: the instant of the previous turn.
+            day: the day so far.
+        """
         day = (day_of(label.day, american=self.american) if label.day else None) or day
         clock = time_of_day(label.clock) if label.clock else None
         if day is None or clock is None:
@@ -319,7 +354,7 @@ class _Text:
 
 
 def _label(row: int, line: str) -> Label | None:
-    """What a line says of who speaks, if it may begin a turn."""
+    """Parse a line that may begin a turn; return None for any other line."""
     if ":" not in line and "：" not in line and "#" not in line and "**" not in line and "__" not in line:
         return None
     if len(line) > 400:
@@ -327,39 +362,47 @@ def _label(row: int, line: str) -> Label | None:
     else:
         head, tail = line, ""
     quoted = _QUOTED.match(head)
-    mark = ">" if quoted else ""
+    prefix = ">" if quoted else ""
     head = head[quoted.end() :] if quoted else head
     for style, pattern in (("heading", _HEADING), ("bold", _BOLD), ("plain", _PLAIN)):
         match = pattern.match(head)
         if match is None:
             continue
         parts = match.groupdict()
-        said = parts.get("said") or ""
+        text = parts.get("text") or ""
         day, clock = (next((parts[key + n] for n in "123" if parts.get(key + n)), None) for key in ("day", "clock"))
-        words = _SAID.sub("", clean(match["name"]).strip(" .,-–—·"))
+        words = _VERB.sub("", clean(match["name"]).strip(" .,-–—·"))
         if words:
-            return Label(row, mark + style, words, day, clock, said + tail)
+            return Label(row, prefix + style, words, day, clock, text + tail)
     return None
 
 
 def _of_style(style: str, counts: Counter[tuple[str, str]], stamped: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Who may speak in lines of one style."""
-    all_names = [found for found in counts if found[0] == style and found[1] not in NO_SPEAKERS]
-    known = {found for found in all_names if found[1] in WORDS}
+    """Return style and name of all possible speakers in lines of one style.
+
+    They are those whose label is a role, and, depending on the style, those who speak more than once or with a time.
+    """
+    named = [speaker for speaker in counts if speaker[0] == style and speaker[1] not in NO_SPEAKERS]
+    known = {speaker for speaker in named if speaker[1] in WORDS}
     if style.endswith("heading"):
-        return known | {found for found in all_names if known and counts[found] > 1}
-    return known | {found for found in all_names if found in stamped or counts[found] > 1 or style.endswith("bold")}
+        return known | {speaker for speaker in named if known and counts[speaker] > 1}
+    return known | {speaker for speaker in named if speaker in stamped or counts[speaker] > 1 or style.endswith("bold")}
 
 
 def _role(label: str) -> Role:
-    said = label.casefold()
-    if said in WORDS:
-        return WORDS[said]
-    return "assistant" if _MODELS.match(said) else "user"
+    """Return the role of a label: a known word, the name of a model, or else a person's name."""
+    word = label.casefold()
+    if word in WORDS:
+        return WORDS[word]
+    return "assistant" if _MODELS.match(word) else "user"
 
 
 def month_first(labels: Sequence[Label]) -> bool:
-    """Whether days are written month first: some day is not a month, else the clock says a.m. and p.m."""
+    """Whether days with slashes begin with the month.
+
+    They don't if some first number is larger than 12; they do if some second number is, or else if times have a.m. or
+    p.m.
+    """
     days = [re.split(r"[./]", label.day) for label in labels if label.day and "/" in label.day]
     if any(int(parts[0]) > 12 for parts in days):
         return False
@@ -369,7 +412,7 @@ def month_first(labels: Sequence[Label]) -> bool:
 
 
 def day_of(text: str, *, american: bool) -> date | None:
-    """A day in ISO form or with points or slashes; ``american``: slashed days begin with the month."""
+    """Parse a day in ISO form or with points or slashes; with ``american``, days with slashes begin with the month."""
     try:
         if "-" in text:
             found = date.fromisoformat(text)
@@ -383,13 +426,13 @@ def day_of(text: str, *, american: bool) -> date | None:
 
 
 def day_in(text: str) -> date | None:
-    """The first day in ISO form within a text."""
+    """Return the first day in ISO form in the first 300 characters of a text."""
     match = re.search(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)", text[:300])
     return day_of(match[0], american=False) if match else None
 
 
 def time_of_day(text: str) -> time | None:
-    """The time of day; a.m. and p.m. are understood, what is shorter than a second is not."""
+    """Parse a time of day, with a.m. or p.m. if present; fractions of a second are dropped."""
     hour, minute, second = (*(int(part) for part in re.findall(r"\d+", re.split(r"[.,]\d", text)[0])), 0)[:3]
     if half := re.search(r"(?i)([ap])\.?m", text):
         hour = hour % 12 + (12 if half[1] in "pP" else 0)
@@ -400,7 +443,7 @@ def time_of_day(text: str) -> time | None:
 
 
 def local(day: date, clock: time, zone: tzinfo | None = None) -> datetime | None:
-    """The instant in the local zone; None beyond the calendar's ends."""
+    """Return an instant in the local zone; None outside the range of the calendar."""
     try:
         return datetime.combine(day, clock, zone).astimezone()
     except (OverflowError, OSError, ValueError):
