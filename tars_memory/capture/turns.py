@@ -1,4 +1,4 @@
-"""What all foreign logs come to: turns, conversations, and the fields that show them."""
+"""Conversations and their turns, which the readers of all log formats return, and parsers for fields of logs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Turn(NamedTuple):
-    r"""What one side said at once.
+    r"""One speaker's turn in a conversation.
 
     Attributes:
-        number: its place among all turns of the conversation, from 1.
+        number: its position in the conversation, from 1.
         role: see :data:`Role`.
-        speaker: the name in the transcript; the role if it names nobody.
-        text: as said, line breaks as ``\n``; never empty.
-        time: aware, or None if the transcript does not say.
+        speaker: the name in the log; the role if it names nobody.
+        text: the words, with ``\n`` as line breaks; never empty.
+        time: aware, or None if the log has none.
         tools: names of the tools called in this turn.
     """
 
@@ -35,19 +35,19 @@ class Turn(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """One conversation of a foreign log.
+    """A conversation of a foreign log.
 
     Attributes:
         source: the file's name as given, ``-`` for stdin.
-        format: the name of the shape it was read as (``claude-code``).
+        format: the name of the log's format (``claude-code``).
         id: the log's own name of the conversation; empty if it has none.
         title: the log's own title; empty if it has none.
-        start: when it began, aware; None if the log does not say.
+        start: when it began, aware; None if the log has no time.
         turns: in order.
-        damaged: places of the log that couldn't be read and were passed over.
-        folder: where the agent worked, as the log says it; empty if it does not.
-        doubt: why it isn't sure who said what, one sentence without a full stop; empty if it is.
-        automated: whether its log says that a program asked and nobody typed: a job, a script.
+        damaged: number of places in the log that couldn't be read and were skipped.
+        folder: where the agent worked, according to the log; empty if unknown.
+        doubt: why it isn't certain who said what, one sentence without a full stop; empty if it is.
+        automated: whether, according to the log, a program asked and nobody typed: a job, a script.
     """
 
     source: str
@@ -63,18 +63,18 @@ class Transcript(NamedTuple):
 
     @property
     def is_silent(self) -> bool:
-        """Whether it is a program's question that nobody answered: there is nothing to learn from it."""
+        """Whether it is a program's question that no model answered: there is nothing to learn from it."""
         return self.automated and not any(turn.role == "assistant" for turn in self.turns)
 
     @property
     def user_turns(self) -> int:
-        """How many turns are the person's."""
+        """The number of the person's turns."""
         return sum(turn.role == "user" for turn in self.turns)
 
     def digests(self) -> list[str]:
-        """For each turn, a SHA-256 of all turns up to it: who spoke and what, without times.
+        """Return for each turn a SHA-256 of all turns up to it (roles, speakers and texts, but not times).
 
-        A grown conversation begins with the digests it had before, whatever its file is called.
+        When a conversation grows, its digests begin with those it had before, whatever the name of its file.
         """
         running = sha256()
         found = []
@@ -87,7 +87,7 @@ class Transcript(NamedTuple):
 
 
 class Unknown(NamedTuple):
-    """What is not a conversation, or could not be read.
+    """A source that is not a conversation, or could not be read.
 
     Attributes:
         name: of the file (in an archive ``archive.zip/member``).
@@ -99,22 +99,22 @@ class Unknown(NamedTuple):
 
 
 MAX_TOOLS = 1_000
-"""Names of tools kept of one conversation; a log with more of them is a broken one."""
+"""Maximum number of tool calls whose names are kept for one conversation; a log with more of them is broken."""
 
 
 class Draft:
-    """Collects the turns of one conversation in the order in which they are said.
+    """Collects the turns of one conversation in their order.
 
-    What was added is never changed by what comes later, but for the names of tools: a conversation that goes on keeps
-    the digests of its turns.
+    Later records never change earlier turns, except for their names of tools: so the turns of a conversation that goes
+    on keep their digests.
 
     Attributes:
-        turns: so far.
-        id, title, start: as of :class:`Transcript`.
-        damaged: places of the log that couldn't be read.
-        folder: where the agent worked, the first that is named.
-        calls: name of each tool call by its id, to name the speaker of the tool's output.
-        automated: whether a program asked all that was asked so far; None if nothing shows it.
+        turns: the turns so far.
+        id, title, start: as in :class:`Transcript`.
+        damaged: number of places in the log that couldn't be read.
+        folder: the first folder that the log names as the agent's.
+        calls: the tool's name by the id of the call, to name the speaker of the tool's output.
+        automated: whether a program asked everything so far; None if the log doesn't show it.
     """
 
     def __init__(self, name: str = "", title: str = "", start: datetime | None = None) -> None:
@@ -127,14 +127,14 @@ class Draft:
         self.calls: dict[str, str] = {}
         self.automated: bool | None = None
         self._waiting: list[str] = []
-        self._answers = -1
+        self._answer = -1
 
     def say(self, role: Role, text: str | Sequence[str], *, speaker: str = "", time: datetime | None = None) -> None:
-        """Add a turn; a text without words adds none.
+        """Add a turn, unless its text is empty.
 
         Args:
-            role: of the person only :func:`own_words` are added.
-            text: all of it, or its parts as the log has them: a program puts its own into parts of their own.
+            role: for the person, only :func:`own_words` of the text are added.
+            text: the text, or the parts that it has in the log: what a program adds is in separate parts.
             speaker: by default the role.
             time: aware, or None.
         """
@@ -148,60 +148,65 @@ class Draft:
             return
         self.turns.append(Turn(len(self.turns) + 1, role, speaker or role, text, time))
         if role == "assistant":
-            self._answers = len(self.turns) - 1
+            self._answer = len(self.turns) - 1
             waiting, self._waiting = self._waiting, []
             for tool in waiting:
                 self.call(tool)
         elif role == "user":
-            self._answers = -1
+            self._answer = -1
 
     def asked_by(self, program: bool) -> None:
-        """Take in who asked: a conversation in which somebody typed once is not a program's."""
+        """Record whether a program asked; a conversation in which a person typed once is not automated."""
         self.automated = program and self.automated is not False
 
     def call(self, tool: object, call: object = None) -> None:
-        """A tool was called: by the last answer since the person spoke, else by the next one."""
-        called = name(tool)
-        if not called or len(self.calls) > MAX_TOOLS:
+        """Record a tool call for the last answer since the person's turn, or for the next one if there is none.
+
+        Args:
+            tool: the tool's name; anything but text is ignored.
+            call: the id of the call.
+        """
+        tool_name = name(tool)
+        if not tool_name or len(self.calls) > MAX_TOOLS:
             return
         if isinstance(call, str):
-            self.calls[call] = called
-        if self._answers < 0:
-            self._waiting.append(called)
+            self.calls[call] = tool_name
+        if self._answer < 0:
+            self._waiting.append(tool_name)
             return
-        turn = self.turns[self._answers]
-        if called not in turn.tools:
-            self.turns[self._answers] = turn._replace(tools=(*turn.tools, called))
+        turn = self.turns[self._answer]
+        if tool_name not in turn.tools:
+            self.turns[self._answer] = turn._replace(tools=(*turn.tools, tool_name))
 
     def called(self, call: object) -> str:
-        """The name of the tool that was called under this id; empty if it isn't known."""
+        """Return the name of the tool of a call; empty if it isn't known."""
         return self.calls.get(call, "") if isinstance(call, str) else ""
 
-    def done(self, source: str, shape: str) -> Transcript | None:
-        """The conversation; None if neither the person nor the model says anything in it."""
+    def done(self, source: str, form: str) -> Transcript | None:
+        """Return the conversation; None if neither the person nor the model says anything in it."""
         if not any(turn.role in ("user", "assistant") for turn in self.turns):
             return None
         if self._waiting:
             last = self.turns[-1]
             self.turns[-1] = last._replace(tools=tuple(dict.fromkeys((*last.tools, *self._waiting))))
         start = self.start or next((turn.time for turn in self.turns if turn.time), None)
-        found = Transcript(source, shape, self.id, self.title, start, tuple(self.turns), self.damaged)
+        found = Transcript(source, form, self.id, self.title, start, tuple(self.turns), self.damaged)
         return found._replace(folder=clean(self.folder), automated=bool(self.automated))
 
 
 MAX_NAME = 80
-"""Characters of a speaker's, a tool's or a conversation's name."""
+"""Maximum number of characters in the name of a speaker, a tool or a conversation."""
 
 TOOL_CHARACTERS = 2_000
-"""So much of a tool's output is kept: nothing is ever learned from it, and logs are mostly made of it."""
+"""Number of characters of a tool's output that are kept: nothing is learned from it, and logs consist mostly of it."""
 
 YEARS = range(1990, 2200)
-"""An instant outside is a broken clock or another kind of number."""
+"""Valid years; an instant in another year is a clock error, or a number that is not a time."""
 
 IDS = (
     "conversation_id", "conversationId", "session_id", "sessionId", "thread_id", "threadId", "chat_id", "uuid", "id",
 )  # fmt: skip
-"""Where an object names its conversation, the surest first."""
+"""Keys of an object for the id of its conversation, the most reliable first."""
 TIMES = (
     "timestamp", "created_at", "createdAt", "create_time", "created", "datetime_utc", "time", "ts", "date", "sent_at",
     "start_time", "startTime",
@@ -215,11 +220,11 @@ _INSERTED = frozenset({
     "bash-stderr", "bash-input", "environment_context", "user_instructions", "turn_aborted", "user_shell_command",
     "subagent_notification",
 })  # fmt: skip
-"""Elements that programs, not the person, put into a message. Any other one with ``-`` or ``_`` in its name counts
-likewise where it is closed; one of these counts also if it never is."""
+"""Elements that programs, not the person, put into a message. Other elements with ``-`` or ``_`` in their names count
+as well if they are closed; these count even if they aren't."""
 
 _OWN = frozenset({"command-args", "user-memory-input"})
-"""Elements in which a program puts what the person typed."""
+"""Elements into which a program puts what the person typed."""
 
 _UNSEEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -233,7 +238,7 @@ _INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]{0,40}\]")
 
 _DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]+")
 _MARKUP = re.compile("\ue200[^\ue200\ue201]{0,4000}\ue201|[\ue200-\ue206]")
-"""ChatGPT's marks of citations, in characters that no font shows."""
+"""ChatGPT's citation marks, in private-use characters."""
 
 
 class DamagedError(Exception):
@@ -241,7 +246,7 @@ class DamagedError(Exception):
 
 
 def clean(text: str) -> str:
-    r"""What was said: line breaks as ``\n``, without control characters, halves of characters and blank ends."""
+    r"""Return a text with ``\n`` as line breaks, and without control characters, lone surrogates and outer blanks."""
     text = re.sub(r"\r\n|\r", "\n", text)
     if not text.isprintable():
         text = _MARKUP.sub("", _DROPPED.sub("", text))
@@ -250,30 +255,34 @@ def clean(text: str) -> str:
 
 
 def own_words(text: str) -> str:
-    """A message of the person without what a program put into it: reminders, output of commands, what an editor shows.
+    """Return a message of the person without what programs put into it: reminders, command output, editor contents.
 
-    Whoever writes what is in such an element (a tool, a web page) may write its closing tag and go on, so only what
-    no such text can reach counts: what comes before the first element, and, if each one is closed, after the last. What
-    is between two is nobody's: it may be the person's as well as the end of a forged element.
+    The content of such an element (from a tool, a web page) may itself contain the closing tag and more text. So only
+    text that such content can't forge is kept: that before the first element and, if all elements are closed, after
+    the last one. Text between two elements is dropped, for it may be the person's or the end of a forged element.
     """
     tags = [(match, *_tag_of(match)) for match in _TAG.finditer(text)]
     closed = {name for _, closes, name in tags if closes and ("-" in name or "_" in name)}
-    tags = [each for each in tags if each[2] in (_INSERTED | closed) - _OWN]
+    tags = [(match, closes, name) for match, closes, name in tags if name in (_INSERTED | closed) - _OWN]
     if tags:
         first, closes, _ = tags[0]
         kept = "" if closes else text[: first.start()]
-        kept += text[tags[-1][0].end() :] if _are_balanced([each[1:] for each in tags]) else ""
+        kept += text[tags[-1][0].end() :] if _are_balanced((closes, name) for _, closes, name in tags) else ""
         text = re.sub(r"\n{3,}", "\n\n", clean(kept))
     return _INTERRUPTED.sub("", _OWN_TAG.sub("", text))
 
 
 def _tag_of(match: re.Match[str]) -> tuple[bool, str]:
-    """Whether a tag closes, and its name as it looks."""
+    """Return whether a tag is a closing one, and its name in lower case without invisible characters."""
     return bool(match[1]), re.sub(f"[{_UNSEEN}]", "", match[2]).lower()
 
 
 def _are_balanced(tags: Iterable[tuple[bool, str]]) -> bool:
-    """Whether each opening tag has its closing one, within or beside the others."""
+    """Whether all tags are closed and properly nested.
+
+    Args:
+        tags: for each, whether it is a closing one, and its name.
+    """
     still_open: list[str] = []
     for closes, name in tags:
         if not closes:
@@ -284,52 +293,53 @@ def _are_balanced(tags: Iterable[tuple[bool, str]]) -> bool:
 
 
 def name(value: object) -> str:
-    """A name as one short line; empty for anything else."""
+    """Return a name as one line of at most :data:`MAX_NAME` characters; empty if the value is not text."""
     if not isinstance(value, str):
         return ""
     return " ".join(clean(value[: 4 * MAX_NAME]).split())[:MAX_NAME].rstrip()
 
 
 def first(values: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
-    """The first of these that is there and says something."""
+    """Return the first value under these keys that is neither missing, None nor empty; else None."""
     return next((values[key] for key in keys if values.get(key) not in (None, "")), None)
 
 
 def ident(values: Mapping[str, Any], keys: tuple[str, ...] = IDS) -> str:
-    """The log's own name of a conversation; empty if it has none."""
+    """Return the log's own name of a conversation; empty if it has none."""
     value = first(values, keys)
     return name(str(value) if isinstance(value, int) else value)
 
 
 def time_of(values: Mapping[str, Any]) -> datetime | None:
-    """When it was, by any of :data:`TIMES`."""
+    """Return the time of an object by the first valid one of :data:`TIMES`; None if there is none."""
     return next((found for key in TIMES if (found := instant(values.get(key)))), None)
 
 
 def instant(value: object) -> datetime | None:
-    """An aware instant in the local zone, or None.
+    """Parse an instant; return it aware, in the local zone, or None if it is not valid.
 
     Args:
-        value: ISO 8601 or RFC 2822 text (without a zone: local time), or seconds, milli-, micro- or nanoseconds since
-            1970.
+        value: ISO 8601 or RFC 2822 text (local time if it has no zone), or seconds, milliseconds, microseconds or
+            nanoseconds since the epoch.
     """
     try:
         if isinstance(value, bool) or value is None:
             return None
         if isinstance(value, (int, float, Decimal)):
-            return _since_1970(float(value))
+            return _since_epoch(float(value))
         if not isinstance(value, str) or not 8 <= len(value) <= 64:
             return None
         text = value.strip()
         if re.fullmatch(r"\d{9,19}(?:\.\d{1,9})?", text):
-            return _since_1970(float(text))
-        found = _written(text)
+            return _since_epoch(float(text))
+        found = _from_text(text)
         return found.astimezone() if found and found.year in YEARS else None
     except (ValueError, OverflowError, OSError, TypeError, IndexError):
         return None
 
 
-def _written(text: str) -> datetime | None:
+def _from_text(text: str) -> datetime | None:
+    """Parse a time in ISO 8601 or a similar form, or in RFC 2822; None for any other text."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -344,7 +354,8 @@ def _written(text: str) -> datetime | None:
     return None
 
 
-def _since_1970(number: float) -> datetime | None:
+def _since_epoch(number: float) -> datetime | None:
+    """Return an instant from a time since the epoch, whose size tells seconds from smaller units."""
     for digits in (9, 6, 3):
         if abs(number) >= 10 ** (digits + 8.5):
             number /= 10**digits
