@@ -1,4 +1,4 @@
-"""Capture: what the person or a program says, written down without judgement."""
+"""Capture: write down what a person or a program enters, as it is; and read foreign logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries that are there: ``list``, ``show``, finding the one that is meant, ``edit`` and ``undo``."""
+"""List, find and edit existing entries, and undo writes."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from tars_memory.vault.writing.store import Written
 
 ASKED = "asked for this"
-"""What whoever changes a rule did, for the person who decides."""
+"""What the actor did, in the reason for a proposal to change a rule."""
 
 CANDIDATES = 20
-"""How many an ambiguous name lists."""
+"""Maximum number of entries that an error about an ambiguous target lists."""
 
 
 def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare: bool = False) -> Receipt:
-    """Give an entry other words. Its time, state, provenance, block id and nested bullets stay, and a task stays one.
+    """Replace the words of an entry. Its time, state, provenance, block id and nested bullets stay, and a task's box.
 
-    Its tags stay unless the text brings some, each of its fields (``[until:: DATE]``) unless the text brings the same;
-    a notice says so.
+    Its tags stay unless the text has tags, and each of its fields (``[until:: DATE]``) unless the text has that field;
+    a notice says what was kept.
 
     Args:
         ctx: the command's view of the vault.
         target: a REF, or words that fit one entry only.
         text: the new words; those of a task may begin with a box, to tick it.
-        tags: added to them as ``#tag``.
+        tags: appended to the words as ``#tag``.
         bare: keep neither tags nor fields.
 
     Raises:
         UsageError: no text.
-        NotFoundError: no such entry.
-        AmbiguousError: several; they are listed.
+        NotFoundError: there is no such entry.
+        AmbiguousError: several entries fit; the error lists them.
         ConflictError: the entry changed in the meantime.
-        UnwritableError: the change is in the spool.
+        UnwritableError: the vault can't be written; the change is in the spool.
     """
     text, tags = ctx.masked(text), [grammar.tag(ctx.masked(tag)) for tag in tags]
     grammar.neutralise(text)
@@ -66,7 +66,7 @@ def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare:
 
 
 def _reworded(entry: Entry, text: str) -> str:
-    """The new words; a task keeps its box unless the text brings another one."""
+    """Return the new words of an entry; a task keeps its box unless the text has one."""
     box = grammar.task(entry.text)
     if not box:
         return grammar.neutralise(text)
@@ -75,12 +75,12 @@ def _reworded(entry: Entry, text: str) -> str:
 
 
 def entries(ctx: Caller, tier: str | None = None, section: str | None = None) -> list[Entry]:
-    """The entries of a tier, nested ones too; without a tier those of Memory.md and Procedural.md.
+    """Return the entries of a tier, including nested ones; without a tier, those of Memory.md and Procedural.md.
 
     Daily and session notes come newest first.
 
     Raises:
-        UsageError: no such tier.
+        UsageError: there is no such tier.
     """
     if tier is not None and tier not in list(Tier):
         raise UsageError(f"no tier {tier!r}", f"use one of {', '.join(Tier)}")
@@ -94,11 +94,11 @@ def entries(ctx: Caller, tier: str | None = None, section: str | None = None) ->
 
 
 def find(ctx: Caller, target: str) -> Entry:
-    """The only entry of :func:`fitting`.
+    """Return the only entry of :func:`fitting`.
 
     Raises:
-        NotFoundError: there is none.
-        AmbiguousError: there are several; its candidates are ``REF path:line text``.
+        NotFoundError: no entry fits.
+        AmbiguousError: several entries fit; its candidates are ``REF path:line text``.
         UsageError: the target is blank.
     """
     found = fitting(ctx, target)
@@ -108,7 +108,7 @@ def find(ctx: Caller, target: str) -> Entry:
 
 
 def ambiguous(target: str, found: Sequence[Entry]) -> AmbiguousError:
-    """The failure that lists the entries which a target fits."""
+    """Return the error that lists the entries that fit a target."""
     lines = [f"{entry.ref}  {entry.path}:{entry.line}  {entry.text}" for entry in found[:CANDIDATES]]
     more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
     return AmbiguousError(
@@ -117,17 +117,17 @@ def ambiguous(target: str, found: Sequence[Entry]) -> AmbiguousError:
 
 
 def fitting(ctx: Caller, target: str) -> list[Entry]:
-    """The entry with this REF or at this place (``path:line``), else those with these words, else those that hold them.
+    """Return the entry with this REF or place (``path:line``), else those with these words, else those containing them.
 
-    Looked for in Memory.md, Procedural.md, Facts.md, the feedback notes, the daily notes, newest first, if there is
-    none, in the notes of sessions, and then in playbooks and what agents keep.
+    Words are searched in Memory.md, Procedural.md, Facts.md, the feedback notes and the daily notes, newest first; if
+    none fits, in session notes; and then in playbooks and agents' notes.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: no entry fits.
         UsageError: the target is blank.
     """
-    said = target.strip()
-    if not said:
+    wanted = target.strip()
+    if not wanted:
         raise UsageError("no entry is named", "name one by its REF (tars-memory list shows them) or by its words")
     paths = [
         *_paths(ctx, None),
@@ -136,38 +136,38 @@ def fitting(ctx: Caller, target: str) -> list[Entry]:
     ]
     sessions = _paths(ctx, Tier.EPISODIC)
     layout = ctx.layout
-    kept = [
+    others = [
         path
         for path in _paths(ctx, Tier.NOTE)
         if layout.agent_of(path) or layout.is_topic(path, "") or layout.is_playbook(path)
     ]
-    every = [*paths, *sessions, *kept]
-    if re.fullmatch(r"[a-z2-7]{8}", said.lower()) and (named := _named(ctx, every, said.lower())):
+    every = [*paths, *sessions, *others]
+    if re.fullmatch(r"[a-z2-7]{8}", wanted.lower()) and (named := _by_ref(ctx, every, wanted.lower())):
         return [named]
-    if placed := _placed(ctx, every, said):
+    if placed := _by_place(ctx, every, wanted):
         return [placed]
-    if found := _worded(ctx, paths, said) or _worded(ctx, sessions, said) or _worded(ctx, kept, said):
+    if found := _by_words(ctx, paths, wanted) or _by_words(ctx, sessions, wanted) or _by_words(ctx, others, wanted):
         return found
-    raise NotFoundError(f"no entry {said!r}", "tars-memory list shows entries with their REF")
+    raise NotFoundError(f"no entry {wanted!r}", "tars-memory list shows entries with their REF")
 
 
-def _worded(ctx: Caller, paths: Sequence[str], said: str) -> list[Entry]:
-    """The entries with these words, else those that hold them."""
-    typed, kept = _folded(said), _folded(grammar.neutralise(said))
+def _by_words(ctx: Caller, paths: Sequence[str], target: str) -> list[Entry]:
+    """Return the entries with these words, else those that contain them."""
+    typed, written = _folded(target), _folded(grammar.neutralise(target))
     equal: list[Entry] = []
-    holding: list[Entry] = []
+    containing: list[Entry] = []
     for path in paths:
         for entry in _read(ctx, path, typed.split()[0]):
             text = _folded(entry.text)
-            if text in (typed, kept):
+            if text in (typed, written):
                 equal.append(entry)
-            elif typed in text or kept in text:
-                holding.append(entry)
-    return equal or holding
+            elif typed in text or written in text:
+                containing.append(entry)
+    return equal or containing
 
 
-def _named(ctx: Caller, paths: Sequence[str], ref: str) -> Entry | None:
-    """The entry with a REF; a fact's own one, which is of its subject as well, counts too."""
+def _by_ref(ctx: Caller, paths: Sequence[str], ref: str) -> Entry | None:
+    """Return the entry with a REF, or with that of its fact (which depends on the subject as well)."""
     for path in paths:
         for entry in _read(ctx, path):
             if entry.ref == ref:
@@ -179,10 +179,10 @@ def _named(ctx: Caller, paths: Sequence[str], ref: str) -> Entry | None:
     return None
 
 
-def _placed(ctx: Caller, paths: Sequence[str], said: str) -> Entry | None:
-    """The entry at ``path:line`` of the vault, with or without the line's text behind it, as a listing prints it."""
-    for found in re.finditer(r":([0-9]{1,9})(?=:|$)", said):
-        if (path := said[: found.start()]) in paths:
+def _by_place(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
+    """Return the entry at ``path:line``; the text of the line may follow, as in listings."""
+    for found in re.finditer(r":([0-9]{1,9})(?=:|$)", target):
+        if (path := target[: found.start()]) in paths:
             number = int(found[1])
             return max(
                 (entry for entry in _read(ctx, path) if entry.line <= number <= entry.end_line),
@@ -193,11 +193,12 @@ def _placed(ctx: Caller, paths: Sequence[str], said: str) -> Entry | None:
 
 
 def _folded(text: str) -> str:
+    """Return a text for comparison, without differences of case, white space and invisible characters."""
     return " ".join(visible(text).casefold().split())
 
 
 def _paths(ctx: Caller, tier: str | None) -> list[str]:
-    """The notes of a tier in our scope; without a tier the two tier notes."""
+    """Return the notes of a tier in our scope; without a tier, Memory.md and Procedural.md."""
     layout = ctx.layout
     if tier is None:
         return _existing(ctx, layout.memory, layout.procedural)
@@ -210,7 +211,7 @@ def _paths(ctx: Caller, tier: str | None) -> list[str]:
 
 
 def _existing(ctx: Caller, *paths: str) -> list[str]:
-    """Those that are there as regular files; a notice names one that is there as something else."""
+    """Return the paths that exist as regular files; a notice names those that exist as something else."""
     found = [path for path in paths if ctx.vault.look(path) is not None]
     for path in paths:
         if path not in found and os.path.lexists(ctx.vault.root / path):
@@ -221,9 +222,9 @@ def _existing(ctx: Caller, *paths: str) -> list[str]:
 
 
 def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
-    """The entries of a note; one that can't be read has none, and a notice says so.
+    """Yield the entries of a note; none, and a notice, if it can't be read.
 
-    A note that does not hold ``word`` anywhere, in any case, is not parsed.
+    A note that does not contain ``word``, in upper or lower case, is not parsed.
     """
     for note in ctx.notes([path]):
         if not word or word in note.data.decode("utf-8", "surrogateescape").casefold():
@@ -231,14 +232,14 @@ def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
 
 
 def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) -> list[Written]:
-    """Take back the last transactions, or those named.
+    """Undo the last transactions, or those named.
 
-    What waits in the spool is left there: the last thing done must stay the last.
+    The spool is not placed first, so that the last transaction stays the last one.
 
     Raises:
-        UsageError: it would change a rule, and no person sits at a terminal; or it was written for another project.
+        UsageError: it would change a rule without a person at a terminal; or it was written for another project.
         NotFoundError: there is nothing to undo.
-        ConflictError: a note has moved on too far.
+        ConflictError: a note has changed too much since.
     """
     for name, group in find_transactions(ctx.store.journal, txn, last):
         if len([*of_scope(iter(group), ctx.layout)]) < len(group):

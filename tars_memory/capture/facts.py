@@ -1,4 +1,4 @@
-"""``facts add``, ``end`` and ``remove``: facts over time, in Facts.md."""
+"""Add, end and remove facts in Facts.md; and run spooled commands of all kinds again."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def add(
     since: date | None = None,
     until: date | None = None,
 ) -> Receipt:
-    """Add a fact, and end the one that it replaces; what holds already is said, not written.
+    """Add a fact, unless it is there already, and end the fact that it supersedes.
 
     Args:
         ctx: the command's view of the vault.
-        subject: of whom or what, in words; becomes a heading.
+        subject: the person or thing that it is about; becomes a heading.
         predicate: in a few words (``lives in``).
         object_: in words; ``[since:: DATE]`` and ``[until:: DATE]`` in it are the dates of the fact.
-        since: its first day; a single-valued predicate and an event begin today unless said.
-        until: the first day that it no longer holds.
+        since: its first day; by default today for an event or a predicate with a single value.
+        until: the first day on which it no longer holds.
 
     Raises:
-        UsageError: a part is missing or can't be written, a date in it can't be read, or it ends before it begins.
-        UnwritableError: the fact is in the spool.
+        UsageError: a part is missing or invalid, a date in it is invalid, or the fact ends before it begins.
+        UnwritableError: the vault can't be written; the fact is in the spool.
     """
     subject, predicate, object_ = map(ctx.masked, (subject, predicate, object_))
     object_, since, until = _dated(subject, predicate, object_, since, until)
@@ -67,29 +67,29 @@ def add(
     )
     with ctx.writing("facts add", arguments) as session:
         (landed,) = session.change([change])
-    told, words = landed.outcome, landed.outcome.words
+    words = landed.outcome.words
     ctx.notices += [
         f"ended on {ending.on}: {ending.fact.subject} {ending.fact.predicate}:: {ending.fact.object}"
-        for ending in told.endings
+        for ending in landed.outcome.endings
     ]
     if not predicates.timed(name):
-        ctx.notices += _beside(landed.written, title, name, value, ctx.now.date())
+        ctx.notices += _second_value(landed.written, title, name, value, ctx.now.date())
     return ctx.receipt(path, *_placed(landed.written, title, words, -1), words, landed.written)
 
 
 def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
-    """Say when a fact stopped being true; it stays where it is.
+    """Set the end of a fact; its line stays where it is.
 
     Args:
         ctx: the command's view of the vault.
         target: its REF, or words that fit one fact only.
-        on: the first day that it no longer holds; None means today, or the day on which it ended already.
+        on: the first day on which it no longer holds; None means today, or the end that it has if that is past.
 
     Raises:
-        NotFoundError: no such fact.
-        AmbiguousError: several; they are listed.
-        UsageError: it would end before it began.
-        ConflictError: it changed in the meantime.
+        NotFoundError: there is no such fact.
+        AmbiguousError: several facts fit; the error lists them.
+        UsageError: the fact would end before it began.
+        ConflictError: the fact changed in the meantime.
         UnwritableError: the note can't be written; the change is in the spool.
     """
     entry, fact = find(ctx, target)
@@ -112,12 +112,12 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
 
 
 def remove(ctx: Caller, target: str) -> Receipt:
-    """Take a fact out of Facts.md, as if it had never been said.
+    """Remove a fact from Facts.md, instead of ending it.
 
     Raises:
-        NotFoundError: no such fact.
-        AmbiguousError: several; they are listed.
-        ConflictError: it changed in the meantime.
+        NotFoundError: there is no such fact.
+        AmbiguousError: several facts fit; the error lists them.
+        ConflictError: the fact changed in the meantime.
         UnwritableError: the note can't be written; the change is in the spool.
     """
     entry, fact = find(ctx, target)
@@ -127,49 +127,56 @@ def remove(ctx: Caller, target: str) -> Receipt:
     return ctx.receipt(fact.path, entry.line, fact.ref, entry.text, landed.written)
 
 
-def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
-    """Carry out a command that waited in the spool, whatever it was about.
+def again(ctx: Caller, command: str, arguments: dict[str, Any]) -> Receipt:
+    """Run any command from the spool again.
+
+    Args:
+        ctx: the command's view of the vault, with the instant and actor of its first call.
+        command: the name of the command.
+        arguments: of the command.
 
     Raises:
         ValueError: no command of capture has this name.
     """
     if command == "remember":
         return capture.remember.remember(
-            ctx, said["text"], tier=said["tier"], section=said["section"], tags=said["tags"]
+            ctx, arguments["text"], tier=arguments["tier"], section=arguments["section"], tags=arguments["tags"]
         )
     if command == "log":
-        return capture.remember.log(ctx, said["text"])
+        return capture.remember.log(ctx, arguments["text"])
     if command == "feedback":
-        return capture.remember.feedback(ctx, said["good"], said["text"], said["question"], said["answer"])
+        return capture.remember.feedback(
+            ctx, arguments["good"], arguments["text"], arguments["question"], arguments["answer"]
+        )
     if command == "edit":
-        tags, bare = said.get("tags", ()), said.get("bare", False)
-        return capture.amend.edit(ctx, said["target"], said["text"], tags=tags, bare=bare)
+        tags, bare = arguments.get("tags", ()), arguments.get("bare", False)
+        return capture.amend.edit(ctx, arguments["target"], arguments["text"], tags=tags, bare=bare)
     if command == "new":
-        return capture.notes.new(ctx, said["title"], said["text"], beside=said.get("beside", ""))
+        return capture.notes.new(ctx, arguments["title"], arguments["text"], beside=arguments.get("beside", ""))
     if command == "learn":
-        return capture.notes.learn(ctx, said["title"], said["text"], when=said.get("when", ""))
+        return capture.notes.learn(ctx, arguments["title"], arguments["text"], when=arguments.get("when", ""))
     if command == "topic":
-        return capture.notes.topic(ctx, said["agent"], said["name"], said["text"])
+        return capture.notes.topic(ctx, arguments["agent"], arguments["name"], arguments["text"])
 
     def day(name: str) -> date | None:
-        return date.fromisoformat(said[name]) if said[name] else None
+        return date.fromisoformat(arguments[name]) if arguments[name] else None
 
     if command == "facts add":
-        parts = (said["subject"], said["predicate"], said["object"])
+        parts = (arguments["subject"], arguments["predicate"], arguments["object"])
         return add(ctx, *parts, since=day("since"), until=day("until"))
     if command == "facts end":
-        return end(ctx, said["target"], day("on"))
+        return end(ctx, arguments["target"], day("on"))
     if command == "facts remove":
-        return remove(ctx, said["target"])
+        return remove(ctx, arguments["target"])
     raise ValueError(f"no command {command!r} can be placed")
 
 
 def find(ctx: Caller, target: str) -> tuple[Entry, facts.Fact]:
-    """The fact with this REF, else the only one with these words (subject, predicate and object in one line).
+    """Return the fact with this REF, else the only one that contains these words (subject, predicate and object).
 
     Raises:
-        NotFoundError: there is none.
-        AmbiguousError: there are several.
+        NotFoundError: no fact fits.
+        AmbiguousError: several facts fit.
     """
     path, wanted = ctx.layout.facts, facts.folded(target)
     try:
@@ -190,8 +197,13 @@ def find(ctx: Caller, target: str) -> tuple[Entry, facts.Fact]:
 
 
 def _placed(written: Written, subject: str, words: str, near: int) -> tuple[int, str]:
-    """Line and REF of the fact that was just written: the last one with these words about its subject, or with a line
-    given the one nearest to it.
+    """Return line and REF of the fact that was just written.
+
+    Args:
+        written: the outcome of the write.
+        subject: of the fact.
+        words: of its bullet.
+        near: of several such facts, take the one nearest to this line; -1 for the last one.
     """
     about = facts.folded(subject)
     same = [
@@ -201,42 +213,43 @@ def _placed(written: Written, subject: str, words: str, near: int) -> tuple[int,
     ]
     if not same:
         return written.line, facts.ref_of(written.path, subject, words)
-    return same[-1] if near < 0 else min(same, key=lambda each: abs(each[0] - near))
+    return same[-1] if near < 0 else min(same, key=lambda place: abs(place[0] - near))
 
 
-def _beside(written: Written, subject: str, predicate: str, value: str, today: date) -> list[str]:
-    """A notice about the fact that holds beside a new one with another value, the first time that there are two:
-    whether a predicate has one value at a time, only the person knows.
+def _second_value(written: Written, subject: str, predicate: str, value: str, today: date) -> list[str]:
+    """Return a notice if a new fact gives a predicate a second value that holds at the same time.
+
+    Only the person knows whether the predicate has one value at a time. There is no notice about a third value.
     """
     about = facts.Claim(subject, predicate, value).about
     found = facts.read(written.path, Document(written.text))
-    held = [fact for _, fact in found if fact.about == about and fact.holds(today)]
-    others = [fact for fact in held if not facts.alike(fact.object, value)]
-    if len(held) != 2 or len(others) != 1:
+    holding = [fact for _, fact in found if fact.about == about and fact.holds(today)]
+    others = [fact for fact in holding if not facts.alike(fact.object, value)]
+    if len(holding) != 2 or len(others) != 1:
         return []
     other = others[0]
-    said = f"{other.subject} {other.predicate}:: {other.object} is still true"
+    still = f"{other.subject} {other.predicate}:: {other.object} is still true"
     always = f"if {predicate!r} has one value at a time, add it to single in the settings, under [facts]"
-    return [f"{said}; to end it: tars-memory facts end {other.ref}; {always}"]
+    return [f"{still}; to end it: tars-memory facts end {other.ref}; {always}"]
 
 
 def _dated(
     subject: str, predicate: str, object_: str, since: date | None, until: date | None
 ) -> tuple[str, date | None, date | None]:
-    """The object without the dates that were typed in it, and the dates of the fact.
+    """Return the object without the dates in it, and the dates of the fact (since, until).
 
     Raises:
-        UsageError: a field in one of the parts is not a date of a fact, or says something else than is given beside it.
+        UsageError: a field in one of the parts is not a date of a fact, or differs from the given date.
     """
-    said = facts.said(f"x:: {object_}")
-    if said is None and facts.stray(object_):
+    parsed = facts.said(f"x:: {object_}")
+    if parsed is None and facts.stray(object_):
         raise UsageError(f"{object_!r} names no object", facts.HOW)
-    value = said.object if said else object_
+    value = parsed.object if parsed else object_
     for part in (subject, predicate, value):
         if field := facts.stray(part):
             raise UsageError(f"{field} in {part!r} is not a date of a fact", facts.HOW)
     days = [since, until]
-    for at, typed in enumerate((said.since, said.until) if said else ()):
+    for at, typed in enumerate((parsed.since, parsed.until) if parsed else ()):
         if typed and days[at] not in (None, typed):
             name = ("since", "until")[at]
             raise UsageError(f"--{name} is {days[at]} and the object says [{name}:: {typed}]", "give one of them")
@@ -245,10 +258,10 @@ def _dated(
 
 
 def predicate_of(text: str) -> str:
-    """A predicate as it can stand before ``::``.
+    """Return a predicate in the form in which it can precede ``::``.
 
     Raises:
-        UsageError: it holds a character that ends it, or nothing.
+        UsageError: it is empty, too long, or has a character that would end it.
     """
     words = entries.neutralise(text).removesuffix("::").strip()
     if not words or re.search(r"::|[\[\]():]", words) or len(words) > 80:
