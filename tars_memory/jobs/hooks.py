@@ -285,7 +285,7 @@ class Desk:
         self.folder = os.fspath(folder)
 
     def log(self, text: str) -> None:
-        """Append one line with the time to the log; errors are ignored, for the waiting agent can't do anything."""
+        """Append one line with the time to the log; errors are ignored, since no caller depends on it."""
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {' | '.join(text.split(chr(10)))[:LONGEST_LINE]}\n"
         path = os.path.join(self.folder, "hook.log")
         try:

@@ -92,7 +92,7 @@ def values(text: str, *, toml: bool = False) -> Any:
     text = text.removeprefix("\ufeff")
     if toml:
         return tomllib.loads(text.replace("\r\n", "\n"))
-    return _parsed(text).value if text.strip() else {}
+    return _parse(text).value if text.strip() else {}
 
 
 def insert(text: str, entries: list[Insertion], ours: Ours, *, toml: bool = False) -> str:
@@ -113,13 +113,13 @@ def insert(text: str, entries: list[Insertion], ours: Ours, *, toml: bool = Fals
     return mark + after
 
 
-def remove(text: str, ours: Ours, held: Any = None, *, toml: bool = False) -> str:
+def remove(text: str, ours: Ours, previous: Any = None, *, toml: bool = False) -> str:
     """Return the text without our entries, and without the lists and objects that held nothing else.
 
     Args:
         text: of the file.
         ours: tells which entries to remove.
-        held: the parsed file from before the entries were inserted; objects and lists that it had stay, even if empty.
+        previous: the parsed file from before the entries were inserted; its objects and lists stay, even if empty.
         toml: the file is TOML.
 
     Raises:
@@ -127,7 +127,7 @@ def remove(text: str, ours: Ours, held: Any = None, *, toml: bool = False) -> st
     """
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text[len(mark) :]
-    after = _toml_remove(body, ours) if toml else _json_remove(body, ours, held)
+    after = _toml_remove(body, ours) if toml else _json_remove(body, ours, previous)
     _check(body, after, ours, toml=toml, more=[])
     return mark + after
 
@@ -186,26 +186,31 @@ def _others(value: Any, ours: Ours, keys: tuple[str, ...] = (), key: str = "") -
 # --- JSON, with comments and commas at the end
 
 
-def _parsed(text: str) -> _Node:
-    node = _value(text, _skip(text, 0), 0)
+def _parse(text: str) -> _Node:
+    """Parse JSON with comments and trailing commas.
+
+    Raises:
+        UnfitError: it is not valid; the message says where.
+    """
+    node = _parse_value(text, _skip(text, 0), 0)
     at = _skip(text, node.end)
     if at < len(text):
-        raise _wrong(text, at, "the end of the file was expected")
+        raise _error_at(text, at, "the end of the file was expected")
     return node
 
 
-def _value(text: str, at: int, depth: int) -> _Node:
+def _parse_value(text: str, at: int, depth: int) -> _Node:
     if depth > DEEPEST:
-        raise _wrong(text, at, "it is nested too deep")
+        raise _error_at(text, at, "it is nested too deep")
     if text[at : at + 1] in ("{", "["):
-        return _container(text, at, depth)
+        return _parse_container(text, at, depth)
     found = _STRING.match(text, at) or _SCALAR.match(text, at)
     if found is None:
-        raise _wrong(text, at, "a value was expected")
-    return _Node(at, found.end(), _scalar(text, found))
+        raise _error_at(text, at, "a value was expected")
+    return _Node(at, found.end(), _parse_scalar(text, found))
 
 
-def _container(text: str, start: int, depth: int) -> _Node:
+def _parse_container(text: str, start: int, depth: int) -> _Node:
     is_object = text[start] == "{"
     close = "}" if is_object else "]"
     children: list[_Child] = []
@@ -213,7 +218,7 @@ def _container(text: str, start: int, depth: int) -> _Node:
     while text[at : at + 1] != close:
         if children:
             if text[at : at + 1] != ",":
-                raise _wrong(text, at, f"a comma or {close} was expected")
+                raise _error_at(text, at, f"a comma or {close} was expected")
             at = _skip(text, at + 1)
             if text[at : at + 1] == close:
                 break
@@ -221,13 +226,13 @@ def _container(text: str, start: int, depth: int) -> _Node:
         if is_object:
             found = _STRING.match(text, at)
             if found is None:
-                raise _wrong(text, at, "a name in double quotes was expected")
-            key = _scalar(text, found)
+                raise _error_at(text, at, "a name in double quotes was expected")
+            key = _parse_scalar(text, found)
             at = _skip(text, found.end())
             if text[at : at + 1] != ":":
-                raise _wrong(text, at, "a colon was expected")
+                raise _error_at(text, at, "a colon was expected")
             at = _skip(text, at + 1)
-        node = _value(text, at, depth + 1)
+        node = _parse_value(text, at, depth + 1)
         children.append(_Child(first, key, node))
         at = _skip(text, node.end)
     values = [child.node.value for child in children]
@@ -241,15 +246,15 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _scalar(text: str, found: re.Match[str]) -> Any:
+def _parse_scalar(text: str, found: re.Match[str]) -> Any:
     """Return the value of a string, number, true, false or null."""
     try:
         return json.loads(found[0])
     except ValueError:
-        raise _wrong(text, found.start(), "it is not a value") from None
+        raise _error_at(text, found.start(), "it is not a value") from None
 
 
-def _wrong(text: str, at: int, why: str) -> UnfitError:
+def _error_at(text: str, at: int, why: str) -> UnfitError:
     """Return an error that names line and column."""
     line = text.count("\n", 0, at) + 1
     return UnfitError(f"line {line}, column {at - text.rfind(chr(10), 0, at)}: {why}")
@@ -257,7 +262,7 @@ def _wrong(text: str, at: int, why: str) -> UnfitError:
 
 def _json_insert(text: str, entry: Insertion) -> str:
     """Return the text with one entry inserted, and with objects and lists for its keys where they are missing."""
-    node = _parsed(text)
+    node = _parse(text)
     for depth, key in enumerate(entry.keys):
         if not isinstance(node.value, dict):
             raise UnfitError(f"{_dotted(entry.keys[:depth])} is not an object")
@@ -268,22 +273,22 @@ def _json_insert(text: str, entry: Insertion) -> str:
             value = [entry.value] if entry.listed else entry.value
             for outer in reversed(entry.keys[depth + 1 :]):
                 value = {outer: value}
-            return _inserted(text, node, key, value)
+            return _insert_child(text, node, key, value)
         node = inner[0]
     if not entry.listed:
         return text[: node.start] + json.dumps(entry.value, ensure_ascii=False) + text[node.end :]
     if not isinstance(node.value, list):
         raise UnfitError(f"{_dotted(entry.keys)} is not a list")
-    return _inserted(text, node, None, entry.value)
+    return _insert_child(text, node, None, entry.value)
 
 
 def _dotted(keys: tuple[str, ...]) -> str:
     return ".".join(keys) or "the file"
 
 
-def _inserted(text: str, node: _Node, key: str | None, value: Any) -> str:
+def _insert_child(text: str, node: _Node, key: str | None, value: Any) -> str:
     """Return the text with one more child at the end of an object or list, formatted as its neighbours are."""
-    root = _parsed(text)
+    root = _parse(text)
     last = node.children[-1].node if node.children else None
     since = comma = last.end if last else node.start + 1
     trailing = False
@@ -293,8 +298,8 @@ def _inserted(text: str, node: _Node, key: str | None, value: Any) -> str:
         since = found + 1 if trailing else since
     close = node.end - 1
     at = since + len(text[since:close].rstrip(_WHITE))  # behind the comments
-    in_lines = _breaks(text[node.start : node.end]) or (
-        not last and (_breaks(text[root.start : root.end]) or node == root)
+    in_lines = _has_line_break(text[node.start : node.end]) or (
+        not last and (_has_line_break(text[root.start : root.end]) or node == root)
     )
     name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
     if not in_lines:
@@ -302,32 +307,32 @@ def _inserted(text: str, node: _Node, key: str | None, value: Any) -> str:
         end = ""
     else:
         newline = _newline(text)
-        base, unit = _indent(text, node.start), _unit(text, root)
+        base, unit = _indent(text, node.start), _indent_unit(text, root)
         own = [_indent(text, child.start) for child in node.children if _begins_line(text, child.start)]
         indent = own[-1] if own else base + unit
         rows = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")
         piece = newline + indent + name + f"{newline}{indent}".join(rows)
-        end = "" if last or _breaks(text[at:close]) else newline + base
+        end = "" if last or _has_line_break(text[at:close]) else newline + base
     text = text[:at] + piece + ("," if trailing else "") + end + text[close if end else at :]
     return text if not last or trailing else f"{text[:comma]},{text[comma:]}"
 
 
-def _json_remove(text: str, ours: Ours, held: Any) -> str:
+def _json_remove(text: str, ours: Ours, previous: Any) -> str:
     """Return the text without our entries: see :func:`remove`."""
     if not text.strip():
         return text
     while True:
-        trail = _trail(_parsed(text), ours)
+        trail = _trail(_parse(text), ours)
         if trail is None:
             return text
-        while len(trail) > 1 and len(trail[-1][0].children) == 1 and not _has(held, trail[:-1]):
+        while len(trail) > 1 and len(trail[-1][0].children) == 1 and not _has(previous, trail[:-1]):
             trail.pop()
         if len(trail) > 1 and trail[-1][0].children[trail[-1][1]].key and isinstance(trail[-2][0].value, list):
             # our entry was the whole content of a group of hooks: keep the group, with an empty list
             node = trail[-1][0].children[trail[-1][1]].node
             text = text[: node.start] + "[]" + text[node.end :]
         else:
-            text = _without(text, *trail[-1])
+            text = _remove_child(text, *trail[-1])
 
 
 def _trail(node: _Node, ours: Ours) -> list[tuple[_Node, int]] | None:
@@ -341,17 +346,17 @@ def _trail(node: _Node, ours: Ours) -> list[tuple[_Node, int]] | None:
     return None
 
 
-def _has(held: Any, trail: list[tuple[_Node, int]]) -> bool:
+def _has(previous: Any, trail: list[tuple[_Node, int]]) -> bool:
     """Whether a value has something where a trail leads; False if the trail goes through a list."""
     for node, index in trail:
         key = node.children[index].key
-        if not isinstance(held, dict) or key not in held:
+        if not isinstance(previous, dict) or key not in previous:
             return False
-        held = held[key]
+        previous = previous[key]
     return True
 
 
-def _without(text: str, node: _Node, index: int) -> str:
+def _remove_child(text: str, node: _Node, index: int) -> str:
     """Return the text without one child, its comma and the blanks before it."""
     child = node.children[index]
     start = len(text[: child.start].rstrip(_WHITE))
@@ -379,7 +384,7 @@ def _newline(text: str) -> str:
     return "\r" if "\r" in text and "\n" not in text else "\n"
 
 
-def _breaks(text: str) -> bool:
+def _has_line_break(text: str) -> bool:
     return "\n" in text or "\r" in text
 
 
@@ -399,7 +404,7 @@ def _begins_line(text: str, at: int) -> bool:
     return start > 0 and not text[start:at].strip(" \t")
 
 
-def _unit(text: str, root: _Node) -> str:
+def _indent_unit(text: str, root: _Node) -> str:
     """Return the indentation of one level."""
     base = _indent(text, root.start)
     for child in root.children:

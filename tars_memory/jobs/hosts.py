@@ -204,7 +204,7 @@ class Hosts:
             SettingsError: a file of the host can't be read, or can't be changed without harm.
         """
         more = ["--vault", vault] if vault else []
-        command = _joined([*program, "hook", "--agent", name, *more])
+        command = _command_line([*program, "hook", "--agent", name, *more])
         try:
             command.encode()
         except UnicodeEncodeError:
@@ -213,11 +213,11 @@ class Hosts:
         entries = [Insertion(("hooks", event), handler(name, command)) for event in HOSTS[name].events_for(self.lines)]
         if name in ("cursor", "copilot"):
             entries.insert(0, Insertion(("version",), 1, listed=False))
-        edits = [self._planned(name, path, is_toml, entries)]
+        edits = [self._plan(name, path, is_toml, entries)]
         if server and HOSTS[name].servers:
             value: dict[str, Any] = {"command": program[0], "args": [*program[1:], "mcp", *more]}
             entry = Insertion(("mcpServers", SERVER), value, listed=False)
-            edits.append(self._planned(name, self.folder(name) / HOSTS[name].servers, False, [entry]))
+            edits.append(self._plan(name, self.folder(name) / HOSTS[name].servers, False, [entry]))
         return edits
 
     def uninstall(self, name: str) -> list[Edit]:
@@ -227,7 +227,7 @@ class Hosts:
             SettingsError: a file of the host can't be read, or our entries can't be cut out without harm.
         """
         # the first file last: the folder that was made for it is empty only then
-        return [self._planned(name, path, is_toml, None) for path, is_toml in reversed(self._places(name))]
+        return [self._plan(name, path, is_toml, None) for path, is_toml in reversed(self._places(name))]
 
     def carry_out(self, edit: Edit) -> bool:
         """Make a planned change; return whether the file was changed.
@@ -307,8 +307,8 @@ class Hosts:
             files += [os.fspath(path)] if by_hand and not found else []
             off = _switched_off(name, value)
             problems += [f"all hooks are switched off in {path} ({off})"] if off else []
-            problems += filter(None, [_unread(name, path, _read(path), is_toml=is_toml)])
-            plugin = _plugin(value)
+            problems += filter(None, [_form_problem(name, path, _read(path), is_toml=is_toml)])
+            plugin = _enabled_plugin(value)
             problems += [f"the plugin {plugin} calls it, too: tars-memory hook uninstall {name}"] if plugin else []
         if name == "codex":
             problems += self._codex_problems(files, events)
@@ -368,7 +368,7 @@ class Hosts:
         """Return the path of our record about a file of a host."""
         return self.records / f"{sha256(os.fsencode(target)).hexdigest()[:16]}.json"
 
-    def _planned(self, name: str, path: Path, is_toml: bool, entries: list[Insertion] | None) -> Edit:
+    def _plan(self, name: str, path: Path, is_toml: bool, entries: list[Insertion] | None) -> Edit:
         """Plan the change of one file: put these entries in, or, if None, remove ours."""
         target = Path(os.path.realpath(path))
         current = _read(target)
@@ -378,17 +378,17 @@ class Hosts:
             value = _values(path, current, toml=is_toml)
             if not isinstance(value, dict):
                 raise hostfile.UnfitError("it holds no object")
-            base = self._base(target, current, ours, is_toml=is_toml)
+            base = self._without_ours(target, current, ours, is_toml=is_toml)
             if entries is None:
                 return Edit(name, path, target, current, base, base)
             by_hand = {keys[:2] for keys, _ in hostfile.entries_of(value, _by_hand(name))}
             served = any(keys[0] == "mcpServers" for keys in by_hand)
-            notes += filter(None, [_unread(name, path, current, is_toml=is_toml)])
+            notes += filter(None, [_form_problem(name, path, current, is_toml=is_toml)])
             notes += [f"{path}: {keys[1]} calls tars-memory already, as you wrote it" for keys in sorted(by_hand)]
             rest = [entry for entry in entries if entry.keys not in by_hand and not (served and not entry.listed)]
             asked = (hostfile.entries_of(entry.value, ours, entry.keys, entry.key) for entry in rest)
-            wanted = sorted((keys, _flat(entry)) for found in asked for keys, entry in found)
-            present = sorted((keys, _flat(entry)) for keys, entry in hostfile.entries_of(value, ours))
+            wanted = sorted((keys, _as_json(entry)) for found in asked for keys, entry in found)
+            present = sorted((keys, _as_json(entry)) for keys, entry in hostfile.entries_of(value, ours))
             if wanted == present:
                 return Edit(name, path, target, current, current, base, tuple(notes))
             text = _text(base)
@@ -401,7 +401,7 @@ class Hosts:
             raise SettingsError(f"{path} is left as it is: {error}", "mend it, then run this again") from error
         return Edit(name, path, target, current, after, base, tuple(notes))
 
-    def _base(
+    def _without_ours(
         self, target: Path, current: bytes | None, ours: Callable[[Any, str], bool], *, is_toml: bool
     ) -> bytes | None:
         """Return the file without our entries: the bytes from before, if nobody has changed it since we did."""
@@ -412,10 +412,10 @@ class Hosts:
             return before
         if current is None:
             return None
-        held: Any = None
+        previous: Any = None
         with contextlib.suppress(ValueError):
-            held = hostfile.values(_text(before), toml=is_toml) if record else None
-        return _bytes(hostfile.remove(_text(current), ours, held, toml=is_toml))
+            previous = hostfile.values(_text(before), toml=is_toml) if record else None
+        return _bytes(hostfile.remove(_text(current), ours, previous, toml=is_toml))
 
 
 # --- contents of the files
@@ -432,7 +432,8 @@ def handler(name: str, command: str) -> dict[str, Any]:
     return {"hooks": [{"type": "command", "command": command, "timeout": SECONDS}]}
 
 
-def _joined(words: Sequence[str]) -> str:
+def _command_line(words: Sequence[str]) -> str:
+    """Return words as one command, quoted for the system's shell."""
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
@@ -451,7 +452,7 @@ def _words(value: Any) -> list[str]:
     return [word.strip('"') for word in words] if os.name == "nt" else words
 
 
-def _called(words: list[str]) -> list[str]:
+def _our_arguments(words: list[str]) -> list[str]:
     """Return the arguments of a call of our program; an empty list if the words call something else."""
     if words and words[0].replace("\\", "/").rpartition("/")[2] in PROGRAMS:
         return words[1:]
@@ -462,7 +463,7 @@ def _ours(name: str) -> Callable[[Any, str], bool]:
     """Return a test: whether a value is an entry as we write it for a host."""
 
     def ours(value: Any, key: str) -> bool:
-        called = _called(_words(value))
+        called = _our_arguments(_words(value))
         if len(called) > 2 and called[-2] == "--vault":
             called = called[:-2]
         return called == ["hook", "--agent", name] or (called == ["mcp"] and key == SERVER)
@@ -476,13 +477,14 @@ def _by_hand(name: str) -> Callable[[Any, str], bool]:
 
     def by_hand(value: Any, key: str) -> bool:
         words = _words(value)
-        calls = any(_called(words[at:])[:1] in (["hook"], ["mcp"]) for at in range(len(words)))
+        calls = any(_our_arguments(words[at:])[:1] in (["hook"], ["mcp"]) for at in range(len(words)))
         return calls and not ours(value, key)
 
     return by_hand
 
 
-def _flat(value: Any) -> str:
+def _as_json(value: Any) -> str:
+    """Return a value as JSON with sorted keys, for comparison."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -519,13 +521,13 @@ def _switched_off(name: str, value: Any) -> str:
     return key if key and value is off else ""
 
 
-def _unread(name: str, path: Path, data: bytes | None, *, is_toml: bool) -> str:
+def _form_problem(name: str, path: Path, data: bytes | None, *, is_toml: bool) -> str:
     """Return a problem if the host ignores a file for extensions of JSON that it does not accept; else ''."""
     found = [] if is_toml else [form for form in hostfile.extensions(_text(data)) if form not in HOSTS[name].reads]
     return f"{HOSTS[name].title} ignores {path}: it has {' and '.join(found)}" if found else ""
 
 
-def _plugin(value: Any) -> str:
+def _enabled_plugin(value: Any) -> str:
     """Return the name of our own plugin if the settings enable it; else empty."""
     for table in ("enabledPlugins", "plugins"):
         plugins = value.get(table) if isinstance(value, dict) else None
@@ -539,6 +541,7 @@ def _plugin(value: Any) -> str:
 
 
 def _read(path: Path) -> bytes | None:
+    """Read a file, also behind a link; return None if there is none."""
     return disk.read(path, links=True)
 
 
@@ -547,6 +550,7 @@ def _digest(data: bytes | None) -> str:
 
 
 def _text(data: bytes | None) -> str:
+    """Decode a file; bytes that are not UTF-8 survive :func:`_bytes`."""
     return (data or b"").decode("utf-8", "surrogateescape")
 
 
@@ -603,7 +607,7 @@ def _replace(edit: Edit, leftover: Path) -> None:
                 folder.remove(old)
         if edit.after is None:
             os.replace(edit.target, edit.target.with_name(aside))
-            _settle(folder, edit, aside, name)
+            _check_displaced(folder, edit, aside, name)
             return
         _write(folder, temp, edit)
         system = of_this_system()
@@ -620,7 +624,7 @@ def _replace(edit: Edit, leftover: Path) -> None:
                 raise _changed(edit) from None
             os.replace(edit.target.with_name(temp), edit.target)
             return
-        _settle(folder, edit, displaced, name)
+        _check_displaced(folder, edit, displaced, name)
     finally:
         with contextlib.suppress(OSError):
             if edit.after is not None and folder.look(temp) is not None:
@@ -628,7 +632,7 @@ def _replace(edit: Edit, leftover: Path) -> None:
         folder.close()
 
 
-def _settle(folder: Folder, edit: Edit, displaced: str, name: str) -> None:
+def _check_displaced(folder: Folder, edit: Edit, displaced: str, name: str) -> None:
     """Remove the displaced file if it holds the bytes of the plan; else put it back.
 
     Raises:

@@ -76,9 +76,9 @@ def drive(base: str, ours: str, theirs: str) -> Driven:
             if done.returncode:  # a binary file keeps our side, as a conflict: FAILED would end git's whole merge
                 binary = any(b"\0" in version for version in versions)
                 return Driven(1 if binary else FAILED, by_lines=True)
-            _put(ours, done.stdout)
+            _replace(ours, done.stdout)
             return Driven(0, by_lines=True)
-        _put(ours, merged.data)
+        _replace(ours, merged.data)
     except OSError:
         return Driven(FAILED)
     return Driven(0, merged.disputed)
@@ -99,7 +99,7 @@ def text_merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     return done.stdout.removesuffix(b"\n") if done.returncode == 0 else None
 
 
-def _put(path: str, data: bytes) -> None:
+def _replace(path: str, data: bytes) -> None:
     """Replace a file atomically; its mode stays."""
     temporary = f"{path}.tars-tmp"
     try:
@@ -154,17 +154,17 @@ def set_up(workspace: Workspace, program: Sequence[str]) -> GitReport:
     found = _git("rev-parse", "--show-toplevel", root=root)
     made = found.returncode != 0 or _git("check-ignore", "--quiet", ".", root=root).returncode == 0
     if made and not dry_run:
-        _must("init", "--quiet", root=root)
+        _run_git("init", "--quiet", root=root)
     repository = str(root) if made else os.fsdecode(found.stdout).rstrip("\n")
     words = f"{' '.join(map(shlex.quote, program))} merge %O %A %B %P; {MISSING}"
     known = {} if made and dry_run else {key: _configured(root, key) for key in ("name", "driver")}
     wanted = {"name": "tars-memory: notes by entry", "driver": words}
     if known != wanted and not dry_run:
         for key, value in wanted.items():
-            _must("config", "--local", f"merge.{DRIVER}.{key}", value, root=root)
+            _run_git("config", "--local", f"merge.{DRIVER}.{key}", value, root=root)
     vault = workspace.whole
     with workspace.store(anew=True).session("init", vault) as session:
-        added = _add(session, vault.layout)
+        added = _add_attributes(session, vault.layout)
     return GitReport(repository, made, added, known != wanted)
 
 
@@ -194,7 +194,7 @@ def _configured(root: Path, key: str) -> str:
     return os.fsdecode(_git("config", "--get", f"merge.{DRIVER}.{key}", root=root).stdout).rstrip("\n")
 
 
-def _must(*words: str, root: Path) -> None:
+def _run_git(*words: str, root: Path) -> None:
     """Run git on the repository of a folder.
 
     Raises:
@@ -206,7 +206,7 @@ def _must(*words: str, root: Path) -> None:
         raise UnwritableError(f"git {words[0]} failed in {root}: {why}", "mend that, then run it again")
 
 
-def _add(session: WriteSession, layout: Layout) -> tuple[str, ...]:
+def _add_attributes(session: WriteSession, layout: Layout) -> tuple[str, ...]:
     """Append the lines that ``.gitattributes`` lacks, and return them."""
     added: list[str] = []
 
@@ -228,19 +228,19 @@ def _add(session: WriteSession, layout: Layout) -> tuple[str, ...]:
 
 def attributes(layout: Layout) -> Iterator[str]:
     """Yield the lines of ``.gitattributes`` for a vault: notes of all tiers, Review.md, and those of projects."""
-    daily = _pattern(layout)
-    sessions = f"{_quoted(layout.sessions)}/**/*.md"
+    daily = _daily_pattern(layout)
+    sessions = f"{_escaped(layout.sessions)}/**/*.md"
     notes = [layout.facts, layout.corrections, layout.rewards, layout.review]
-    for scope in ("/", f"/{_quoted(layout.projects)}/*/"):
+    for scope in ("/", f"/{_escaped(layout.projects)}/*/"):
         tiers = [layout.inner(tier("*" if scope != "/" else "")) for tier in (layout.memory_of, layout.procedural_of)]
-        for pattern in (*map(_quoted, (*tiers, *notes)), sessions, daily):
+        for pattern in (*map(_escaped, (*tiers, *notes)), sessions, daily):
             yield _line(f"{scope}{pattern}", f"merge={DRIVER}")
         for pattern in (sessions, daily):
-            yield _line(f"{scope}{_quoted(layout.archive)}/{pattern}", f"merge={DRIVER}")
+            yield _line(f"{scope}{_escaped(layout.archive)}/{pattern}", f"merge={DRIVER}")
     yield _line(f"/{DECIDED}", "merge=union")
 
 
-def _pattern(layout: Layout) -> str:
+def _daily_pattern(layout: Layout) -> str:
     """Return a pattern for the paths of all daily notes.
 
     A digit stands for any digit. A part of the path whose names differ in length becomes ``*``.
@@ -254,7 +254,7 @@ def _pattern(layout: Layout) -> str:
             parts.append("*")
             continue
         parts.append("".join(_any_of(set(chars)) for chars in zip(*variants, strict=True)))
-    folder = [_quoted(layout.daily_folder)] if layout.daily_folder else []
+    folder = [_escaped(layout.daily_folder)] if layout.daily_folder else []
     return "/".join([*folder, *parts]) + ".md"
 
 
@@ -262,10 +262,10 @@ def _any_of(chars: set[str]) -> str:
     """Return a pattern for one character out of a set."""
     if any(map(str.isdigit, chars)):
         return "[0-9]"
-    return _quoted(*chars) if len(chars) == 1 else "?"
+    return _escaped(*chars) if len(chars) == 1 else "?"
 
 
-def _quoted(text: str) -> str:
+def _escaped(text: str) -> str:
     """Escape the special characters of patterns in a path."""
     return re.sub(r"([\\*?\[])", r"\\\1", text)
 

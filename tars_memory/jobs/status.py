@@ -401,7 +401,7 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
 
 
 def has_nights(state: Path) -> bool:
-    """Whether a nightly run ended in the last three days."""
+    """Whether a night's work ran in the last three days."""
     try:
         return time.time() - os.stat(state / "sleep.json").st_mtime < 3 * 86_400
     except OSError:
