@@ -160,7 +160,7 @@ def _writes(workspace: Workspace) -> Iterator[Diagnosis]:
         yield Diagnosis("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
     except TarsError as error:
         yield Diagnosis("writing", error.message, error.hint)
-    yield from _waiting(workspace, Spool(store.state / "spool"), refused)
+    yield from _typed_texts(workspace, Spool(store.state / "spool"), refused)
     try:
         Withheld(store.state)
     except SettingsError as error:
@@ -174,7 +174,7 @@ def _writes(workspace: Workspace) -> Iterator[Diagnosis]:
         for sentence in store.pending():
             yield Diagnosis("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
         for lost in store.lost_lines():
-            yield _lost(lost, ours=workspace.vault.layout.is_ours(lost.file))
+            yield _lost_line(lost, ours=workspace.vault.layout.is_ours(lost.file))
         for name in store.leftovers():
             yield _leftover(workspace, name, ours=store.is_ours(name))
 
@@ -201,8 +201,8 @@ def _state(workspace: Workspace) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 "state",
                 f"{path} is not a {'folder' if is_folder else 'regular file'}: what belongs there can't be used",
-                f"put back what was there; tars-memory doctor --fix moves it away, to {_aside(path).name}",
-                fix=partial(path.rename, _aside(path)),
+                f"put back what was there; tars-memory doctor --fix moves it away, to {_aside_path(path).name}",
+                fix=partial(path.rename, _aside_path(path)),
             )
 
 
@@ -213,8 +213,8 @@ def _journal(workspace: Workspace) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "journal",
             f"{NO_FILE.format(path)}: nothing can be written, history and undo don't work",
-            f"put the file back; tars-memory doctor --fix moves what is there away, to {_aside(path).name}",
-            fix=partial(path.rename, _aside(path)),
+            f"put the file back; tars-memory doctor --fix moves what is there away, to {_aside_path(path).name}",
+            fix=partial(path.rename, _aside_path(path)),
         )
     if not _is_readable(store.journal):
         return
@@ -223,8 +223,8 @@ def _journal(workspace: Workspace) -> Iterator[Diagnosis]:
             "journal",
             f"{path} was emptied: the writes that it recorded are missing from history and undo; the notes are as they "
             "were written",
-            f"put it back from a backup; tars-memory doctor --fix moves it away, to {_aside(path).name}",
-            fix=partial(path.rename, _aside(path)),
+            f"put it back from a backup; tars-memory doctor --fix moves it away, to {_aside_path(path).name}",
+            fix=partial(path.rename, _aside_path(path)),
         )
     for path, count in store.journal.damaged().items():
         yield Diagnosis(
@@ -245,7 +245,7 @@ def _is_readable(journal: Journal) -> bool:
     return True
 
 
-def _aside(path: Path) -> Path:
+def _aside_path(path: Path) -> Path:
     """Return an unused path next to a file, which no code of ours reads."""
     aside = path.with_name(f"{path.name}.damaged")
     while os.path.lexists(aside):
@@ -253,7 +253,7 @@ def _aside(path: Path) -> Path:
     return aside
 
 
-def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Diagnosis]:
+def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Diagnosis]:
     """Find typed texts that are in no note: spooled ones, those that can't be placed, and those put aside."""
     for item in spool.pending():
         ours = item.arguments.get("project", "") == workspace.project
@@ -303,7 +303,8 @@ def drop(workspace: Workspace, name: str) -> Path | None:
     raise NotFoundError(f"nothing waits as {name!r}", "tars-memory doctor lists what does")
 
 
-def _lost(lost: LostLine, *, ours: bool) -> Diagnosis:
+def _lost_line(lost: LostLine, *, ours: bool) -> Diagnosis:
+    """Describe a line of ours that something else removed; ``ours``: its note is in our scope."""
     return Diagnosis(
         "lost line",
         f"{lost.file}: {repr(lost.text) if ours else 'a line'}, written {lost.time}, is no longer there, and not by our"
@@ -389,7 +390,7 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
                 shown = path.replace(name, name[1 : -len(".icloud")])
                 yield Diagnosis("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
             elif name[-3:].lower() == ".md" and is_conflict_copy(name):
-                yield _copy(workspace, path)
+                yield _conflict_copy(workspace, path)
     paths = workspace.vault.paths()
     existing = set(paths)
     numbered_notes = {
@@ -397,10 +398,11 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
         for path in paths
         if (original := numbered(path)) in existing and not workspace.vault.layout.is_session(path)
     }
-    common = _common(workspace, [path for path in paths if path not in numbered_notes]) if numbered_notes else set()
+    others = [path for path in paths if path not in numbered_notes]
+    common = _shared_lines(workspace, others) if numbered_notes else set()
     for path, original in numbered_notes.items():
-        yield from _twin(workspace, path, original, common)
-    yield from _unread(workspace, paths)
+        yield from _numbered_copy(workspace, path, original, common)
+    yield from _unreadable(workspace, paths)
     for path, data in workspace.vault.readable(paths):
         if has_markers(data):
             yield Diagnosis(
@@ -411,7 +413,7 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
             )
 
 
-def _unread(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosis]:
+def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosis]:
     """Find notes and proposals that can't be read or only in part: links, text that is not UTF-8, broken proposals."""
     vault, layout = workspace.vault, workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
@@ -443,13 +445,13 @@ def _conversion(path: str, encoding: str) -> str:
     return f"in the vault's folder: iconv -f {encoding.lower()} -t utf-8 {old} > {new} && mv {new} {old}"
 
 
-def _common(workspace: Workspace, paths: list[str]) -> set[bytes]:
+def _shared_lines(workspace: Workspace, paths: list[str]) -> set[bytes]:
     """Return the lines that many of these notes share, for example from a template: they are no sign of a copy."""
     counts = Counter(line for _, data in workspace.vault.readable(paths) for line in lacks(b"", data))
     return {line for line, count in counts.items() if count >= TEMPLATE}
 
 
-def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Diagnosis]:
+def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Diagnosis]:
     """Report a note that is named as iCloud names conflict copies, if most of its lines are in the note without number.
 
     If lines of its own contain its name with the number (Chapter 2, a theme called Things 3), a person gave it that
@@ -479,7 +481,7 @@ def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) ->
         )
 
 
-def _copy(workspace: Workspace, path: str) -> Diagnosis:
+def _conflict_copy(workspace: Workspace, path: str) -> Diagnosis:
     """Describe a conflict copy: the lines that its note lacks."""
     original = original_of(path)
     try:
@@ -544,14 +546,14 @@ def _index(workspace: Workspace) -> Iterator[Diagnosis]:
     """Open the index, update it, and compare it with a new one."""
     report = refreshed(workspace)
     status = workspace.index().status()
-    yield from _behind(workspace, report)
+    yield from _stale_notes(workspace, report)
     if (talks := workspace.talks()) is not None:
         try:
             talks.refresh()
         except TarsError as error:
             yield Diagnosis("sources", f"conversations are not searched: {error.message}", error.hint)
     if report.pending_vectors and model_of(workspace)["usable"]:
-        yield from _without_vector(workspace, report.pending_vectors)
+        yield from _pending_vectors(workspace, report.pending_vectors)
     if not status["vec"]:
         message = f"no vector index: {status['reason']}"
         yield Diagnosis("sqlite", message, "pip install pysqlite3; the answers are the same")
@@ -593,16 +595,16 @@ def _team(workspace: Workspace) -> Iterable[Diagnosis]:
     return ()
 
 
-def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Diagnosis]:
+def _stale_notes(workspace: Workspace, report: RefreshReport) -> Iterator[Diagnosis]:
     """Find notes that are not indexed yet; there is nothing to do if they are being indexed in the background."""
-    if report.stale and not report.unmounted and _goes_on(workspace):
+    if report.stale and not report.unmounted and _is_finishing(workspace):
         workspace.notices += report.notices
         return
     for sentence in report.notices:
         yield Diagnosis("index", sentence, "tars-memory reindex")
 
 
-def _without_vector(workspace: Workspace, pending: int) -> Iterator[Diagnosis]:
+def _pending_vectors(workspace: Workspace, pending: int) -> Iterator[Diagnosis]:
     """Find passages without a vector; a few are embedded here, as a search would do it."""
     few = pending <= SEARCH_EMBEDS
     try:
@@ -612,13 +614,13 @@ def _without_vector(workspace: Workspace, pending: int) -> Iterator[Diagnosis]:
         return  # _model reports it
     if few:
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: the next search makes them")
-    elif _goes_on(workspace):
+    elif _is_finishing(workspace):
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: made in the background")
     elif notice := workspace.covers(pending):
         yield Diagnosis("index", notice.partition(": ")[0], "tars-memory reindex makes the rest", fix=workspace.reindex)
 
 
-def _goes_on(workspace: Workspace) -> bool:
+def _is_finishing(workspace: Workspace) -> bool:
     """Whether a background process finishes the index, or will do so when the machine is plugged in."""
     waits = detached.told(workspace.state).ended == detached.BATTERY and detached.on_battery()
     return workspace.goes_on() or waits
@@ -725,8 +727,8 @@ def adopt(workspace: Workspace, adoption: Adoption) -> None:
     ]
     with locks[0].held(), locks[1].held(), writing(os.fspath(here)):
         _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
-        _append(Journal(adoption.folder / "journal"), Journal(here / "journal"))
-        _gather(here, adoption.folder)
+        _append_journal(Journal(adoption.folder / "journal"), Journal(here / "journal"))
+        _move_files(here, adoption.folder)
         aside = here.with_name(f".{here.name}.{os.getpid()}")
         here.rename(aside)
         adoption.folder.rename(here)
@@ -751,7 +753,7 @@ def _check_order(old: Journal, new: Journal) -> None:
         )
 
 
-def _append(old: Journal, new: Journal) -> None:
+def _append_journal(old: Journal, new: Journal) -> None:
     """Move the files of the new journal behind those of the old one."""
     for path in new.files():
         old.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -760,7 +762,7 @@ def _append(old: Journal, new: Journal) -> None:
         path.rename(old.folder / f"{number:04}-{path.stem[-7:]}.jsonl")
 
 
-def _gather(source: Path, target: Path) -> None:
+def _move_files(source: Path, target: Path) -> None:
     """Move the files of one state folder into another, unless they exist there; index, lock and its own file stay."""
     for folder, _, names in os.walk(source):
         inside = target / os.path.relpath(folder, source)
@@ -812,7 +814,7 @@ def restore(workspace: Workspace, txn: str) -> list[Written]:
                 session.write(lines[0].file, lambda data, made=made: [] if data else [Splice(0, 0, made)])  # type: ignore[misc]
             session.write(
                 lines[0].file,
-                lambda data, lines=lines: _placed(data or b"", lines, context.layout),  # type: ignore[misc]
+                lambda data, lines=lines: _insert(data or b"", lines, context.layout),  # type: ignore[misc]
             )
         return list(session.written)
 
@@ -834,14 +836,14 @@ def _bullets(lost: Iterable[LostLine]) -> Iterator[list[LostLine]]:
         yield lines
 
 
-def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
+def _insert(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
     """Return the splices that insert one bullet under its heading; none if it is there by now."""
     first = lines[0]
     if [bare(line) for line in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
         return []
     words = first.text.strip()
     bullet = "\n".join([words if unmarked(words) != words else f"- {words}", *(line.text for line in lines[1:])])
-    return insert_bullet(data, bullet, section=_section(Document(data), first) or _usual(layout, first.file))
+    return insert_bullet(data, bullet, section=_section(Document(data), first) or _default_heading(layout, first.file))
 
 
 def _section(document: Document, line: LostLine) -> str:
@@ -863,7 +865,7 @@ def _section(document: Document, line: LostLine) -> str:
     return ""
 
 
-def _usual(layout: Layout, path: str) -> str:
+def _default_heading(layout: Layout, path: str) -> str:
     """Return the heading under which new lines of such a note go."""
     if layout.day_of(path) is not None:
         return layout.log_heading
