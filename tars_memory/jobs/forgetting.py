@@ -121,9 +121,9 @@ class Copies:
         self.logs: list[str] = []
         self.sources: list[str] = []
         self.entries: list[Entry] = []
-        self._ids = set(_ids(entry))
+        self._ids = set(_linked_ids(entry))
         self.first = entry
-        read = ctx.vault.readable(_paths(ctx))
+        read = ctx.vault.readable(_note_paths(ctx))
         self._notes = {path: Note.of(ctx.layout, path, data) for path, data in read}
         while kind != BOOK and self._grow():
             pass
@@ -153,7 +153,7 @@ class Copies:
                 continue
             if not self._may_hold(self._notes[path].data) and not self.renamed(path):
                 continue
-            copies = [Copy(path, line, text) for line, text in _Plan(self, path, self._notes[path].data).gone]
+            copies = [Copy(path, line, text) for line, text in _Plan(self, path, self._notes[path].data).removed]
             if self.renamed(path):
                 copies.append(Copy(path, 0, path))
             if copies:
@@ -228,7 +228,7 @@ class Copies:
 
     def is_one(self, entry: Entry) -> bool:
         """Whether an entry is a copy: it has the same words, or it shares a block id or a link to one."""
-        if not self._ids.isdisjoint(_ids(entry)):
+        if not self._ids.isdisjoint(_linked_ids(entry)):
             return True
         if entry.path == self._facts:
             return entry.path == self.first.path and _statement(entry, self._facts) in self.texts
@@ -246,14 +246,14 @@ class Copies:
                 if not self.is_one(entry):
                     continue
                 self.entries.append(entry)
-                self._ids.update(_ids(entry))
+                self._ids.update(_linked_ids(entry))
                 if path != self._facts and entry.text not in self.texts:
                     self.texts.append(entry.text)
                 if self._ctx.layout.is_session(path):
-                    self._learn(note, [child for child in note.entries[at + 1 :] if child.line <= entry.end_line])
+                    self._add_sources(note, [child for child in note.entries[at + 1 :] if child.line <= entry.end_line])
         return before != (len(self._ids), len(self.texts), len(self.quotes))
 
-    def _learn(self, note: Note, children: Sequence[Entry]) -> None:
+    def _add_sources(self, note: Note, children: Sequence[Entry]) -> None:
         """Add the sources of a session's fact: the names of the conversation, and the quotes among its children."""
         values = (note.properties.get(key) for key in ("source", "session"))
         names = [value for value in values if isinstance(value, str) and value]
@@ -275,76 +275,79 @@ class _Plan:
     """The removal of a statement from one note.
 
     Attributes:
-        gone: line and text of each copy, as they were before the removal.
+        removed: line and text of each copy, as they were before the removal.
         splices: the edits that remove them.
     """
 
     def __init__(self, copies: Copies, path: str, data: bytes) -> None:
-        self.gone: list[tuple[int, str]] = []
+        self.removed: list[tuple[int, str]] = []
         self._copies = copies
         self._path = path
         self._layout = copies._ctx.layout
         self._sentences = copies.sentences()
+        self._is_session = self._layout.is_session(path)
         changes = Changes(data)
-        session = self._layout.is_session(path)
-        if session:
-            self._title(changes)
+        if self._is_session:
+            self._remove_title(changes)
         if self._layout.is_playbook(path):
-            self._prose(changes)
-        while (entry := next(self._doomed(path, changes.data, session=session), None)) is not None:
-            removed = data.count(b"\n") - changes.data.count(b"\n")  # so that lines are listed as they were
-            self.gone.append((entry.line + removed, entry.text))
+            self._remove_prose(changes)
+        while (entry := self._next_entry(changes.data)) is not None:
+            offset = data.count(b"\n") - changes.data.count(b"\n")  # so that lines are listed as they were
+            self.removed.append((entry.line + offset, entry.text))
             made = remove_bullet(Note.of(self._layout, path, changes.data), entry)
             if not made:
                 raise ConflictError(f"{path}: a line can't be taken out", "take it out by hand")
             changes.make(made)
-        if session:
-            self._blocks(changes)
+        if self._is_session:
+            self._remove_blocks(changes)
         self.splices = changes.splices()
 
-    def _doomed(self, path: str, data: bytes, *, session: bool) -> Iterator[Entry]:
-        """Yield the entries to remove."""
-        entries = Note.of(self._layout, path, data).entries
-        for entry in entries:
-            machine = session or entry.text.startswith((grammar.REPLACED, QUOTE, ALSO_CHANGED, ALSO_REMOVED))
-            if self._layout.is_review(path):
-                if mentions(grammar.plain(entry.text), self._sentences):
-                    yield entry
-            elif (
-                self._copies.is_one(entry)
-                or (machine and mentions(entry.text, self._sentences))
-                or (session and entry.section == NAMING and self._copies.names(entry.text, path))
-            ):
-                yield entry
+    def _next_entry(self, data: bytes) -> Entry | None:
+        """Return the first entry to remove; None if there is none."""
+        return next(filter(self._is_removed, Note.of(self._layout, self._path, data).entries), None)
 
-    def _title(self, changes: Changes) -> None:
+    def _is_removed(self, entry: Entry) -> bool:
+        """Whether an entry is removed: it is a copy, or a line of ours that mentions the statement."""
+        if self._layout.is_review(self._path):
+            return mentions(grammar.plain(entry.text), self._sentences)
+        if self._copies.is_one(entry):
+            return True
+        if self._is_session and entry.section == NAMING and self._copies.names(entry.text, self._path):
+            return True
+        is_ours = self._is_session or entry.text.startswith((grammar.REPLACED, QUOTE, ALSO_CHANGED, ALSO_REMOVED))
+        return is_ours and mentions(entry.text, self._sentences)
+
+    def _remove_title(self, changes: Changes) -> None:
         """Empty the ``title`` property if it gives the statement away."""
         title = Document(changes.data).front_matter.get("title")
         if isinstance(title, str) and self._copies.names(title, self._path):
-            self.gone.append((1, f"title: {title}"))
+            self.removed.append((1, f"title: {title}"))
             changes.make(sessions.renewed(changes.data, "title", '""'))
 
-    def _prose(self, changes: Changes) -> None:
+    def _remove_prose(self, changes: Changes) -> None:
         """Remove paragraphs and headings of a playbook that consist of the statement alone; the title stays."""
         for line, end_line, text in reversed([*_prose_of(Document(changes.data))]):
             if any(words in self._sentences for words in wordings(text)):
-                self.gone.insert(0, (line, text))
-                document = Document(changes.data)
-                first, last = document.lines[line - 1], document.lines[end_line - 1]
-                changes.make([Splice(first.start, last.next, b"")])
+                self.removed.insert(0, (line, text))
+                _remove_lines(changes, line, end_line)
 
-    def _blocks(self, changes: Changes) -> None:
+    def _remove_blocks(self, changes: Changes) -> None:
         """Remove paragraphs of the summary and kept turns that mention the statement."""
         document = Document(changes.data)
         for block in reversed(document.blocks):
             text = document.text(block.start_line, block.end_line)
             if block.kind in ("paragraph", "quote") and mentions(text, self._sentences):
-                self.gone.append((block.start_line, " ".join(text.split())))
-                first, last = document.lines[block.start_line - 1], document.lines[block.end_line - 1]
-                changes.make([Splice(first.start, last.next, b"")])
+                self.removed.append((block.start_line, " ".join(text.split())))
+                _remove_lines(changes, block.start_line, block.end_line)
 
 
-def _ids(entry: Entry) -> Iterator[str]:
+def _remove_lines(changes: Changes, start_line: int, end_line: int) -> None:
+    """Remove the lines from ``start_line`` to ``end_line`` of a note."""
+    lines = Document(changes.data).lines
+    changes.make([Splice(lines[start_line - 1].start, lines[end_line - 1].next, b"")])
+
+
+def _linked_ids(entry: Entry) -> Iterator[str]:
     """Yield an entry's own block id, and that of the candidate it links to as its source."""
     if entry.block_id:
         yield entry.block_id
@@ -359,7 +362,7 @@ def _statement(entry: Entry, facts: str) -> str:
     return f"{entry.section} {_DATES.sub('', entry.text).replace(':: ', ' ')}"
 
 
-def _paths(ctx: Caller) -> Iterator[str]:
+def _note_paths(ctx: Caller) -> Iterator[str]:
     """Yield the paths of our notes that may hold a copy."""
     layout = ctx.layout
     for path in sorted(ctx.vault.paths()):
@@ -415,7 +418,7 @@ def _stand_in(path: str, line: int, text: str) -> Entry:
     return Entry(path, line, line, text, raw=text, section="", ref=grammar.ref(path, text))
 
 
-def _book(ctx: Caller, target: str) -> Entry | None:
+def _find_playbook(ctx: Caller, target: str) -> Entry | None:
     """Return a stand-in for the only playbook with this path, title or (else) file name, or None."""
     books = playbooks.shelf(ctx.vault, {}, [ctx.layout.scope])
     wanted = key_of(target.strip())
@@ -424,7 +427,7 @@ def _book(ctx: Caller, target: str) -> Entry | None:
     return _stand_in(named[0].path, 1, named[0].title) if len(named) == 1 else None
 
 
-def _beside_entries(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
+def _find_other_texts(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
     """Return (stand-in, kind) of playbook paragraphs and proposals with exactly these words, else of those that contain
     them.
     """
@@ -447,13 +450,13 @@ def copies_of(ctx: Caller, target: str) -> Copies:
         NotFoundError: there is no such entry, and nothing else with these words.
         AmbiguousError: several statements fit; the error lists them.
     """
-    book = _book(ctx, target)
+    book = _find_playbook(ctx, target)
     try:
         found = fitting(ctx, target)
     except NotFoundError:
         if book is not None:
             return Copies(ctx, book, BOOK)
-        others = {entry.text: (entry, kind) for entry, kind in reversed(_beside_entries(ctx, target))}
+        others = {entry.text: (entry, kind) for entry, kind in reversed(_find_other_texts(ctx, target))}
         if not others:
             raise
         if len(others) > 1:
@@ -513,8 +516,8 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
             ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
     touched = [copy for path in places for copy in places[path] if (copy.path, copy.line) != (entry.path, entry.line)]
     receipt = ctx.receipt(entry.path, entry.line, entry.ref, entry.text, written)
-    gone = entry.text.encode("utf-8", "replace") if kind == WAITING else written.before
-    return Forgotten(receipt, gone=gone, touched=touched, copies=copies)
+    lines = entry.text.encode("utf-8", "replace") if kind == WAITING else written.before
+    return Forgotten(receipt, gone=lines, touched=touched, copies=copies)
 
 
 def _remove(
@@ -598,22 +601,20 @@ def forget_everywhere(workspace: Workspace, target: str, also: Sequence[TalkLine
     try:
         receipt = forget(workspace.capture(), target, later=False, also=also)
     except NotFoundError:
-        forgotten = _forgotten(history, target, layout)
+        forgotten = _find_forgotten(history, target, layout)
         if forgotten is None:
             raise
         path, line, text, txn = forgotten
         ref = grammar.ref(path, text)
         receipt = Forgotten(Receipt(path, line, ref, text, notices=workspace.notices))
         if not workspace.dry_run:
-            receipt.notices += [
-                "it was forgotten before",
-                *purge(workspace, [*worded_before(history, path, text, layout), *_quotes(history, txn, layout)]),
-            ]
+            texts = [*worded_before(history, path, text, layout), *_removed_quotes(history, txn, layout)]
+            receipt.notices += ["it was forgotten before", *purge(workspace, texts)]
         return receipt
     if receipt.written and receipt.copies is not None:
         before = worded_before(history, receipt.path, receipt.text, layout)
         named = [receipt.path] if receipt.copies.kind == BOOK else []
-        texts = (*before, *receipt.copies.texts, *receipt.copies.quotes, *named, *(turn.text for turn in also))
+        texts = [*before, *receipt.copies.texts, *receipt.copies.quotes, *named, *(turn.text for turn in also)]
         logs = [*receipt.copies.logs, *(turn.log for turn in also)]
         receipt.notices += purge(workspace, list(dict.fromkeys(texts)), logs)
     return receipt
@@ -646,7 +647,7 @@ def worded_before(history: list[JournalEntry], path: str, text: str, layout: Lay
     for entry in history:
         same = entry.file == path or path == layout.archived(entry.file) or entry.file == layout.archived(path)
         if same and entry.op == "edit" and entry.before and entry.after:
-            before, after = _texts(path, entry.before, layout), _texts(path, entry.after, layout)
+            before, after = _entry_texts(path, entry.before, layout), _entry_texts(path, entry.after, layout)
             if len(before) == len(after) == 1 and after[0] in found and before[0] not in found:
                 found += before
     return found
@@ -745,17 +746,17 @@ def _other_files(workspace: Workspace, state: Path) -> list[Path]:
 def _drop_lines(path: Path, sentences: list[list[str]]) -> int:
     """Remove the lines of a file that contain one of the sentences; an empty file is deleted. Return their number."""
     data = disk.read(path, most=LARGEST_COPY) or b""
-    kept, gone = [], 0
+    kept, count = [], 0
     for line in io.BytesIO(data):
         if mentions(line.decode("utf-8", "replace"), sentences) or _escaped(line, sentences):
-            gone += 1
+            count += 1
         else:
             kept.append(line)
-    if gone and kept:
+    if count and kept:
         replace_file(path, b"".join(kept))
-    elif gone:
+    elif count:
         path.unlink()
-    return gone
+    return count
 
 
 def _escaped(line: bytes, sentences: list[list[str]]) -> bool:
@@ -766,7 +767,7 @@ def _escaped(line: bytes, sentences: list[list[str]]) -> bool:
         return False
 
 
-def _forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str, str] | None:
+def _find_forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str, str] | None:
     """Return note, line, words and transaction of the entry with this REF or these words that was forgotten last."""
     wanted = " ".join(target.split()).casefold()
     for entry in history:
@@ -789,18 +790,18 @@ def _removed_texts(entry: JournalEntry, layout: Layout) -> list[str]:
         return [text for words in found for text in (playbooks.title_of(words), words) if text]
     if entry.op == "remove" and layout.is_playbook(entry.file):
         return [playbooks.title_of(entry.before[Document(entry.before.encode()).body_line :]), entry.file]
-    if layout.is_playbook(entry.file) and not _texts(entry.file, entry.before, layout):
+    if layout.is_playbook(entry.file) and not _entry_texts(entry.file, entry.before, layout):
         return [" ".join(entry.before.split()).removeprefix(playbooks.WHEN).lstrip("# ")]
-    return _texts(entry.file, entry.before, layout)[:1]
+    return _entry_texts(entry.file, entry.before, layout)[:1]
 
 
-def _quotes(history: list[JournalEntry], txn: str, layout: Layout) -> list[str]:
+def _removed_quotes(history: list[JournalEntry], txn: str, layout: Layout) -> list[str]:
     """Return the verbatim quotes that a transaction removed from session notes."""
-    removed = (text for entry in history if entry.txn == txn for text in _texts(entry.file, entry.before, layout))
+    removed = (text for entry in history if entry.txn == txn for text in _entry_texts(entry.file, entry.before, layout))
     return [quote_in(text) for text in removed if text.startswith(QUOTE)]
 
 
-def _texts(path: str, lines: str, layout: Layout) -> list[str]:
+def _entry_texts(path: str, lines: str, layout: Layout) -> list[str]:
     """Return the words of the entries in some lines of a note."""
     document = Document(lines.encode("utf-8", "surrogateescape"))
     return [entry.text for entry in grammar.read(path, document, timed=layout.timed(path))]
