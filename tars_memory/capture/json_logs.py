@@ -99,14 +99,19 @@ def add(draft: Draft, message: Mapping[str, Any], *, time: datetime | None = Non
     if speaker_role is None:
         return
     found = content(turns.first(message, CONTENTS))
-    for text, call in found.results:
-        draft.say("tool", text, speaker=draft.called(call), time=when)
+    _add_results(draft, found, when)
     speaker = name(message.get("name"))
     if speaker_role == "tool":
         speaker = speaker or draft.called(message.get("tool_call_id") or message.get("toolCallId"))
     draft.say(speaker_role, found.texts, speaker=speaker, time=when)
     for tool, call in (*found.calls, *_calls(message)):
         draft.call(tool, call)
+
+
+def _add_results(draft: Draft, found: Content, time: datetime | None) -> None:
+    """Add the results of tools as turns of these tools."""
+    for text, call in found.results:
+        draft.say("tool", text, speaker=draft.called(call), time=time)
 
 
 def _calls(message: Mapping[str, Any]) -> list[tuple[object, object]]:
@@ -357,8 +362,7 @@ def _claude(value: Mapping[str, Any]) -> Draft:
             continue
         found = content(message.get("content"))
         when = turns.time_of(message)
-        for text, call in found.results:
-            draft.say("tool", text, speaker=draft.called(call), time=when)
+        _add_results(draft, found, when)
         plain = message.get("text")
         draft.say(speaker, found.texts if found.text else plain if isinstance(plain, str) else "", time=when)
         for tool, call in found.calls:
@@ -500,8 +504,7 @@ class ClaudeCode(Chat):
         message = record.get("message")
         found = content(message.get("content") if isinstance(message, dict) else message)
         when = turns.instant(record.get("timestamp"))
-        for text, call in found.results:
-            self.draft.say("tool", text, speaker=self.draft.called(call), time=when)
+        _add_results(self.draft, found, when)
         if any(record.get(flag) is True for flag in _WRITTEN) or found.text.startswith(_BEGINNINGS):
             self.draft.say("system", found.text, time=when)
         elif found.results or any(record.get(key) for key in _TOOLS) or not _is_typed(record):

@@ -149,6 +149,7 @@ def headings(ctx: Caller, path: str) -> list[Heading]:
 
 
 def _heading(note: Note, section: document.Section) -> Heading:
+    """Describe a heading and its section."""
     count = sum(section.body_line <= entry.line <= section.end_line for entry in note.entries)
     filled = any(not note.document.is_blank(line) for line in range(section.body_line, section.end_line + 1))
     text = note.document.text(section.start_line, section.end_line)

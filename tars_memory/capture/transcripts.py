@@ -120,6 +120,7 @@ def _guarded(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Tra
 
 
 def _unreadable(name: str, error: Exception) -> Unknown:
+    """Return an Unknown for a source that an error kept from being read."""
     return Unknown(name, CANT + _reason(error))
 
 
@@ -243,6 +244,7 @@ def _mostly_json(head: bytes) -> bool:
 
 
 def _is_object(line: bytes) -> bool:
+    """Whether a line is a JSON object, or begins with one."""
     if not line.startswith((b"{", b"\xef\xbb\xbf{")):
         return False
     return any(isinstance(value, dict) for value in values(line))

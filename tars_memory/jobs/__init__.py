@@ -1,4 +1,4 @@
-"""What the program does as a whole: a night's work, watcher, hooks, doctor, forgetting, merging, status and models."""
+"""Jobs that use the whole program: nightly run, watcher, hooks, doctor, forgetting, merging, status and models."""
 
 from __future__ import annotations
 

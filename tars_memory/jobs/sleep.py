@@ -116,9 +116,9 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     options = memory.workspace.settings.sleep
 
     configured = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
-    desk, moment = Desk(memory.workspace.state / "hooks"), time.time()
-    left = [*filter(os.path.isfile, desk.left(None))]
-    paths = [*sources] or [*dict.fromkeys([*configured, *memory.workspace.settings.sources.logs, *left])]
+    hook_files, now = Desk(memory.workspace.state / "hooks"), time.time()
+    unexamined = [*filter(os.path.isfile, hook_files.left(None))]
+    paths = [*sources] or [*dict.fromkeys([*configured, *memory.workspace.settings.sources.logs, *unexamined])]
 
     with _alone(memory), memory.workspace.vault.read_once():
         record = Record(memory.workspace.state / "sleep.json")
@@ -126,9 +126,9 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
         steps: list[Step] = []
         models: list[LanguageModel] = []
         steps.append(_step("extract", lambda: _extract(memory, paths, record, models)))
-        for transcript in left:
+        for transcript in unexamined:
             if not memory.workspace.dry_run and transcript in record.sources:
-                desk.drop(transcript, [], moment)
+                hook_files.drop(transcript, [], now)
         if memory.workspace.talks() is not None:
             steps.append(_step("keep", lambda: _keep(memory, record)))
         run = partial(_scope_steps, options=options, record=record, models=models)
@@ -338,7 +338,7 @@ def _in_turn(
         used: returns the share of the night's limits that is spent by now; called before each file.
     """
     automated: dict[str, list[int]] = {}
-    left: dict[str, list[int]] = {}
+    rest: dict[str, list[int]] = {}
     for path, stamp in waiting.items():
         found = conversations([path])
         first: list[Transcript | Unknown] = []
@@ -350,7 +350,7 @@ def _in_turn(
             if used() < TYPED_SHARE:
                 yield path, stamp, chain(first, found)
             else:
-                left[path] = stamp
+                rest[path] = stamp
         else:
             automated[path] = stamp
     used_before = used()
@@ -358,8 +358,8 @@ def _in_turn(
         if used() - used_before < 1 - TYPED_SHARE:
             yield path, stamp, conversations([path])
         else:
-            left[path] = stamp
-    for path, stamp in left.items():
+            rest[path] = stamp
+    for path, stamp in rest.items():
         yield path, stamp, conversations([path])
 
 
