@@ -431,16 +431,20 @@ def _find_other_texts(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
     """Return (stand-in, kind) of playbook paragraphs and proposals with exactly these words, else of those that contain
     them.
     """
-    wanted = " ".join(target.split()).casefold()
+    wanted = _normalised(target)
     known: list[tuple[Entry, str, str]] = []
     for note in ctx.notes(playbooks.paths(ctx.vault, [ctx.layout.scope])):
         known += [(_stand_in(note.path, line, text), PROSE, text) for line, _, text in _prose_of(note.document)]
     for path, name, words in inbox.told(ctx.vault):
         entry = _stand_in(path, 1, playbooks.title_of(words) or words)
         known += [(entry, WAITING, text) for text in (name, words, *words.split("\n"))]
-    folded_texts = [(entry, kind, " ".join(text.split()).casefold()) for entry, kind, text in known]
-    equal = [(entry, kind) for entry, kind, text in folded_texts if wanted == text]
-    return equal or [(entry, kind) for entry, kind, text in folded_texts if wanted in text]
+    equal = [(entry, kind) for entry, kind, text in known if wanted == _normalised(text)]
+    return equal or [(entry, kind) for entry, kind, text in known if wanted in _normalised(text)]
+
+
+def _normalised(text: str) -> str:
+    """Return a text for comparison, without differences of case and white space."""
+    return " ".join(text.split()).casefold()
 
 
 def copies_of(ctx: Caller, target: str) -> Copies:
@@ -769,12 +773,12 @@ def _escaped(line: bytes, sentences: list[list[str]]) -> bool:
 
 def _find_forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str, str] | None:
     """Return note, line, words and transaction of the entry with this REF or these words that was forgotten last."""
-    wanted = " ".join(target.split()).casefold()
+    wanted = _normalised(target)
     for entry in history:
         if entry.command == "forget" and not entry.undone and not entry.purged:
             for text in _removed_texts(entry, layout):
                 refs = {grammar.ref(entry.file, text, number) for number in range(REPEATS)}
-                if wanted in refs or wanted == " ".join(text.split()).casefold():
+                if wanted in refs or wanted == _normalised(text):
                     return entry.file, entry.line, text, entry.txn
     return None
 
