@@ -212,30 +212,31 @@ def _extract(memory: Memory, sources: list[str], record: Record, models: list[La
 
     The model is opened if there is anything to examine, and appended to ``models``.
     """
+    workspace = memory.workspace
     if not sources:
         return "", {}, ""
-    if not may_run_by_itself(memory.workspace.settings.env):
-        return f"nothing was extracted: {AUTO} is set to {memory.workspace.settings.env[AUTO]}", {}, ""
+    if not may_run_by_itself(workspace.settings.env):
+        return f"nothing was extracted: {AUTO} is set to {workspace.settings.env[AUTO]}", {}, ""
     errors: list[str] = []
     counts = {"sources": 0, "conversations": 0, "candidates": 0, "unchanged": 0}
     new = record.new(sources, counts, errors)
     if new:
-        memory.workspace.take_ticks()
-        model = opened(memory.workspace.settings, None)
+        workspace.take_ticks()
+        model = opened(workspace.settings, None)
         models += [model] if model is not None else []
         with ExitStack() as others:
 
             @cache
-            def run(project: str) -> Examiner:
-                inside = memory if project == memory.workspace.project else others.enter_context(memory.within(project))
+            def examiner_of(project: str) -> Examiner:
+                inside = memory if project == workspace.project else others.enter_context(memory.within(project))
                 writer = inside.workspace.capture
                 return Examiner(writer(writes=False), model, writer=writer)
 
-            turns = _in_turn(
+            files = _in_turn(
                 new,
-                lambda: curation.models.llm.share_of(model.spent, memory.workspace.settings.llm) if model else 0.0,
+                lambda: curation.models.llm.share_of(model.spent, workspace.settings.llm) if model else 0.0,
             )
-            _examine(run, memory.workspace.project, turns, record, counts, errors, dry_run=memory.workspace.dry_run)
+            _examine(examiner_of, workspace.project, files, record, counts, errors, dry_run=workspace.dry_run)
             postponed = len(new) - counts["sources"]
             if postponed:
                 errors.append(f"{counted(postponed, 'source waits', 'sources wait')} for the next night")
@@ -272,7 +273,7 @@ def _keep(memory: Memory, record: Record) -> StepResult:
 
 
 def _examine(
-    run: Callable[[str], Examiner],
+    examiner_of: Callable[[str], Examiner],
     chosen: str,
     waiting: Iterable[tuple[str, list[int], Iterator[Transcript | Unknown]]],
     record: Record,
@@ -286,7 +287,7 @@ def _examine(
     A conversation belongs to the project of the folder in which it was held, else to the chosen one.
 
     Args:
-        run: returns the examiner of a project.
+        examiner_of: returns the examiner of a project.
         chosen: the chosen project; empty for none.
         waiting: as :func:`_in_turn` gives them.
         record: of the sources; updated, and saved unless ``dry_run``.
@@ -299,7 +300,7 @@ def _examine(
         why = ""
         try:
             for project, transcripts in groupby(found, lambda transcript: _project_of(transcript) or chosen):
-                done = run(project).over(transcripts, None)
+                done = examiner_of(project).over(transcripts, None)
                 counts["conversations"] += len(done.sessions)
                 counts["candidates"] += sum(len(session.facts) for session in done.sessions)
                 if left_out := sum(sum(session.left_out.values()) for session in done.sessions):
