@@ -1,7 +1,7 @@
-"""One refresh of the index: what it may cost, what has changed since the last sweep, and its taking in.
+"""One refresh of the index: its budget, the comparison with the last sweep, and writing what changed.
 
-The comparison of two looks is pure, as is the brake. Notes are read and cut outside a transaction, and written in one
-short transaction a batch.
+The comparison of two sweeps and the test for an implausible one are pure functions. Notes are read and cut outside a
+transaction, and each batch is written in one short transaction.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
 
 
 READER_NOTES = 200
-"""Changed notes that a reader takes in by itself; more are left to ``reindex`` or the watcher."""
+"""Maximum number of changed notes that a reader indexes itself; more are left to ``reindex`` or the watcher."""
 READER_WAIT = 0.1
-"""Seconds a reader waits for another process to finish with the index."""
+"""Seconds that a reader waits for another process to finish with the index."""
 FIRST_WAIT = 1.5
-"""The same while the index is made for the first time: some batches of notes."""
+"""Seconds that a reader waits while the index is built for the first time: some batches of notes."""
 SEARCH_EMBEDS = 6
-"""Changed chunks that a search gives vectors to, where its query opens the model anyway: 0.15 s of the embedded one (40
-in a second, measured). More are left to the process in the background, the watcher or ``reindex``."""
+"""Maximum number of changed chunks that a search embeds if its query opens the model anyway: 0.15 s of the embedded
+model (40 in a second, measured). More are left to the background process, the watcher or ``reindex``."""
 
 
 class RefreshBudget(NamedTuple):
     """What a refresh may cost.
 
     Attributes:
-        notes: changed notes at most, else nothing is written; None for any number.
+        notes: maximum number of changed notes, above which nothing is written; None: any number.
         wait: seconds to wait for the lock.
-        strict: a brake, a busy lock or a full disk is raised instead of reported.
-        override: believe the sweep even where the brake would trip.
-        patience: seconds after which an index that is made for the first time answers with what is read so far; None
-            for when all of it is.
-        wanted: the order in which an index is made for the first time: the notes that this query may name first, then
-            those of every prompt, then the newest; None for the order of their paths.
+        strict: raise, instead of report, an implausible sweep, a busy lock or a full disk.
+        override: accept the sweep even if it is implausible.
+        patience: seconds after which an index that is built for the first time answers with what is read so far; None:
+            only when all of it is.
+        wanted: query that decides the order in which an index is built for the first time: the notes that it may name,
+            then those of every prompt, then the newest; None: in the order of their paths.
     """
 
     notes: int | None = READER_NOTES
@@ -60,18 +60,17 @@ class RefreshBudget(NamedTuple):
 
 
 class RefreshReport:
-    """What a refresh did.
+    """The result of a refresh.
 
     Attributes:
         changed: notes that were written.
         removed: notes that were dropped.
-        stale: notes that the index is behind the vault; 0 if it matches.
-        reading: notes that are there, while the index is made for the first time and not all of them are read; else 0.
-        unmounted: the vault looks unmounted or emptied, and the rows are as they were.
-        pending_vectors: chunks that have no vector yet, counted when asked for.
-        skipped: reason → files that are not indexed.
+        stale: changed notes that the index lacks; 0 if it is in step with the vault.
+        reading: notes in the vault, while the index is built for the first time and not all of them are read; else 0.
+        unmounted: the vault looks unmounted or emptied, and the rows were left as they were.
+        skipped: reason → number of files that are not indexed.
         notices: sentences for the person.
-        published: a sentence on what a team's index was given; empty if there is none.
+        published: a sentence about what was published to a team's index; empty if there is none.
         took: seconds.
     """
 
@@ -89,7 +88,7 @@ class RefreshReport:
 
     @property
     def pending_vectors(self) -> int:
-        """Chunks that have no vector yet."""
+        """Number of chunks without a vector, counted on access."""
         return self._pending() if self._pending is not None else 0
 
     @pending_vectors.setter
@@ -98,28 +97,29 @@ class RefreshReport:
 
 
 LOOK_AGAIN = b""
-"""The stamp of a note that must be read again whatever its stat says."""
+"""Stamp of a note that must be read again whatever its stat is."""
 UNSURE = b"?"
-"""Stands behind a stamp too young to be believed."""
+"""Suffix of a stamp that was too young to be trusted when it was taken."""
 
 RACY_NS = 50_000_000
-"""A change this young may share its time stamp with the next one: file systems keep time in steps of up to 10 ms."""
+"""Nanoseconds within which two changes may share a time stamp: file systems keep time in steps of up to 10 ms."""
 COARSE_RACY_NS = 2_100_000_000
-"""The same where times come in whole seconds or, on FAT, in steps of two."""
+"""The same for file systems that keep time in whole seconds or, like FAT, in steps of two."""
 
 BRAKE_SHARE = 0.30
 BRAKE_COUNT = 20
-"""More than both vanished and nothing new: rather a share that isn't mounted than a person tidying up (design 4)."""
+"""If more than this share and more than this number of notes are gone and none is new, the vault is probably an
+unmounted share and not tidied up (design 4)."""
 
 
 class Diff:
-    """The difference between two looks.
+    """The difference between two sweeps.
 
     Attributes:
-        added: paths that were not there before.
-        changed: paths whose stamp differs; whether the bytes differ only reading tells.
-        missing: paths that were there before.
-        unsure: paths whose stamp is the same but was too young to be believed when it was taken.
+        added: paths that are new.
+        changed: paths whose stamp differs; only reading tells whether the bytes differ.
+        missing: paths that are gone.
+        unsure: paths whose stamp is the same but was too young to be trusted when it was taken.
     """
 
     def __init__(self, added: list[str], changed: list[str], missing: list[str], unsure: list[str]) -> None:
@@ -129,19 +129,19 @@ class Diff:
         self.unsure = unsure
 
     def __len__(self) -> int:
-        """How many notes differ for certain."""
+        """Return the number of notes that certainly differ."""
         return len(self.added) + len(self.changed) + len(self.missing)
 
 
 class Sweep:
-    """What one walk saw.
+    """The paths and stamps that one walk through the vault saw.
 
     Args:
-        folders: (prefix, names, four numbers for each name) of every folder, as :meth:`Vault.sweep` gives them.
+        folders: (prefix, names, four numbers for each name) of every folder, as :meth:`Vault.sweep` yields them.
 
     Attributes:
-        digest: of all paths and stamps in the order of the walk: equal for two sweeps that saw the same in the same
-            order, which file systems keep as long as a folder does not change.
+        digest: of all paths and stamps in the order of the walk, which file systems keep as long as a folder does not
+            change: two sweeps of an unchanged vault have the same digest.
     """
 
     def __init__(self, folders: Iterable[tuple[str, list[str], list[int]]]) -> None:
@@ -155,7 +155,7 @@ class Sweep:
         self.digest = digest.digest()
 
     def stamps(self) -> dict[str, bytes]:
-        """Path → stamp."""
+        """Return path → stamp."""
         size = STAMP.size
         return {
             prefix + name: packed[at * size : (at + 1) * size]
@@ -165,7 +165,7 @@ class Sweep:
 
 
 def _packed(numbers: list[int]) -> bytes:
-    """The stamps of a folder, one after the other; an inode of more than 63 bits is cut."""
+    """Return the stamps of a folder, one after the other; an inode of more than 63 bits is cut."""
     try:
         return pack(f"<{len(numbers)}q", *numbers)  # 2.5 times as fast as an array
     except error:
@@ -173,10 +173,10 @@ def _packed(numbers: list[int]) -> bytes:
 
 
 def is_racy(stamp: bytes, now_ns: int) -> bool:
-    """Git's racy rule: whether the file changed so shortly before we looked that a later change could look the same.
+    """Whether a file changed so shortly before the sweep that a later change could have the same stamp.
 
-    The time compared is that of the last change of any kind (ctime), which no program can set; where that is the time
-    of creation (Windows), the one of the last write.
+    This is git's racy rule. The time compared is that of the last change of any kind (ctime), which no program can set;
+    on Windows, where ctime is the time of creation, that of the last write.
     """
     _, mtime, ctime, _ = STAMP.unpack(stamp)
     changed = mtime if sys.platform == "win32" else ctime
@@ -185,31 +185,28 @@ def is_racy(stamp: bytes, now_ns: int) -> bool:
 
 
 def diff(stored: Mapping[str, bytes], found: Mapping[str, bytes]) -> Diff:
-    """Compare the stamps of the last sweep with those of this one; each list sorted by path."""
+    """Compare the stamps of the last sweep with those of this one; each list of the result is sorted by path."""
     if stored == found:
         return Diff([], [], [], [])
     added = sorted(found.keys() - stored.keys())
     missing = sorted(stored.keys() - found.keys())
     changed: list[str] = []
     unsure: list[str] = []
-    for path, now in found.items():
-        was = stored.get(path, now)
-        if was != now:
-            (unsure if was == now + UNSURE else changed).append(path)
+    for path, new in found.items():
+        old = stored.get(path, new)
+        if old != new:
+            (unsure if old == new + UNSURE else changed).append(path)
     return Diff(added, sorted(changed), missing, sorted(unsure))
 
 
 def brake(stored: int, found: int, difference: Diff, *, other_device: bool = False) -> str | None:
-    """Why this sweep should not be believed, or None.
+    """Return why this sweep is implausible, as the end of a sentence that starts with "the vault"; None if it is not.
 
     Args:
-        stored: notes known before.
-        found: notes seen now.
-        difference: between the two looks.
-        other_device: the root lies on another device than at the last sweep.
-
-    Returns:
-        A sentence's end, "the vault …".
+        stored: number of notes known before.
+        found: number of notes seen now.
+        difference: between the two sweeps.
+        other_device: the root is on another device than at the last sweep.
     """
     missing = len(difference.missing)
     if not stored or not missing:
@@ -225,19 +222,20 @@ def brake(stored: int, found: int, difference: Diff, *, other_device: bool = Fal
 
 
 BATCH = 200
-"""Notes of one transaction: about a quarter of a second of reading, some ten milliseconds of writing."""
+"""Maximum number of notes in one transaction: about a quarter of a second to read, some ten milliseconds to write."""
 BATCH_BYTES = 2_000_000
-"""Bytes of one transaction's notes, if they are more than one: about a second of reading."""
+"""Maximum size of one transaction's notes, if they are more than one: about a second of reading."""
 FIRST_BATCH = 50
-"""The same while somebody may wait for an answer from an index that is made for the first time."""
+"""Maximum number of notes in one transaction while somebody may wait for an answer from an index that is built for the
+first time."""
 
 
 READING = "reading notes"
-"""What is under way, as progress is told."""
+"""Name of this phase for progress reports."""
 
 
 class Look:
-    """One look at the vault: the sweep, when it began (ns), the recipe by which rows are to be made, and the cut."""
+    """One look at the vault: the sweep, when it started (ns), the recipe for the rows, and the cut of the chunks."""
 
     def __init__(self, sweep: Sweep, started: int, recipe: str, cut: Cut) -> None:
         self.cut = cut
@@ -254,23 +252,23 @@ class Look:
         return self._found
 
     def again(self, sweep: Sweep) -> None:
-        """A second look: what either one saw is there, as the second one saw it."""
+        """Add a second sweep: the notes that either sweep saw, with the stamps of the second one."""
         first = self.found
         self.sweep, self._found = sweep, None
         self._found = {**first, **self.found}
 
 
 class Batches:
-    """The difference between a look and what is stored, to be written batch by batch.
+    """Writes the difference between a look and the stored rows, batch by batch.
 
-    Between two batches another process may write; what it took in meanwhile is not read again.
+    Between two batches another process may write; notes that it indexed meanwhile are not read again.
 
     Args:
         connection: of the index; the caller holds the lock.
         vault: the notes.
-        limits: what is too big to read.
-        look: what is there.
-        wanted: a query: while an index is made for the first time, the notes that it may name are read first, then
+        limits: sizes above which a note is not read.
+        look: the vault as it is.
+        wanted: a query: while an index is built for the first time, the notes that it may name are read first, then
             those that every prompt begins with, then the newest.
     """
 
@@ -283,7 +281,7 @@ class Batches:
         wanted: str | None = None,
     ) -> None:
         rows = connection.execute("SELECT path, stamp FROM files").fetchall()
-        if not rows:  # so that a first build that is cut off goes on where it was
+        if not rows:  # so that an interrupted first build continues
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('recipe', ?)", (look.recipe,))
         self._same = meta(connection).get("recipe") == look.recipe
         known = {path: (stamp if self._same else LOOK_AGAIN) for path, stamp in rows}
@@ -296,67 +294,67 @@ class Batches:
         if wanted is not None:
             self._paths.sort(key=self._urgency(wanted))
         self._paths += difference.unsure
-        self._begun = False
+        self._started = False
         self.done, self.total = 0, len(self._paths)
 
     def _urgency(self, wanted: str) -> Callable[[str], tuple[float | bool, ...]]:
-        """Which note to read before which: what the query names, what every prompt begins with, the newest."""
-        asked = fold(wanted).strip()
-        words = set(WORD.findall(asked))
+        """Return the sort key of the reading order: notes the query names, those of every prompt, the newest."""
+        query = fold(wanted).strip()
+        query_words = set(WORD.findall(query))
 
         def key(path: str) -> tuple[float | bool, ...]:
             name = fold(path.rpartition("/")[2].removesuffix(".md"))
-            named = asked and (name in asked or asked in name)  # at any place: not every script has blanks
-            whole = min(len(name), len(asked)) / max(len(name), len(asked)) if named else 0.0
-            own = WORD.findall(name)
-            part = sum(word in words for word in own) / len(own) if own else 0.0
+            named = query and (name in query or query in name)  # at any position: not every script has blanks
+            overlap = min(len(name), len(query)) / max(len(name), len(query)) if named else 0.0
+            words = WORD.findall(name)
+            shared = sum(word in query_words for word in words) / len(words) if words else 0.0
             modified = STAMP.unpack(self._look.found[path])[1]
             return (
-                -whole,
+                -overlap,
                 self._bytes(path) > BATCH_BYTES,
                 self._vault.layout.tier_of(path) not in ALWAYS_LOADED,
-                -part,
+                -shared,
                 -modified,
             )
 
         return key
 
     def step(self, connection: sqlite3.Connection, report: RefreshReport) -> int:
-        """Write one batch, with the last one that all of the look is in; returns how many notes are left.
+        """Write one batch, and after the last one that the look is complete; return how many notes are left.
 
         The caller holds the lock.
         """
         if self._paths[self.done :] or self._gone:
-            taken = self._next()
-            batch, hashes = self._to_read(connection, taken)
-            report.changed += self._write(connection, batch, hashes)
+            batch = self._next()
+            unread, hashes = self._to_read(connection, batch)
+            report.changed += self._write(connection, unread, hashes)
             report.removed += len(self._gone)
-            self._gone, self._begun = [], True
-            self.done += len(taken)
+            self._gone, self._started = [], True
+            self.done += len(batch)
         if self.done == self.total:
             self._finish(connection)
         return self.total - self.done
 
     def _write(self, connection: sqlite3.Connection, batch: Sequence[str], hashes: dict[str, bytes]) -> int:
-        """Read, then write in one transaction; returns how many notes got other rows."""
+        """Read the notes, then write them in one transaction; return how many got new rows."""
         from tars_memory.index import writer
 
-        look, most = self._look, self._limits.max_note_bytes
+        look, max_bytes = self._look, self._limits.max_note_bytes
         notes: list[writer.ReadNote] = []
         touched: list[tuple[str, bytes]] = []
         skipped: list[tuple[str, bytes, bytes]] = []
         for path in batch:
             stamp = look.found[path]
             kept = stamp + UNSURE if is_racy(stamp, look.started) else stamp
-            row = writer.read(self._vault, path, stamp, kept, hashes.get(path), most, look.cut)
-            if row is None:
-                continue  # it went away meanwhile: the next sweep settles it
-            if isinstance(row, bytes):
-                skipped.append((path, kept, row))
-            elif isinstance(row, str):
+            note = writer.read(self._vault, path, stamp, kept, hashes.get(path), max_bytes, look.cut)
+            if note is None:
+                continue  # deleted meanwhile: the next sweep notices
+            if isinstance(note, bytes):
+                skipped.append((path, kept, note))
+            elif isinstance(note, str):
                 touched.append((path, kept))
             else:
-                notes.append(row)
+                notes.append(note)
         with database.transaction(connection):
             connection.execute("DELETE FROM meta WHERE key = 'sweep'")  # until all of it is written
             rows = writer.Writer(connection)
@@ -369,7 +367,7 @@ class Batches:
         return len(notes)
 
     def _finish(self, connection: sqlite3.Connection) -> None:
-        """Write down that all of the look is in the index."""
+        """Store in ``meta`` that the index is complete up to this look."""
         look = self._look
         sweep = look.sweep.digest if stored(connection) == look.sweep.stamps() else b""
         device, seconds = str(os.stat(self._vault.root).st_dev), look.started // 1_000_000_000
@@ -379,37 +377,37 @@ class Batches:
 
     @property
     def behind(self) -> int:
-        """How many notes differ for certain and are not written yet."""
+        """Number of notes that certainly differ and are not written yet."""
         return max(0, self._sure - self.done)
 
     @property
     def is_heavy(self) -> bool:
-        """Whether what comes next is a note that alone takes longer than somebody waits."""
+        """Whether the next note alone takes longer than somebody waits."""
         return any(self._bytes(path) > BATCH_BYTES for path in self._paths[self.done : self.done + 1])
 
     def _bytes(self, path: str) -> int:
-        """How much of a note is read: nothing of one that is too big."""
+        """Return how many bytes of a note are read: none if it is too big."""
         size: int = STAMP.unpack(self._look.found[path])[0]
         return size if size <= self._limits.max_note_bytes else 0
 
     def _next(self) -> list[str]:
-        """The notes of the next batch: so many, and no more bytes than one of usual notes has."""
-        taken: list[str] = []
+        """Return the notes of the next batch: at most ``batch`` notes and, beyond the first, ``BATCH_BYTES`` bytes."""
+        paths: list[str] = []
         size = 0
         for path in self._paths[self.done : self.done + self.batch]:
             size += self._bytes(path)
-            if taken and size > BATCH_BYTES:
+            if paths and size > BATCH_BYTES:
                 break
-            taken.append(path)
-        return taken
+            paths.append(path)
+        return paths
 
     def _to_read(self, connection: sqlite3.Connection, batch: list[str]) -> tuple[list[str], dict[str, bytes]]:
-        """Those of a batch that no other process took in since we began, and the hashes of what is indexed of them."""
+        """Return the notes of a batch that no other process indexed since we started, and path → indexed hash."""
         if not self._same:
             return batch, {}
         sql = "SELECT f.path, f.stamp, f.hash FROM json_each(?) j JOIN files f ON f.path = j.value"
         rows = connection.execute(sql, (json.dumps(batch),)).fetchall()
-        done = {path for path, stamp, _ in rows if self._begun and stamp == self._look.found[path]}
+        done = {path for path, stamp, _ in rows if self._started and stamp == self._look.found[path]}
         return [path for path in batch if path not in done], {path: digest for path, _, digest in rows}
 
 
@@ -421,7 +419,7 @@ def take_in(
     report: RefreshReport,
     progress: Progress | None,
 ) -> None:
-    """Write the difference between a look and what is stored now. The caller holds the lock."""
+    """Write the whole difference between a look and the stored rows. The caller holds the lock."""
     plan = Batches(connection, vault, limits, look)
     left = plan.total + 1
     while left:
@@ -431,6 +429,6 @@ def take_in(
 
 
 def stored(connection: sqlite3.Connection, same_recipe: bool = True) -> dict[str, bytes]:
-    """Path → stamp as they were written; by another recipe every note is to be looked at again."""
+    """Return path → stored stamp; unless the recipe is the same, :data:`LOOK_AGAIN` for every note."""
     found: dict[str, bytes] = dict(connection.execute("SELECT path, stamp FROM files").fetchall())
     return found if same_recipe else dict.fromkeys(found, LOOK_AGAIN)
