@@ -1,8 +1,8 @@
-"""What is written into the index: a note is read and taken apart, and put into all tables, on the driver alone.
+"""Read notes and conversations, and write their rows into all tables of the index.
 
 Rows are collected for a batch of notes and written in one short transaction, in as few statements as possible. A chunk
-that a changed note keeps keeps its row, its number and its vector; only its place is updated. A conversation's turns
-are the chunks of a note, copies of them once.
+that is still in a changed note keeps its row, its id and its vector; only its position and lines are updated. The turns
+of a conversation are written as the chunks of a note, and copies of a turn only once.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ TEMPLATE = b"template"
 UNRESOLVED = b"unresolved conflict"
 EXCLUDED = b"excluded in Obsidian"
 PROPOSALS = b"proposals to review"
-"""What stands for the hash of a note that is not indexed."""
+"""Reasons why a note is not indexed, stored in place of its hash."""
 
 SAME = "same"
-"""The bytes are those that are indexed."""
+"""Result of :func:`read`: the note's bytes are the indexed ones."""
 OURS = frozenset({Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY})
-"""The tiers whose notes begin with headings that wait for lines."""
+"""The tiers whose notes start with headings that are filled over time."""
 FEEDBACK = "Feedback"
-"""The heading of feedback in its notes."""
+"""The heading of the feedback in the notes that hold it."""
 
 _CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)"
 _LINE = "INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -60,7 +60,7 @@ _FILE = "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET 
 
 
 class ReadNote(NamedTuple):
-    """A note that was read and is to be written: where it stands, what it says."""
+    """A note that was read and is ready to be written: its row of ``files``, its content and its rows of facts."""
 
     path: str
     stamp: bytes
@@ -74,19 +74,19 @@ class ReadNote(NamedTuple):
 def read(
     vault: Vault, path: str, stamp: bytes, kept: bytes, known: bytes | None, max_bytes: int, cut: Cut = CUT
 ) -> ReadNote | bytes | str | None:
-    """Read and take apart one note.
+    """Read and parse one note.
 
     Args:
         vault: that holds it.
         path: of the note.
         stamp: as the sweep saw it.
         kept: the stamp to store.
-        known: hash of the bytes that are indexed, if they may be the same.
-        max_bytes: more than this is not read.
-        cut: into passages of which size.
+        known: hash of the indexed bytes, if they may be the same.
+        max_bytes: maximum size of a note that is read.
+        cut: size and overlap of the chunks.
 
     Returns:
-        The rows' content; :data:`SAME`; the reason why it is not indexed; None if the note is gone.
+        The note; :data:`SAME`; the reason why it is not indexed; None if the note is gone.
     """
     layout = vault.layout
     if layout.is_template(path):
@@ -118,7 +118,7 @@ def read(
     tier, scope = layout.tier_of(path), clean(layout.scope_of(path))
     ours = tier in OURS or layout.timed(path)
     skeleton = {layout.notes_section, layout.log_heading, FEEDBACK} if ours else None
-    # Credentials never get into the index; the lines stay where they are, so that hits can be told in the note.
+    # Credentials never get into the index; the lines keep their numbers, so that hits can be cited.
     shown = veiled(data)
     facts_note, session = layout.is_facts(path), tier == Tier.EPISODIC
     parsed = chunking.parse(
@@ -130,7 +130,7 @@ def read(
 
 
 def _day(nanoseconds: int) -> date | None:
-    """The local day of a time stamp; None where a file system made one up that is not a date."""
+    """Return the local day of a time stamp; None if it is not a date (some file systems invent time stamps)."""
     try:
         return date(*time.localtime(nanoseconds / 1e9)[:3])
     except (OverflowError, OSError, ValueError):
@@ -138,12 +138,12 @@ def _day(nanoseconds: int) -> date | None:
 
 
 def _weak_day(day: date | None) -> bytes:
-    """What stands behind the hash of a note whose only date is that of its file: another day, other rows."""
+    """Return what is appended to the hash of a note whose only date is its file's: another day means other rows."""
     return b"" if day is None else day.isoformat().encode("ascii")
 
 
 class Writer:
-    """Writes notes to an open index; every method belongs inside a transaction.
+    """Writes notes to an open index; call every method inside a transaction.
 
     Args:
         connection: of the index.
@@ -179,30 +179,30 @@ class Writer:
         name_rows: list[tuple[str, int, str]] = []
         for note in notes:
             parsed, tier, scope = note.parsed, TIERS.index(note.tier), self._scope(note.scope)
-            key, kept = self._make_room(note)
+            key, stored = self._make_room(note)
             files.append((note.path, note.stamp, note.hash, key))
             lists = (_joined(parsed.aliases), _joined(parsed.tags), _joined(parsed.links))
-            said = (parsed.day, parsed.day_source, parsed.title, parsed.about, *lists, parsed.lines, parsed.until)
-            note_rows.append((key, note.path, tier, scope, *said))
+            columns = (parsed.day, parsed.day_source, parsed.title, parsed.about, *lists, parsed.lines, parsed.until)
+            note_rows.append((key, note.path, tier, scope, *columns))
             body = []
             for position, chunk in enumerate(parsed.chunks):
                 texts = _texts(chunk)
                 marks = _signs(chunk.head, chunk.text, parsed.about if position == 0 else "")
                 body.append(chunk.text)
-                row = (tier, scope, parsed.day, int(chunk.partial), chunk.hash, *texts, marks, chunk.tags)
-                known = kept.get(row)
-                if known:
-                    moved.append((position, chunk.start_line, chunk.end_line, chunk.until, known.pop()))
+                content = (tier, scope, parsed.day, int(chunk.partial), chunk.hash, *texts, marks, chunk.tags)
+                same = stored.get(content)
+                if same:
+                    moved.append((position, chunk.start_line, chunk.end_line, chunk.until, same.pop()))
                     continue
-                number = self._take("chunks")
-                chunk_rows.append((number, key, position, tier, scope, parsed.day, *_place(chunk)))
+                number = self._next_id("chunks")
+                chunk_rows.append((number, key, position, tier, scope, parsed.day, *_chunk_columns(chunk)))
                 text_rows.append((number, *texts))
                 sign_rows += [(number, marks)] if marks else ()
                 tag_rows += ((tag, number) for tag in chunk.tags)
                 line_rows += _lines(number, chunk)
                 answer_rows += ((number, *answer) for answer in chunk.answers)
-            self._delete_chunks([number for numbers in kept.values() for number in numbers])
-            self._connection.execute("DELETE FROM notes WHERE id = ?", (key,))  # last: its signs were asked of it
+            self._delete_chunks([number for numbers in stored.values() for number in numbers])
+            self._connection.execute("DELETE FROM notes WHERE id = ?", (key,))  # last: deleting chunks reads its row
             name_rows += ((name, key, written) for name, written in _names(note).items())
             property_rows += ((name, value, key) for name, value in parsed.properties)
             fact_rows += ((key, *row) for row in note.facts)
@@ -226,51 +226,48 @@ class Writer:
         execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", fact_rows)
 
     def grow(self, key: int, more: Parsed) -> None:
-        """Add chunks to the end of a note, by its number; what is there stays as it is."""
-        one, execute = self._connection.execute, self._connection.executemany
-        title, about, day, source, tier, scope, at = one(
+        """Append chunks to a note, given its id; its other chunks stay as they are."""
+        execute, executemany = self._connection.execute, self._connection.executemany
+        title, about, day, source, tier, scope, count = execute(
             "SELECT n.title, n.about, n.day, n.day_source, n.tier, n.scope,"
             " (SELECT count(*) FROM chunks c WHERE c.note = n.id) FROM notes n WHERE n.id = ?",
             (key,),
         ).fetchone()
         self._forget_words(key)
-        for position, chunk in enumerate(more.chunks, at):
-            number = self._take("chunks")
-            one(_CHUNK, (number, key, position, tier, scope, day, *_place(chunk)))
-            one(_TEXT, (number, *_texts(chunk)))
-            one(_WORDS, (number, worded(chunk.head), worded(chunk.text)))
+        for position, chunk in enumerate(more.chunks, count):
+            number = self._next_id("chunks")
+            execute(_CHUNK, (number, key, position, tier, scope, day, *_chunk_columns(chunk)))
+            execute(_TEXT, (number, *_texts(chunk)))
+            execute(_WORDS, (number, worded(chunk.head), worded(chunk.text)))
             marks = _signs(chunk.head, chunk.text, "" if position else about)
-            execute(_SIGNS, [(number, marks)] if marks else [])
-            execute(_LINE, _lines(number, chunk))
-            execute(_ANSWER, [(number, *answer) for answer in chunk.answers])
-        one("UPDATE notes SET lines = ? WHERE id = ?", (more.lines, key))
-        rows = one(
-            "SELECT t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position", (key,)
-        )
-        body = "\n".join(text for (text,) in rows)
-        words = map(worded, (note_head(title, day, source), about, body))
-        one("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", (key, *words))
+            executemany(_SIGNS, [(number, marks)] if marks else [])
+            executemany(_LINE, _lines(number, chunk))
+            executemany(_ANSWER, [(number, *answer) for answer in chunk.answers])
+        execute("UPDATE notes SET lines = ? WHERE id = ?", (more.lines, key))
+        words = map(worded, (note_head(title, day, source), about, "\n".join(self._note_texts(key))))
+        execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", (key, *words))
 
     def move(self, folder: str, scope: str) -> None:
-        """Give the conversations of a folder another scope; their vectors say it too, and have to be placed again."""
+        """Move the conversations of a folder to another scope; their vectors are put into the KNN index again."""
         number = self._scope(scope)
         execute = self._connection.execute
-        held = "note IN (SELECT id FROM notes WHERE links = ?)"
-        execute(f"INSERT OR IGNORE INTO vector_garbage SELECT id FROM chunks WHERE embedded = 1 AND {held}", (folder,))
-        execute(f"UPDATE chunks SET scope = ?, embedded = 0 WHERE {held}", (number, folder))
+        in_folder = "note IN (SELECT id FROM notes WHERE links = ?)"
+        garbage = f"INSERT OR IGNORE INTO vector_garbage SELECT id FROM chunks WHERE embedded = 1 AND {in_folder}"
+        execute(garbage, (folder,))
+        execute(f"UPDATE chunks SET scope = ?, embedded = 0 WHERE {in_folder}", (number, folder))
         execute("UPDATE notes SET scope = ? WHERE links = ?", (number, folder))
 
     def skip(self, path: str, stamp: bytes, reason: bytes) -> None:
-        """Remember a note that is not indexed, and drop what was known of it."""
+        """Store why a note is not indexed, and delete its rows."""
         self.drop(path)
         self._connection.execute(_FILE, (path, stamp, reason, None))
 
     def touch(self, stamps: list[tuple[str, bytes]]) -> None:
-        """Take in new stamps of notes whose bytes are the same."""
+        """Store the new stamps of notes whose bytes are the same, as (path, stamp)."""
         self._connection.executemany("UPDATE files SET stamp = ?2 WHERE path = ?1", stamps)
 
     def drop(self, path: str) -> None:
-        """Forget a note."""
+        """Delete all rows of a note."""
         row = self._connection.execute("SELECT note FROM files WHERE path = ?", (path,)).fetchone()
         if row is None:
             return
@@ -282,23 +279,25 @@ class Writer:
             self._connection.execute("DELETE FROM notes WHERE id = ?", (row[0],))
         self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
 
-    def _take(self, table: str) -> int:
+    def _next_id(self, table: str) -> int:
+        """Return a new id for a row of ``notes`` or ``chunks``."""
         number = self._next[table]
         self._next[table] = number + 1
         return number
 
     def _scope(self, name: str) -> int:
+        """Return the id of a scope; a new scope gets one."""
         if name not in self._scopes:
             cursor = self._connection.execute("INSERT INTO scopes (name) VALUES (?)", (name,))
             self._scopes[name] = int(cursor.lastrowid or 0)
         return self._scopes[name]
 
     def _make_room(self, note: ReadNote) -> tuple[int, dict[tuple[Any, ...], list[int]]]:
-        """The note's number, and its chunks by content; its words are removed."""
+        """Delete the words and properties of a stored note; return its id, and content → ids of its chunks."""
         execute = self._connection.execute
         row = execute("SELECT id FROM notes WHERE path = ?", (note.path,)).fetchone()
         if row is None:
-            return self._take("notes"), {}
+            return self._next_id("notes"), {}
         key = int(row[0])
         self._forget_words(key)
         self._forget_properties(key)
@@ -308,7 +307,7 @@ class Writer:
             (key,),
         ):
             tags.setdefault(number, []).append(tag)
-        kept: dict[tuple[Any, ...], list[int]] = {}
+        stored: dict[tuple[Any, ...], list[int]] = {}
         for number, about, *content in execute(
             "SELECT c.id, iif(c.position, '', n.about), c.tier, c.scope, c.day, c.partial, c.hash,"
             " t.head, t.text, t.headings, t.block_id FROM notes n JOIN chunks c ON c.note = n.id"
@@ -316,36 +315,41 @@ class Writer:
             (key,),
         ):
             marks = _signs(content[5], content[6], about)
-            kept.setdefault((*content, marks, tuple(tags.get(number, ()))), []).append(number)
-        return key, kept
+            stored.setdefault((*content, marks, tuple(tags.get(number, ()))), []).append(number)
+        return key, stored
+
+    def _note_texts(self, key: int) -> list[str]:
+        """Return the texts of a note's chunks, in order."""
+        sql = "SELECT t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position"
+        return [text for (text,) in self._connection.execute(sql, (key,))]
 
     def _forget_properties(self, key: int) -> None:
+        """Delete a note's names, properties and facts."""
         for table in ("names", "properties", "facts"):
             self._connection.execute(f"DELETE FROM {table} WHERE note = ?", (key,))
 
     def _forget_words(self, key: int) -> None:
-        """Take a note out of the whole-note words, which want the text back that they were given."""
+        """Delete a note from ``note_words``, which needs the text that was inserted to delete it."""
         execute = self._connection.execute
         found = execute("SELECT title, day, day_source, about FROM notes WHERE id = ?", (key,)).fetchone()
         if found is None:
             return
         title, day, source, about = found
-        rows = execute(
-            "SELECT t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position", (key,)
-        ).fetchall()
-        if not rows:
+        texts = self._note_texts(key)
+        if not texts:
             return
         execute(
             "INSERT INTO note_words (note_words, rowid, head, about, body) VALUES ('delete', ?, ?, ?, ?)",
-            (key, *map(worded, (note_head(title, day, source), about, "\n".join(text for (text,) in rows)))),
+            (key, *map(worded, (note_head(title, day, source), about, "\n".join(texts)))),
         )
 
     def _delete_chunks(self, numbers: list[int]) -> None:
+        """Delete all rows of these chunks; their vectors are left as garbage, for which sqlite-vec isn't needed."""
         rows = [(number,) for number in numbers]
         execute = self._connection.executemany
         execute("INSERT INTO vector_garbage SELECT id FROM chunks WHERE id = ? AND embedded = 1", rows)
         execute("DELETE FROM chunk_tags WHERE chunk = ?", rows)
-        for number in numbers:  # words and signs want the text back that they were given
+        for number in numbers:  # to delete words and signs, FTS5 needs the text that was inserted
             found = self._connection.execute(
                 "SELECT t.head, t.text, iif(c.position, '', n.about) FROM chunks c JOIN chunk_texts t ON t.id = c.id"
                 " JOIN notes n ON n.id = c.note WHERE c.id = ?",
@@ -362,7 +366,7 @@ class Writer:
 
 
 def _names(note: ReadNote) -> dict[str, str]:
-    """What a note is called, by the key of each name; a date alone is asked for as a date."""
+    """Return key → name as written of a note's names; a date alone is not a name, for searches find it as a date."""
     parsed = note.parsed
     if note.tier == "talk":
         return {}
@@ -371,42 +375,49 @@ def _names(note: ReadNote) -> dict[str, str]:
     return {name: written for name, written in names.items() if not (dated and name.replace(" ", "").isdecimal())}
 
 
-def _place(chunk: Chunk) -> tuple[Any, ...]:
-    """What the row of a chunk says of it beside its note."""
+def _chunk_columns(chunk: Chunk) -> tuple[Any, ...]:
+    """Return the columns of a chunk's row that don't depend on its note."""
     return chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, chunk.until, is_latin(chunk.text)
 
 
 def _lines(number: int, chunk: Chunk) -> list[tuple[Any, ...]]:
-    """The rows of a chunk's lines."""
-    both = zip(chunk.numbers, chunk.lines, strict=True)
-    return [(number, place, own, *line) for place, (own, line) in enumerate(both)]
+    """Return the rows of a chunk's lines; ``number`` is the chunk's id."""
+    numbered = zip(chunk.numbers, chunk.lines, strict=True)
+    return [(number, place, line_number, *line) for place, (line_number, line) in enumerate(numbered)]
 
 
 def note_head(title: str, day: int, source: str) -> str:
-    """The head of a whole note: its title and, if the note itself says one, its date."""
+    """Return the head of a whole note: its title and its date, unless that is only the file's time of modification."""
     return f"{title} {iso(day)}" if source in ("name", "property") else title
 
 
 def _texts(chunk: Chunk) -> tuple[str, str, str, str | None]:
-    """head, text, headings, block id as they are stored."""
+    """Return head, text, headings and block id of a chunk as they are stored."""
     return chunk.head, chunk.text, _joined(chunk.headings), chunk.block_id
 
 
 def _signs(head: str, text: str, about: str) -> str:
-    """The signs that a chunk is found by; ``about`` is its note's if it is the first one."""
+    """Return the signs by which a chunk is found; ``about`` is its note's for the first chunk, else empty."""
     return signs(f"{head}\n{text}\n{about}")
 
 
 def _joined(values: tuple[str, ...]) -> str:
+    """Return a list as it is stored in one column."""
     return BETWEEN.join(value.replace(BETWEEN, " ") for value in values)
 
 
 def take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
-    """Write a conversation, without turns that another copy of it has brought already."""
+    """Write a conversation, without the turns that are indexed from another copy of it.
+
+    Args:
+        connection: of the index, inside a transaction.
+        talk: the conversation.
+        grown: ``talk`` holds only turns that are new since the log was read; they are appended.
+    """
     execute = connection.execute
     row = execute("SELECT id, lines FROM notes WHERE path = ?", (talk.path,)).fetchone()
     known, count = (int(row[0]), int(row[1])) if row else (0, 0)
-    identities = json.dumps([one.identity.hex() for one in talk.said])
+    identities = json.dumps([turn.identity.hex() for turn in talk.said])
     if known and not grown:
         _release(connection, known, identities)
         execute("DELETE FROM said WHERE note = ?", (known,))
@@ -415,7 +426,7 @@ def take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
         (identities, known),
     )
     copies = {identity for (identity,) in elsewhere}
-    fresh = [one for one in talk.said if one.identity.hex() not in copies]
+    fresh = [turn for turn in talk.said if turn.identity.hex() not in copies]
     after = count if grown else 0
     parsed = _parsed(talk, fresh, after)
     if grown and known:
@@ -423,12 +434,12 @@ def take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
     else:
         Writer(connection).write([ReadNote(talk.path, b"", b"", "talk", talk.scope, parsed, [])])
     (note,) = execute("SELECT id FROM notes WHERE path = ?", (talk.path,)).fetchone()
-    rows = [(one.identity.hex(), int(note)) for one in talk.said]
+    rows = [(turn.identity.hex(), int(note)) for turn in talk.said]
     connection.executemany("INSERT OR IGNORE INTO said VALUES (?, ?)", rows)
 
 
 def drop(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) -> None:
-    """Forget a log's conversations but some; other logs that hold a copy of their turns are read again."""
+    """Delete a log's conversations except those in ``keep``; other logs with copies of their turns are read again."""
     execute = connection.execute
     writer = Writer(connection)
     kept = set(keep)
@@ -445,7 +456,10 @@ def drop(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) -> 
 
 
 def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
-    """Have logs read again that hold copies of turns which a conversation no longer has, but for ``kept`` ones."""
+    """Mark logs to be read again if they contain copies of a conversation's turns other than the ``kept`` identities.
+
+    ``kept`` is a JSON list.
+    """
     copies = connection.execute(
         "SELECT DISTINCT n.path FROM said s JOIN said o ON o.identity = s.identity AND o.note <> s.note"
         " JOIN notes n ON n.id = o.note WHERE s.note = ? AND s.identity NOT IN (SELECT value FROM json_each(?))",
@@ -455,8 +469,8 @@ def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
         connection.execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(copy),))
 
 
-def _parsed(talk: Talk, said: Iterable[OwnTurn], after: int) -> Parsed:
-    """A conversation as a note: its chunks, whose lines go on after those that are there."""
+def _parsed(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Parsed:
+    """Return the turns of a conversation as a note; its lines are numbered from ``after`` + 1."""
     note = Parsed()
     note.title, note.about = talk.title, ""
     note.day, note.day_source = (int(talk.day.replace("-", "")), "name") if talk.day else (0, "")
@@ -464,30 +478,30 @@ def _parsed(talk: Talk, said: Iterable[OwnTurn], after: int) -> Parsed:
     note.links = (talk.folder,) if talk.folder else ()
     note.properties = ()
     note.until = ALWAYS
-    note.chunks = list(_chunks(talk, said, after))
+    note.chunks = list(_chunks(talk, turns, after))
     note.lines = note.chunks[-1].end_line if note.chunks else after
     return note
 
 
-def _chunks(talk: Talk, said: Iterable[OwnTurn], after: int) -> Iterator[Chunk]:
-    """What was said in a row on one day, packed up to the size of a chunk."""
-    rows: list[tuple[OwnTurn, str, str]] = []
+def _chunks(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Iterator[Chunk]:
+    """Pack consecutive turns of one day into chunks."""
+    rows: list[tuple[OwnTurn, str, str]] = []  # turn, line of it, answer to it (with its last line)
     size = 0
-    for one in said:
-        texts = [part for text in one.texts[:MOST_LINES] for part in _fitting(text)]
+    for turn in turns:
+        texts = [part for text in turn.texts[:MAX_LINES] for part in _fitting(text)]
         for place, text in enumerate(texts):
-            if rows and (size + len(text) + 1 > CUT.size or rows[-1][0].day != one.day):
+            if rows and (size + len(text) + 1 > CUT.size or rows[-1][0].day != turn.day):
                 yield _chunk(talk, rows, after)
                 after += len(rows)
                 rows, size = [], 0
-            rows.append((one, text, one.answer if place == len(texts) - 1 else ""))
+            rows.append((turn, text, turn.answer if place == len(texts) - 1 else ""))
             size += len(text) + 1
     if rows:
         yield _chunk(talk, rows, after)
 
 
 def _fitting(text: str) -> Iterator[str]:
-    """A line, in pieces if it is longer than a chunk may be."""
+    """Yield a line, in pieces if it is longer than a chunk."""
     if len(text) <= CUT.size:
         yield text
     else:
@@ -495,6 +509,7 @@ def _fitting(text: str) -> Iterator[str]:
 
 
 def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> Chunk:
+    """Build a chunk of (turn, line, answer) rows; its lines are numbered from ``after`` + 1."""
     chunk = Chunk()
     chunk.start_line, chunk.end_line = after + 1, after + len(rows)
     chunk.text = "\n".join(text for _, text, _ in rows)
@@ -502,12 +517,12 @@ def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> 
     chunk.tags = (AUTOMATED,) if talk.automated else ()
     day = rows[0][0].day
     chunk.head = f"{talk.title} › {day}" if day else talk.title
-    chunk.lines = [Line(0, "text", "", "", one.speaker, "", one.day, "") for one, _, _ in rows]
-    chunk.numbers = [one.line for one, _, _ in rows]
+    chunk.lines = [Line(0, "text", "", "", turn.speaker, "", turn.day, "") for turn, _, _ in rows]
+    chunk.numbers = [turn.line for turn, _, _ in rows]
     chunk.answers = [(place, answer) for place, (_, _, answer) in enumerate(rows) if answer]
     chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
     return chunk
 
 
-MOST_LINES = 400
-"""Lines of one turn that are indexed; more is a pasted document."""
+MAX_LINES = 400
+"""Maximum number of lines of one turn that are indexed; more is a pasted document."""
