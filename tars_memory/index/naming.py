@@ -1,6 +1,7 @@
-"""The names of notes; what tells of a person or a thing, and what of a topic: by name, alias, link, tag, session topic.
+"""Names of notes, and the chunks about a person, a thing or a topic, by name, alias, link, tag and session topic.
 
-SQL names what may; what a passage really says is asked of the caller, who knows where words begin and end.
+SQL finds what may match; whether a passage really does is decided by the caller's predicates, which know where words
+begin and end.
 """
 
 from __future__ import annotations
@@ -23,31 +24,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 TOPICS = "topics"
-"""The heading, folded, under which a session note lists what it was about."""
+"""Heading, in lower case, under which a session note lists its topics."""
 _OF_SCOPE = "JOIN scopes s ON s.id = n.scope WHERE s.name IN ('', ?)"
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+[+#]*")
-LONGEST = 300
-"""Characters of a name that are compared."""
-MOST_WORDS, LONGEST_RUN = 64, 16
-"""Words of a text that are looked through for names, and how many of them in a row may be one; a sign of a script
-without blanks is a word here."""
+MAX_NAME = 300
+"""Maximum number of characters of a name that are compared."""
+MAX_WORDS, MAX_NAME_WORDS = 64, 16
+"""Maximum number of words of a text that are searched for names, and of words in one of these names; a sign of a script
+without blanks counts as a word."""
 MISTAKES = 3
-"""Letters that may be wrong at most in a name that is offered for what was typed; of short names one in three."""
+"""Maximum number of wrong letters in a name that is suggested for what was typed; for short names, one in three."""
 LETTERS_A_MISTAKE, SIGNS_OF_A_PART = 5, 3
-"""Where only a part of a name is meant: one letter in so many may be wrong; of so many signs without blanks one."""
-OFFERED = 3
-"""Names that are offered at most."""
+"""If only a part of a name was typed: number of letters per wrong one; in a script without blanks, number of signs from
+which one may be wrong."""
+SUGGESTIONS = 3
+"""Maximum number of names that are suggested."""
 
 
 class Named(NamedTuple):
     """A person or a thing.
 
     Attributes:
-        names: as asked, and the titles, file names and aliases of the notes that are called so.
-        targets: of links that lead to these notes, as written.
+        names: the name asked for, and the titles, file names and aliases of the notes with that name.
+        targets: targets of links that lead to these notes, as written.
         paths: of these notes.
-        linking: numbers of the notes that hold such links.
+        linking: ids of the notes that contain such links.
     """
 
     names: tuple[str, ...]
@@ -57,12 +59,12 @@ class Named(NamedTuple):
 
 
 class NameTable:
-    """Names, tags and topics in the notes outside projects and in those of one.
+    """Names, tags and topics of the notes outside projects and of those of one project.
 
     Args:
         connection: of the index.
         scope: the project; empty for none.
-        matching: as :func:`fulltext.matching`.
+        matching: returns the SQL that matches a full-text expression, like :func:`fulltext.matching`.
     """
 
     def __init__(
@@ -73,10 +75,10 @@ class NameTable:
     ) -> None:
         self._connection = connection
         self._scope = scope
-        self._found_by = matching
+        self._match = matching
 
     def named(self, name: str) -> Named:
-        """Who or what is called by a name, an alias, or the path of its note; any case, accents aside."""
+        """Return the person or thing with that name, alias or note path; case and accents don't matter."""
         sql = f"SELECT n.id, n.path, n.title, n.aliases, n.links FROM notes n {_OF_SCOPE} ORDER BY n.path"
         rows = self._connection.execute(sql, (self._scope,)).fetchall()
         wanted = folded(name)
@@ -87,58 +89,59 @@ class NameTable:
             own = [title, _stem(path), *filter(None, aliases.split(BETWEEN))]
             if wanted in map(folded, own) or (by_path and folded(path).removesuffix(".md") == by_path):
                 paths.add(path)
-                names |= dict.fromkeys(one for one in own if folded(one) not in STOP_WORDS)
+                names |= dict.fromkeys(known for known in own if folded(known) not in STOP_WORDS)
         targets, linking = _links_to(paths, [(key, path, links) for key, path, _, _, links in rows])
         return Named(tuple(names or {name: None}), frozenset(targets), frozenset(paths), frozenset(linking))
 
     def near(self, text: str, *, parts: bool = True) -> list[str]:
-        """Names that the text may be misspelt for, the nearest first; what it is itself is not offered.
+        """Return names of which the text may be a misspelling, the nearest first; never the text's own name.
 
-        Names of sessions are not names that anybody types, and may repeat what was rejected.
+        Names of sessions are left out: nobody types them, and they may repeat what was rejected.
 
         Args:
             text: as it was typed.
-            parts: of longer names it may be a misspelt part; to look for that takes ten times as long.
+            parts: also look for longer names of which the text may be a misspelt part; takes ten times as long.
         """
-        asked = key(text)
-        allowed = min(MISTAKES, (len(asked) + 2) // 4 if len(asked) > 2 else 0)
+        typed = key(text)
+        allowed = min(MISTAKES, (len(typed) + 2) // 4 if len(typed) > 2 else 0)
         if not allowed:
             return []
-        sizes = (len(asked) - allowed, LONGEST if parts else len(asked) + allowed)
+        sizes = (len(typed) - allowed, MAX_NAME if parts else len(typed) + allowed)
         rows = self._connection.execute(
             "SELECT name, written, note FROM names WHERE length(name) BETWEEN ? AND ?", sizes
         )
-        letters = set(asked)
+        letters = set(typed)
         found: dict[int, list[tuple[int, int, str]]] = {}
         for name, written, note in rows:
             if len(letters.difference(name)) > allowed:
                 continue
-            wrong, size = _mistakes(asked, letters, name, allowed), 0
+            wrong, size = _mistakes(typed, letters, name, allowed), 0
             if parts and wrong > allowed:
-                wrong, size = _mistakes_of_a_part(asked, letters, name), len(name)
+                wrong, size = _mistakes_of_a_part(typed, letters, name), len(name)
             if 0 < wrong <= allowed:
                 found.setdefault(note, []).append((wrong, size, written))
         sql = f"SELECT n.id FROM json_each(?) j JOIN notes n ON n.id = j.value {_OF_SCOPE} AND n.tier <> ?"
-        seen = self._rows(f"{sql} ORDER BY n.path", found, self._scope, TIERS.index("episodic"))
-        offered: dict[str, str] = {}
-        for *_, written in sorted((one for (note,) in seen for one in found[note]), key=lambda one: one[:2]):
-            offered.setdefault(key(written), written)
-        return list(offered.values())[:OFFERED]
+        notes = self._rows(f"{sql} ORDER BY n.path", found, self._scope, TIERS.index("episodic"))
+        nearest = sorted((match for (note,) in notes for match in found[note]), key=lambda match: match[:2])
+        names: dict[str, str] = {}
+        for *_, written in nearest:
+            names.setdefault(key(written), written)
+        return list(names.values())[:SUGGESTIONS]
 
     def beginning(self, text: str) -> list[str]:
-        """Names that begin with the text, the shortest first; names of sessions are none."""
-        asked = key(text)
+        """Return names that begin with the text, the shortest first, without names of sessions."""
+        prefix = key(text)
         sql = (
             f"SELECT m.written FROM names m JOIN notes n ON n.id = m.note {_OF_SCOPE}"
             " AND m.name >= ? AND m.name < ? AND n.tier <> ? ORDER BY length(m.name), n.path"
         )
         found = self._connection.execute(
-            sql, (self._scope, asked, f"{asked}{chr(sys.maxunicode)}", TIERS.index("episodic"))
+            sql, (self._scope, prefix, f"{prefix}{chr(sys.maxunicode)}", TIERS.index("episodic"))
         )
-        return list(dict.fromkeys(written for (written,) in found))[:OFFERED]
+        return list(dict.fromkeys(written for (written,) in found))[:SUGGESTIONS]
 
     def all(self) -> list[tuple[str, str]]:
-        """All names as written, each with the path of its note; names of sessions are none."""
+        """Return all (name as written, path of its note), without names of sessions."""
         sql = (
             f"SELECT m.written, n.path FROM names m JOIN notes n ON n.id = m.note {_OF_SCOPE}"
             " AND n.tier <> ? ORDER BY m.name, n.path"
@@ -146,9 +149,10 @@ class NameTable:
         return self._connection.execute(sql, (self._scope, TIERS.index("episodic"))).fetchall()
 
     def headed(self, title: str) -> list[str]:
-        """The notes that may have a heading of these words, case, accents and punctuation aside; in order of paths.
+        """Return the paths of the notes that may have a heading with these words, ordered by path.
 
-        A heading that nothing stands below is told from other lines of these words by who reads the note.
+        Case, accents and punctuation don't matter. A note is also returned if the words are in a chunk that contains a
+        heading line; the caller has to read the note to find out.
         """
         sql = (
             "SELECT n.path, t.headings, EXISTS (SELECT 1 FROM lines l WHERE l.chunk = c.id AND l.kind = 'heading')"
@@ -163,7 +167,7 @@ class NameTable:
         )
 
     def tags(self) -> list[str]:
-        """All tags."""
+        """Return all tags, sorted."""
         sql = (
             "SELECT DISTINCT g.tag FROM chunk_tags g JOIN chunks c ON c.id = g.chunk JOIN notes n ON n.id = c.note"
             f" {_OF_SCOPE} ORDER BY g.tag"
@@ -171,7 +175,7 @@ class NameTable:
         return [tag for (tag,) in self._connection.execute(sql, (self._scope,))]
 
     def tagged_notes(self) -> list[tuple[str, str]]:
-        """Each note with each of its tags, in order."""
+        """Return all (path of a note, tag of it), sorted."""
         sql = (
             "SELECT DISTINCT n.path, g.tag FROM notes n JOIN chunks c ON c.note = n.id"
             f" JOIN chunk_tags g ON g.chunk = c.id {_OF_SCOPE}"
@@ -185,11 +189,11 @@ class NameTable:
     def bearing(
         self, paths: Iterable[str], covers: Callable[[str], bool]
     ) -> Iterator[tuple[str, str, list[str], list[tuple[int, str]]]]:
-        """Of some notes path, title, tags of their properties, and line and text of each chunk with a tag.
+        """Yield of each note the path, the title, the tags of its properties, and (line, text) of chunks with a tag.
 
         Args:
             paths: of the notes.
-            covers: whether a tag counts.
+            covers: whether a chunk's tag counts.
         """
         sql = f"SELECT n.id, n.path, n.title, n.tags FROM json_each(?) j JOIN notes n ON n.path = j.value {_OF_SCOPE}"
         for note, path, title, tags in self._rows(sql, paths, self._scope).fetchall():
@@ -197,19 +201,19 @@ class NameTable:
                 "SELECT c.start_line, t.text, g.tag FROM chunks c JOIN chunk_texts t ON t.id = c.id"
                 " JOIN chunk_tags g ON g.chunk = c.id WHERE c.note = ? ORDER BY c.position"
             )
-            held = {start: text for start, text, tag in self._connection.execute(sql, (note,)) if covers(tag)}
-            yield path, title, [tag for tag in tags.split(BETWEEN) if tag], list(held.items())
+            chunks = {start: text for start, text, tag in self._connection.execute(sql, (note,)) if covers(tag)}
+            yield path, title, [tag for tag in tags.split(BETWEEN) if tag], list(chunks.items())
 
     def telling(self, found: Named, held_in: Callable[[str], bool]) -> tuple[frozenset[str], set[int]]:
-        """The notes that tell of somebody or something as wholes, and all chunks in which something does.
+        """Return the paths of the notes that are about a person or thing as a whole, and all chunks about it.
 
         Args:
-            found: who or what.
-            held_in: whether a text does; of a chunk's text the index's own notion of words is enough here.
+            found: the person or thing.
+            held_in: whether a text names it; for the text of chunks, matching by the index's words is enough.
         """
         described = self._described(found, held_in)
         own = self._column("SELECT n.id FROM json_each(?) j JOIN notes n ON n.path = j.value", found.paths)
-        chunks = self._of_notes([*own, *(key for _, key in described)])
+        chunks = self._chunks_of([*own, *(note for _, note in described)])
         heads: set[int] = set()
         for name in found.names:
             chunks |= self._matching("text", name)
@@ -225,17 +229,17 @@ class NameTable:
         for chunk, text in self._rows(sql, found.linking):
             if "[" in text and held_in(text):
                 chunks.add(int(chunk))
-        return found.paths | {path for path, _ in described}, self._with_the_rest(chunks)
+        return found.paths | {path for path, _ in described}, self._with_continued(chunks)
 
     def tagged(
         self, tag: str, covers: Callable[[str], bool], listed: Callable[[str], bool]
     ) -> tuple[frozenset[str], set[int]]:
-        """The notes that are of a topic as wholes, and all chunks in which something is.
+        """Return the paths of the notes that are about a topic as a whole, and all chunks about it.
 
         Args:
-            tag: lower case, without ``#``; those nested below it count.
-            covers: whether a tag is it, or nested below it.
-            listed: whether a topic of a session means it.
+            tag: lower case, without ``#``; tags nested below it count, too.
+            covers: whether a tag is this tag or nested below it.
+            listed: whether a line of a session's topics means this tag.
         """
         sql = f"SELECT n.path, n.tags FROM notes n {_OF_SCOPE} AND n.tags <> ''"
         rows = self._connection.execute(sql, (self._scope,))
@@ -248,27 +252,27 @@ class NameTable:
             f" {_OF_SCOPE} AND c.tier = {TIERS.index('episodic')}"
         )
         sessions: set[int] = set()
-        for path, key, text, headings in self._rows(sql, self._matching("text", spaced(tag)), self._scope):
-            under = headings.split(BETWEEN)[-1].casefold() == TOPICS
-            if under and any(map(listed, text.split("\n"))):
+        for path, note, text, headings in self._rows(sql, self._matching("text", spaced(tag)), self._scope):
+            in_topics = headings.split(BETWEEN)[-1].casefold() == TOPICS
+            if in_topics and any(map(listed, text.split("\n"))):
                 paths.add(path)
-                sessions.add(int(key))
-        return frozenset(paths), self._with_the_rest(chunks | self._of_notes(sessions))
+                sessions.add(int(note))
+        return frozenset(paths), self._with_continued(chunks | self._chunks_of(sessions))
 
     def _described(self, found: Named, held_in: Callable[[str], bool]) -> list[tuple[str, int]]:
-        """Path and number of the notes whose front matter names it in a value."""
+        """Return (path, id) of the notes that name the person or thing in a value of their front matter."""
         notes: set[int] = set(found.linking)
         for name in found.names:
             words = fulltext.word_part(name)
             if words:
-                rows = self._connection.execute(*self._found_by("note_words", f"about : {fulltext.quoted(words)}"))
+                rows = self._connection.execute(*self._match("note_words", f"about : {fulltext.quoted(words)}"))
                 notes |= {int(note) for (note,) in rows}
         sql = f"SELECT n.path, n.id, n.about FROM json_each(?) j JOIN notes n ON n.id = j.value {_OF_SCOPE}"
         rows = self._rows(sql, notes, self._scope)
-        return [(path, int(key)) for path, key, about in rows if any(map(held_in, _values(about)))]
+        return [(path, int(note)) for path, note, about in rows if any(map(held_in, _values(about)))]
 
     def _matching(self, column: str, name: str) -> set[int]:
-        """The chunks that hold the words of a name in a column, and its signs."""
+        """Return the chunks that contain the words of a name in a column, and its signs."""
         found: set[int] | None = None
         words, signs = fulltext.word_part(name), fulltext.sign_expression(name)
         for table, expression in (
@@ -276,13 +280,13 @@ class NameTable:
             ("chunk_signs", signs),
         ):
             if expression:
-                rows = self._connection.execute(*self._found_by(table, expression))
-                held = {int(chunk) for (chunk,) in rows}
-                found = held if found is None else found & held
+                rows = self._connection.execute(*self._match(table, expression))
+                matches = {int(chunk) for (chunk,) in rows}
+                found = matches if found is None else found & matches
         return found or set()
 
-    def _with_the_rest(self, chunks: set[int]) -> set[int]:
-        """The chunks, and those in which a list goes on that one of them begins: they start with an indented line."""
+    def _with_continued(self, chunks: set[int]) -> set[int]:
+        """Return the chunks and those that continue a list of theirs: these start with an indented line."""
         sql = (
             "SELECT d.id FROM json_each(?) j JOIN chunks c ON c.id = j.value JOIN chunk_texts s ON s.id = c.id"
             " JOIN chunks d ON d.note = c.note AND d.position = c.position + 1 JOIN chunk_texts t ON t.id = d.id"
@@ -294,51 +298,57 @@ class NameTable:
             found |= last
         return found
 
-    def _of_notes(self, notes: Iterable[int]) -> set[int]:
+    def _chunks_of(self, notes: Iterable[int]) -> set[int]:
         return set(self._column("SELECT c.id FROM json_each(?) j JOIN chunks c ON c.note = j.value", notes))
 
     def _column(self, sql: str, keys: Iterable[object]) -> list[int]:
-        return [int(key) for (key,) in self._rows(sql, keys)]
+        """Run SQL whose first parameter is a JSON list of keys and that returns ids."""
+        return [int(number) for (number,) in self._rows(sql, keys)]
 
     def _rows(self, sql: str, keys: Iterable[object], *values: object) -> sqlite3.Cursor:
+        """Run SQL whose first parameter is a JSON list of keys."""
         return self._connection.execute(sql, (json.dumps(list(keys)), *values))
 
 
 @lru_cache(maxsize=8192)
 def key(name: str) -> str:
-    """What a name is compared by: no case, accents, widths, punctuation; no stop words unless nothing else is left."""
+    """Return what a name is compared by: it without case, accents, widths, punctuation and, unless it has only those,
+    stop words.
+    """
     words = _words(name)
     return _joined([word for word in words if word not in STOP_WORDS] or words) or _plain(name)
 
 
 def keys_within(text: str) -> list[str]:
-    """The key of the whole text, and of whatever in it may be a name, each once."""
+    """Return the key of the whole text and of everything in it that may be a name, each once."""
     words = _words(text)
     parts = [sign for word in words if word not in STOP_WORDS for sign in (word if _is_run(word) else (word,))]
     found = {key(text): None}
-    for start in range(len(parts := parts[:MOST_WORDS])):
-        for end in range(start + 1, min(start + LONGEST_RUN, len(parts)) + 1):
-            if len(one := _joined(parts[start:end])) > 1:
-                found[one] = None
+    parts = parts[:MAX_WORDS]
+    for start in range(len(parts)):
+        for end in range(start + 1, min(start + MAX_NAME_WORDS, len(parts)) + 1):
+            name = _joined(parts[start:end])
+            if len(name) > 1:
+                found[name] = None
     return list(found)
 
 
 def names_of(path: str, title: str, aliases: Iterable[str]) -> list[str]:
-    """The names of a note as they are written: file name, title, aliases."""
+    """Return the names of a note as written: file name, title, aliases."""
     return list(dict.fromkeys((_stem(path), title, *aliases)))
 
 
 def keys_of(path: str, title: str, aliases: Iterable[str]) -> dict[str, str]:
-    """The same by their keys."""
+    """Return key → name as written, for the names of a note."""
     found: dict[str, str] = {}
     for name in names_of(path, title, aliases):
-        if one := key(name):
-            found.setdefault(one, name[:LONGEST])
+        if name_key := key(name):
+            found.setdefault(name_key, name[:MAX_NAME])
     return found
 
 
 def name_parts(name: str) -> list[str]:
-    """The words of a name as ranking weighs them; of a script without blanks overlapping pairs of signs."""
+    """Return the words of a name as ranking weighs them; in scripts without blanks, overlapping pairs of signs."""
     found: list[str] = []
     for word in _words(name):
         if len(word) > 2 and _is_run(word):
@@ -348,8 +358,8 @@ def name_parts(name: str) -> list[str]:
     return found
 
 
-def mistakes(typed: str, meant: str, most: int) -> int:
-    """Letters wrong, missing, too many, or swapped with the next; ``most + 1`` stands for any larger number."""
+def mistakes(typed: str, meant: str, limit: int) -> int:
+    """Count letters that are wrong, missing, too many or swapped with the next; at most ``limit + 1``."""
     before: list[int] = []
     row = list(range(len(meant) + 1))
     for i, letter in enumerate(typed, start=1):
@@ -359,44 +369,45 @@ def mistakes(typed: str, meant: str, most: int) -> int:
             if i > 1 < j and letter == meant[j - 2] and typed[i - 2] == other:
                 least = min(least, last[j - 2] + 1)
             row.append(least)
-        if min(row) > most:
-            return most + 1
-    return min(row[-1], most + 1)
+        if min(row) > limit:
+            return limit + 1
+    return min(row[-1], limit + 1)
 
 
-def _mistakes(asked: str, letters: set[str], name: str, most: int) -> int:
-    """:func:`mistakes`, a hundred times slower, is asked only where length and letters allow for so few."""
-    far = abs(len(name) - len(asked)) > most or len(letters.symmetric_difference(name)) > 2 * most
-    return most + 1 if far else mistakes(asked, name, most)
+def _mistakes(typed: str, letters: set[str], name: str, limit: int) -> int:
+    """Return :func:`mistakes`, which is a hundred times slower, only if length and letters allow for so few."""
+    too_far = abs(len(name) - len(typed)) > limit or len(letters.symmetric_difference(name)) > 2 * limit
+    return limit + 1 if too_far else mistakes(typed, name, limit)
 
 
-def _mistakes_of_a_part(asked: str, letters: set[str], name: str) -> int:
-    """The fewest letters wrong against a part of a longer name that has as many words, or signs; 0 for too many."""
-    if _is_run(asked):
-        most = 1 if len(asked) >= SIGNS_OF_A_PART else 0
-        parts = [name[at : at + len(asked)] for at in range(len(name) - len(asked) + 1)]
+def _mistakes_of_a_part(typed: str, letters: set[str], name: str) -> int:
+    """Return the fewest mistakes against a part of a longer name with as many words or signs; 0 if too many."""
+    if _is_run(typed):
+        limit = 1 if len(typed) >= SIGNS_OF_A_PART else 0
+        parts = [name[at : at + len(typed)] for at in range(len(name) - len(typed) + 1)]
     else:
-        most, words, count = len(asked) // LETTERS_A_MISTAKE, name.split(" "), asked.count(" ") + 1
+        limit, words, count = len(typed) // LETTERS_A_MISTAKE, name.split(" "), typed.count(" ") + 1
         parts = [" ".join(words[at : at + count]) for at in range(len(words) - count + 1)]
-    if not most or len(parts) < 2:
+    if not limit or len(parts) < 2:
         return 0
-    least = min(_mistakes(asked, letters, part, most) for part in parts)
-    return least if least <= most else 0
+    least = min(_mistakes(typed, letters, part, limit) for part in parts)
+    return least if least <= limit else 0
 
 
 def _plain(name: str) -> str:
-    cut = fulltext.clean(name)[:LONGEST]
+    """Return a name with visible characters and normal widths alone, cut and with single spaces."""
+    cut = fulltext.clean(name)[:MAX_NAME]
     return " ".join((cut if cut.isascii() else unicodedata.normalize("NFKC", visible(cut))).split())
 
 
 def _words(name: str) -> list[str]:
-    """Its folded words; what is written without blanks apart from the rest, and ``c++`` with its signs."""
+    """Return the folded words of a name; runs without blanks are words of their own, and ``c++`` keeps its signs."""
     plain = fold(_plain(name))
     return _ASCII_WORD.findall(plain) if plain.isascii() else fulltext.words_and_runs(plain)
 
 
 def _joined(words: Sequence[str]) -> str:
-    """Words as one key: none knows where a blank belongs in a script that is written without."""
+    """Join words into a key, without blanks inside a script that is written without them."""
     if not any(map(_is_run, words)):
         return " ".join(words)
     text = ""
@@ -406,44 +417,49 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def _is_run(word: str) -> bool:
+    """Whether a word is a run of signs in a script without blanks."""
     return fulltext.is_unspaced(word[0])
 
 
 def folded(text: str) -> str:
-    """A text for comparing: no case, Latin letters without their accents, spaces collapsed."""
+    """Return a text for comparison: without case, Latin letters without accents, spaces collapsed."""
     composed = text if text.isascii() else unicodedata.normalize("NFC", text)
     return " ".join(fold(composed).split())
 
 
 def spaced(text: str) -> str:
-    """A tag as words: ``the-van`` is ``the van``."""
+    """Return a tag as words: ``the-van`` becomes ``the van``."""
     return " ".join(re.sub(r"[-_/]", " ", text).split())
 
 
 def _links_to(paths: set[str], rows: list[tuple[int, str, str]]) -> tuple[set[str], set[int]]:
-    """The targets that lead to some notes, and the notes that have one; rows are number, path and links of all."""
+    """Return the link targets that lead to the notes at ``paths``, and the ids of the notes that contain one.
+
+    ``rows`` are (id, path, links) of all notes.
+    """
     stems = {_stem(path).lower() for path in paths}
     targets: set[str] = set()
     linking: set[int] = set()
     if not stems:
         return targets, linking
     links = vault.links.Links(path for _, path, _ in rows)
-    for key, source, said in rows:
-        for target in said.split(BETWEEN):
+    for note, source, written in rows:
+        for target in written.split(BETWEEN):
             if _stem(target).lower() in stems and links.resolve(target, source) in paths:
                 targets.add(target)
-                linking.add(key)
+                linking.add(note)
     return targets, linking
 
 
 def _values(about: str) -> Iterator[str]:
-    """What the properties of a note say, from its searchable text."""
+    """Yield the values of a note's properties, from its searchable text (``notes.about``)."""
     for line in about.split("\n"):
-        key, parted, value = line.partition(": ")
-        if parted and key and not key.startswith("#"):
+        name, separator, value = line.partition(": ")
+        if separator and name and not name.startswith("#"):
             yield value
 
 
 def _stem(path: str) -> str:
+    """Return a path's file name without ``.md``."""
     name = path.rpartition("/")[2]
     return name[:-3] if name[-3:].lower() == ".md" else name
