@@ -1,7 +1,7 @@
-"""What the index knows, as tables for anybody's SQL: a copy of what one scope may see, and nothing beside it.
+"""Tables for anybody's SQL: a copy of the index with what one scope may see, and nothing else.
 
-Whoever asks gets a database of his own, in memory or in a file, filled with the rows of his scope alone. So no query
-can reach another project, a conversation or a vector: they are not in it. Credentials are masked in it.
+Each query gets a database of its own, in memory or in a file, filled with the rows of its scope alone. So no query can
+reach another project, a conversation or a vector: the database doesn't contain them. Credentials are masked.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ TABLES: dict[str, dict[str, str]] = {
         "tier": "semantic, procedural, daily, episodic or note",
         "project": "the one it belongs to; null outside projects",
         "date": "ISO day of its name, front matter or file",
-        "aliases": "parted by line breaks",
+        "aliases": "separated by line breaks",
         "lines": "how many it has",
     },
     "lines": {
         "path": "of the note",
         "line": "its number, from 1",
         "piece": "0, or which part of a very long line this is",
-        "heading": "the headings above it, parted by ›",
+        "heading": "the headings above it, separated by ›",
         "kind": "item, heading, text, machinery, replaced or repeated",
         "indent": "columns before its mark or its words",
-        "text": "as it stands in the note",
+        "text": "as written in the note",
         "state": "extracted, promoted, rejected or expired",
         "block_id": "without the caret",
         "speaker": "whose words it is",
@@ -61,18 +61,18 @@ TABLES: dict[str, dict[str, str]] = {
         "end_line": "its last line",
         "section": "its heading",
         "text": "its words",
-        "tags": "parted by line breaks",
+        "tags": "separated by line breaks",
         "time": "as written",
         "state": "extracted, promoted, rejected or expired",
         "block_id": "without the caret",
         "source": "where it came from, as in the link to it",
-        "author": "who wrote it, where that is said",
+        "author": "who wrote it, if the note says so",
         "depth": "0, or how deep it is nested",
     },
     "facts": {
         "ref": "its REF",
-        "subject": "of whom or what",
-        "predicate": "what is said",
+        "subject": "who or what it is about",
+        "predicate": "which attribute of the subject",
         "object": "its value",
         "since": "ISO day from which it holds",
         "until": "the first ISO day on which it no longer holds",
@@ -91,21 +91,23 @@ TABLES: dict[str, dict[str, str]] = {
         "tag": "lower case, without #",
     },
 }
-"""The tables with their columns and what they hold. What is not there is null, never empty."""
+"""Table → column → description. A missing value is null, never empty."""
 
 ALL = tuple(TABLES)
 NUMBERS = frozenset({"lines", "line", "end_line", "piece", "indent", "depth", "current"})
+"""The columns that hold integers; all others hold text."""
 KEYS = {"notes": "path", "lines": ("path", "line", "piece")}
+"""Table → its primary key."""
 SEARCHED = {"lines": "text", "entries": "text"}
-"""Columns of an export that get a full-text index: Datasette then offers a search field."""
+"""Columns of an export that get a full-text index, so that Datasette offers a search field."""
 
 TICKS = 10_000
-"""Steps of SQLite's machine between two looks at the clock: some tenths of a millisecond."""
+"""Number of instructions of SQLite's virtual machine between two looks at the clock: some tenths of a millisecond."""
 MEMORY = 1 << 30
-"""Bytes that SQLite may take in this process once a query of somebody else's was run; then the query fails."""
+"""Maximum number of bytes that SQLite may use in this process, set with the first query; beyond it, a query fails."""
 
 SELECT, READ, FUNCTION, RECURSIVE, ALLOW, DENY = 21, 20, 31, 33, 0, 1
-"""What SQLite asks an authorizer for, and what it answers (sqlite.org/c3ref/c_alter_table.html)."""
+"""Actions of an authorizer of SQLite, and its answers (sqlite.org/c3ref/c_alter_table.html)."""
 
 
 class TableCopy:
@@ -113,9 +115,9 @@ class TableCopy:
 
     Args:
         connection: of the index, up to date.
-        vault: whose notes it holds.
-        project: whose rows are seen beside those outside projects; empty for none.
-        today: the day on which facts are current.
+        vault: the notes.
+        project: whose rows are visible in addition to those outside projects; empty for none.
+        today: the day for which ``facts.current`` is computed.
     """
 
     def __init__(self, connection: sqlite3.Connection, vault: Vault, project: str, today: date) -> None:
@@ -125,7 +127,7 @@ class TableCopy:
         self._today = today
 
     def make(self, connection: sqlite3.Connection, tables: Sequence[str] = ALL) -> None:
-        """Make tables in an empty database, without a row."""
+        """Create tables without rows in an empty database."""
         tools = Database(connection)
         for name in tables:
             kinds = {column: int if column in NUMBERS else str for column in TABLES[name]}
@@ -133,20 +135,20 @@ class TableCopy:
             tools.table(name).create(kinds, pk=KEYS.get(name), foreign_keys=links)
 
     def fill(self, connection: sqlite3.Connection, tables: Sequence[str]) -> None:
-        """Put the rows into these tables."""
+        """Fill these tables with their rows."""
         with database.transaction(connection):
             for name in tables:
                 places = ", ".join("?" * len(TABLES[name]))
                 connection.executemany(f"INSERT INTO {name} VALUES ({places})", self._rows(name))
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
-        """The rows of a table, by column."""
+        """Yield the rows of a table as column → value."""
         columns = tuple(TABLES[name])
         return (dict(zip(columns, row, strict=True)) for row in self._rows(name))
 
     def _rows(self, name: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of a table; what is empty is null."""
-        every = {
+        """Yield the rows of a table, with None for empty values."""
+        rows = {
             "notes": self._notes,
             "lines": self._lines,
             "entries": self._entries,
@@ -154,10 +156,10 @@ class TableCopy:
             "links": self._links,
             "tags": self._tags,
         }[name]()
-        return (tuple([None if value == "" else value for value in row]) for row in every)
+        return (tuple([None if value == "" else value for value in row]) for row in rows)
 
     def _select(self, columns: str, joined: str, order: str) -> sqlite3.Cursor:
-        """Rows of notes of the scope; conversations have an index of their own, and would be left out as well."""
+        """Select columns of the scope's notes, without conversations (which have an index of their own anyway)."""
         return self._index.execute(
             f"SELECT {columns} FROM notes n JOIN scopes s ON s.id = n.scope {joined}"
             f" WHERE s.name IN ('', ?) AND n.tier <> ? ORDER BY {order}",
@@ -171,7 +173,7 @@ class TableCopy:
             yield path, title, TIERS[tier], scope, iso(day), aliases.replace(BETWEEN, "\n"), lines
 
     def _lines(self) -> Iterator[tuple[Any, ...]]:
-        """Each line once: chunks of a long block overlap. A line that is longer than a chunk comes in pieces."""
+        """Yield each line once, though chunks of a long block overlap; a line longer than a chunk comes in pieces."""
         rows = self._select(
             "n.path, c.id, c.start_line, c.partial, t.headings, t.text, l.place, l.kind, l.indent, l.state,"
             " l.block_id, l.speaker, l.source, l.since, l.until",
@@ -193,16 +195,16 @@ class TableCopy:
             yield *at, piece, headings.replace(BETWEEN, " › "), kind, indent, texts[place], *rest
 
     def _entries(self) -> Iterator[tuple[Any, ...]]:
-        """Those of the tiers, as the commands list them; any other note's lines are in ``lines`` alone."""
-        found = self._select("n.path, n.tier", "", "n.path").fetchall()
-        for path in [path for path, tier in found if TIERS[tier] != "note"]:
+        """Yield the entries of notes in a tier, as commands list them; other notes' lines are in ``lines`` alone."""
+        notes = self._select("n.path, n.tier", "", "n.path").fetchall()
+        for path in [path for path, tier in notes if TIERS[tier] != "note"]:
             try:
                 note = Note.of(self._vault.layout, path, self._vault.read(path))
             except TarsError:
-                continue  # gone since the index looked, or not to be read now: its lines are told all the same
-            for entry in note.entries:  # of the note itself: what the index holds is masked already
-                said = (entry.section, entry.text, "\n".join(entry.tags), entry.author or "")
-                section, text, tags, author = map(_masked, said)
+                continue  # gone since it was indexed, or unreadable now: its lines are in ``lines`` all the same
+            for entry in note.entries:  # from the file, so not masked yet, unlike the content of the index
+                texts = (entry.section, entry.text, "\n".join(entry.tags), entry.author or "")
+                section, text, tags, author = map(_masked, texts)
                 yield (
                     *(entry.ref, path, entry.line, entry.end_line, section, text, tags, entry.time),
                     *(entry.state, entry.block_id, entry.provenance, author, entry.depth),
@@ -230,26 +232,26 @@ class TableCopy:
 
 
 class TableQuery:
-    """One query's answer; its rows are made as they are asked for.
+    """The result of one query; its rows are computed as they are read.
 
     Args:
-        copy: what it may ask.
+        copy: the tables that it may read.
         sql: one SELECT.
-        seconds: how long it may work, the time between two rows that nobody asks for left out.
+        seconds: how long it may run, without the time in which nobody reads a row.
 
     Attributes:
-        columns: their names, each once.
+        columns: names of the columns, made unique.
 
     Raises:
-        UsageError: it is not a query, or would do more than read these tables.
-        PartialError: its time is up.
+        UsageError: the SQL is not a query, or would do more than read these tables.
+        PartialError: the time is up.
     """
 
     def __init__(self, copy: TableCopy, sql: str, seconds: float) -> None:
         self._left = seconds
         self._seconds = seconds
-        self._ends = 0.0
-        self._wanted: set[str] = set()
+        self._deadline = 0.0
+        self._read: set[str] = set()
         self.columns: list[str] = []
         self._open = database.driver().module.connect(":memory:", isolation_level=None)
         try:
@@ -258,42 +260,43 @@ class TableQuery:
             explains = sql.lstrip()[:7].lower() == "explain"
             self._step(lambda: self._open.execute(sql if explains else f"EXPLAIN {sql}").fetchone())
             self._unguard()
-            copy.fill(self._open, [name for name in TABLES if name in self._wanted])
+            copy.fill(self._open, [name for name in TABLES if name in self._read])
             self._guard()
             self._cursor = self._step(lambda: self._open.execute(sql))
         except BaseException:
             self._open.close()
             raise
         for name, *_ in self._cursor.description or ():
-            same = sum(each == name or each.startswith(f"{name}:") for each in self.columns)
+            same = sum(column == name or column.startswith(f"{name}:") for column in self.columns)
             self.columns.append(f"{name}:{same + 1}" if same else str(name))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """The rows.
+        """Yield the rows.
 
         Raises:
-            PartialError: its time is up; there were more.
+            PartialError: the time is up before the last row.
         """
         with closing(self._open):
             while (row := self._step(self._cursor.fetchone)) is not None:
                 yield row
 
     def _guard(self) -> None:
-        """From here on the connection only reads the tables, within its time and memory."""
+        """Restrict the connection to reading the tables, within its time and memory."""
         self._open.execute(f"PRAGMA hard_heap_limit = {MEMORY}").fetchone()
         self._open.execute("PRAGMA query_only = ON")
         self._open.set_authorizer(self._allowed)
-        self._open.set_progress_handler(lambda: int(time.monotonic() > self._ends), TICKS)
+        self._open.set_progress_handler(lambda: int(time.monotonic() > self._deadline), TICKS)
 
     def _unguard(self) -> None:
-        """We write into it ourselves: the time is the query's, not ours."""
+        """Lift the restrictions, to fill the tables: the time limit is for the query alone."""
         self._open.set_authorizer(None)
         self._open.set_progress_handler(None, TICKS)
         self._open.execute("PRAGMA query_only = OFF")
 
     def _allowed(self, action: int, first: str | None, second: str | None, *_: object) -> int:
+        """Authorize an action of the query, and note the tables that it reads."""
         if action == READ:
-            self._wanted.add(str(first))
+            self._read.add(str(first))
             return DENY if str(first).startswith(("sqlite_", "pragma_")) else ALLOW
         if action == FUNCTION:
             return DENY if second == "load_extension" else ALLOW
@@ -303,47 +306,47 @@ class TableQuery:
         """Let SQLite work, within the time that is left.
 
         Raises:
-            UsageError: it can't, or mustn't.
-            PartialError: the time is up.
+            UsageError: the query is wrong or not allowed.
+            PartialError: the time or the memory is used up.
         """
         module = database.driver().module
-        begun = time.monotonic()
-        self._ends = begun + self._left
+        started = time.monotonic()
+        self._deadline = started + self._left
         try:
             return work()
         except MemoryError:
             raise PartialError("the query takes more than 1 GB of memory", "ask for less at a time") from None
-        except (module.Error, module.Warning, ValueError) as error:  # ValueError: signs that no SQL may hold
-            said = str(error)
-            if said == "interrupted":
+        except (module.Error, module.Warning, ValueError) as error:  # ValueError: characters that SQL must not contain
+            message = str(error)
+            if message == "interrupted":
                 raise PartialError(
                     f"the query was stopped after {self._seconds:g} s", "ask for less, or give it more: --timeout 60"
                 ) from None
-            if "not authorized" in said or "prohibited" in said:
+            if "not authorized" in message or "prohibited" in message:
                 raise UsageError("a query may only read the tables", "tars-memory sql lists them") from None
-            raise UsageError(f"the query can't be run: {said}", "tars-memory sql lists tables and columns") from None
+            raise UsageError(f"the query can't be run: {message}", "tars-memory sql lists tables and columns") from None
         finally:
-            self._left -= time.monotonic() - begun
+            self._left -= time.monotonic() - started
 
 
 def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool = False) -> dict[str, int]:
-    """Write tables into a file of their own, which only its owner can read; its ending says in which form.
+    """Write tables to a file that only its owner can read; its suffix decides the format.
 
-    ``.db``, ``.sqlite``, ``.sqlite3``: a SQLite database with keys and full-text indexes. ``.json``: an object with a
-    list a table. ``.jsonl``: a row a line, with the table's name as ``table``. ``.csv``: one table, its columns first.
+    ``.db``, ``.sqlite``, ``.sqlite3``: a SQLite database with keys and full-text indexes. ``.json``: an object with one
+    list per table. ``.jsonl``: one row per line, with the table's name as ``table``. ``.csv``: one table and a header.
 
     Args:
-        copy: what is written.
+        copy: the tables to write.
         path: of the file.
-        tables: names of tables; a database and JSON take all if none is named.
-        replace: a file that is there is overwritten.
+        tables: names of tables; all if none is named, except for CSV.
+        replace: overwrite an existing file.
 
     Returns:
-        How many rows of each table were written.
+        Table → number of rows written.
 
     Raises:
-        UsageError: an ending or a table that is unknown, a file that is there, CSV of several tables.
-        UnwritableError: it can't be written.
+        UsageError: the suffix or a table is unknown, the file exists, or CSV is asked for several tables.
+        UnwritableError: the file can't be written.
     """
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMS:
@@ -355,14 +358,14 @@ def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool 
     if os.path.lexists(path) and not replace:
         raise UsageError(f"{path} is there already", "name another file, or overwrite it: --replace")
     names = [name for name in TABLES if name in (tables or TABLES)]
-    making = path.with_name(f".{path.name}.{os.getpid()}.tars-tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tars-tmp")
     try:
-        os.close(os.open(making, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
         try:
-            counts = FORMS[kind](copy, making, names)
-            os.replace(making, path)
+            counts = FORMS[kind](copy, temporary, names)
+            os.replace(temporary, path)
         finally:
-            making.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UnwritableError(f"{path} can't be written: {error.strerror}", "name another place") from error
     except database.driver().module.OperationalError as error:
@@ -429,6 +432,7 @@ FORMS = {
     "jsonl": _lines_of_json,
     "csv": _csv,
 }
+"""Suffix of an export → function that writes it and returns table → number of rows."""
 
 
 def _masked(text: str) -> str:
