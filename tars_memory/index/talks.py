@@ -1,9 +1,9 @@
-"""The index of conversations: a file of its own beside the vault's, with the same tables.
+"""The index of conversations: a file of its own next to the vault's index, with the same tables.
 
-A conversation is a note of tier ``talk``. Its lines are what the person said, numbered through; ``lines.number`` says
-where each stands in its log. Only these words are indexed. What was answered stands beside them, for showing alone.
+A conversation is a note of tier ``talk``. Its lines are what the person said, numbered consecutively; ``lines.number``
+is the line of its log. Only these words are indexed. The answers are stored only to be shown with them.
 
-Their vectors are kept beside it in a cache of its own: they go with what they were made of.
+The vectors of conversations are stored in a cache of their own, so that they are deleted with their texts.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 LOCK_WAIT = 30.0
+"""Seconds to wait for another process that writes to the index."""
 
 _NEXT = f"""(SELECT id FROM notes WHERE tier = {TIERS.index("talk")} AND (links, scope) > ({{}})
  ORDER BY links, scope LIMIT 1)"""
@@ -38,17 +39,17 @@ _FOLDERS = f"""WITH RECURSIVE found (id, links, scope) AS (
  SELECT id, links, scope FROM notes WHERE id = {_NEXT.format("'', 9e99")}
  UNION ALL SELECT n.id, n.links, n.scope FROM found f JOIN notes n ON n.id = {_NEXT.format("f.links, f.scope")}
 ) SELECT f.links, s.name FROM found f JOIN scopes s ON s.id = f.scope"""
-"""Each folder and scope of conversations once, from one to the next: as DISTINCT all notes would be read."""
+"""SQL for each (folder, scope) of conversations, jumping from one to the next: DISTINCT would read all notes."""
 
 
 class Log(NamedTuple):
-    """A file of conversations as it was read.
+    """How far a file of conversations was read.
 
     Attributes:
         path: absolute.
-        stamp: what changes when the file does.
-        offset: bytes that were read.
-        before: hash of what lies before; empty where the file has to be read whole each time.
+        stamp: changes whenever the file does.
+        offset: number of bytes that were read.
+        before: hash of the bytes before the offset; empty if the file must be read whole each time.
     """
 
     path: str
@@ -63,9 +64,9 @@ class OwnTurn(NamedTuple):
     Attributes:
         line: of the log, 1-based.
         day: ISO, or ''.
-        speaker: as the log names them.
-        texts: the lines of what was said.
-        answer: how the answer begins, or ''.
+        speaker: as named in the log.
+        texts: the lines of the turn.
+        answer: the beginning of the answer, or ''.
         identity: the same for the same turn in another copy of the log.
     """
 
@@ -81,13 +82,13 @@ class Talk(NamedTuple):
     """One conversation.
 
     Attributes:
-        path: of the log, with :data:`PART` and an id where it holds several.
-        scope: the project of its folder, else the folder itself; '' if it has none.
-        folder: where it was held, or ''.
-        title: as the log calls it.
-        day: ISO, of its beginning, or ''.
-        said: by the person, in order.
-        automated: whether a program asked, and nobody typed.
+        path: of the log, with :data:`PART` and an id if it holds several conversations.
+        scope: the project of its folder, else the folder itself; '' without a folder.
+        folder: in which it was held, or ''.
+        title: from the log.
+        day: on which it began, ISO, or ''.
+        said: the person's turns, in order.
+        automated: whether a program asked and nobody typed.
     """
 
     path: str
@@ -100,7 +101,7 @@ class Talk(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A line that was said, for showing: where it stands in the log, when, who, and how the answer begins."""
+    """What is shown with a line of a conversation: its line in the log, day, speaker, and the start of the answer."""
 
     line: int
     day: str
@@ -112,23 +113,23 @@ class TalkReader(IndexReader):
     """Reads the index of conversations.
 
     Attributes:
-        most: passages up to which those nearest to a query are looked for; with more, meaning only orders what words
-            name. None: however many there are.
+        most: number of passages above which neighbours of a query aren't searched, and vectors only rank what words
+            find; None: no limit.
     """
 
     most: int | None = None
     among_newest = True
 
     def outside(self, project: str) -> tuple[str, ...]:
-        """The scopes that are seen from a project; from outside projects: all that belong to none."""
+        """Return the scopes that are visible from a project; from outside projects, all that belong to no project."""
         return (project,) if project else tuple(name for name in self._scopes if not name or is_folder(name))
 
     def knows_all_scopes(self) -> bool:
-        """Whether no scope was added since it was opened: of one that it doesn't know it could tell a word."""
+        """Whether no scope was added since the reader was opened: it could not filter by a scope it doesn't know."""
         return int(self._connection.execute("SELECT count(*) FROM scopes").fetchone()[0]) == len(self._scopes)
 
     def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
-        """As of any index; what has moved to another scope since its vector was placed is left out."""
+        """See :meth:`IndexReader.nearest`; chunks moved to another scope since their vector was stored are left out."""
         if self.most is not None and self.chunk_count() > self.most:
             return []
         found = super().nearest(vector, within, k)
@@ -136,11 +137,11 @@ class TalkReader(IndexReader):
         conditions, values = self._conditions(within._replace(chunks=None))
         sql = "SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
         rows = self._connection.execute(f"{sql} WHERE {' AND '.join(conditions or ['1'])}", (ids, *values))
-        kept = {int(chunk) for (chunk,) in rows}
-        return [pair for pair in found if pair[0] in kept]
+        visible = {int(chunk) for (chunk,) in rows}
+        return [pair for pair in found if pair[0] in visible]
 
     def shown(self, path: str, first: int, last: int) -> list[Shown]:
-        """Each of these lines of a conversation."""
+        """Return what is shown with each of the lines ``first`` to ``last`` of a conversation."""
         rows = self._connection.execute(
             "SELECT l.number, l.since, l.speaker, coalesce(a.text, '') FROM notes n JOIN chunks c ON c.note = n.id"
             " JOIN lines l ON l.chunk = c.id LEFT JOIN answers a ON a.chunk = c.id AND a.place = l.place"
@@ -150,7 +151,7 @@ class TalkReader(IndexReader):
         return [Shown(*row) for row in rows]
 
     def text(self, path: str) -> list[str]:
-        """All lines of a conversation."""
+        """Return all lines of a conversation."""
         rows = self._connection.execute(
             "SELECT t.text FROM notes n JOIN chunks c ON c.note = n.id JOIN chunk_texts t ON t.id = c.id"
             " WHERE n.path = ? ORDER BY c.position",
@@ -159,16 +160,16 @@ class TalkReader(IndexReader):
         return "\n".join(text for (text,) in rows).split("\n")
 
     def place(self, path: str) -> tuple[str, str]:
-        """The folder in which a conversation was held, and its scope; '' for none."""
+        """Return the folder in which a conversation was held, and its scope; '' for none."""
         row = self._connection.execute("SELECT links, scope FROM notes WHERE path = ?", (path,)).fetchone()
         return (str(row[0]), self._scope_names[int(row[1])]) if row else ("", "")
 
     def knows_jobs(self) -> bool:
-        """Whether there are conversations in which a program asked, and nobody typed."""
+        """Whether there are conversations in which a program asked and nobody typed."""
         return self._connection.execute("SELECT 1 FROM chunk_tags WHERE tag = ?", (AUTOMATED,)).fetchone() is not None
 
     def of_log(self, log: str) -> tuple[str, ...]:
-        """The conversations of a log, by whatever way a source leads to it."""
+        """Return the paths of a log's conversations; ``log`` may be any path to it, such as a symbolic link."""
         name, real = os.path.basename(log), os.path.realpath(log)
         rows = self._connection.execute("SELECT path FROM notes WHERE instr(path, ?)", (name,))
         return tuple(path for (path,) in rows if os.path.realpath(log_of(path)) == real)
@@ -178,8 +179,8 @@ class TalkIndex:
     """The index of conversations of one vault's owner.
 
     Args:
-        folder: its place; made when something is written.
-        most: passages that get a vector, the newest ones.
+        folder: of the index; created with the first write.
+        most: maximum number of passages that get a vector, the newest ones.
     """
 
     def __init__(self, folder: Path, most: int) -> None:
@@ -194,17 +195,17 @@ class TalkIndex:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file of this version."""
+        """Whether there is an index file of this version."""
         return self.files.current() is not None
 
     def read(self, question: Callable[[TalkReader], Answer]) -> Answer:
-        """Ask it. One that turns out to be damaged is begun again, empty; the next look at the logs fills it.
+        """Call ``question`` with a reader. A damaged index is replaced by an empty one; the next refresh fills it.
 
         Raises:
-            UnwritableError: there is none and none can be made.
+            UnwritableError: there is no index and none can be created.
         """
 
-        def asked() -> Answer:
+        def ask() -> Answer:
             with self._open.held():
                 while True:
                     reader = self._reader()
@@ -212,13 +213,13 @@ class TalkIndex:
                     if reader.knows_all_scopes():
                         return answer
 
-        return self.mended(asked)
+        return self.mended(ask)
 
     def mended(self, act: Callable[[], Answer]) -> Answer:
-        """Do what needs the file; once more, with an empty one, if it turns out to be damaged.
+        """Call ``act``, which uses the index file; if the file is damaged, call it once more with an empty one.
 
         Raises:
-            UnwritableError: it can't be read, or none can be made.
+            UnwritableError: the index can't be read, or none can be created.
         """
         with files.explained("the index of conversations can't be read"):
             try:
@@ -230,13 +231,13 @@ class TalkIndex:
             return act()
 
     def start_over(self, damaged: Path | None = None) -> None:
-        """Put an empty file in the place of the one that answers: all that it held is in the logs.
+        """Replace the index file by an empty one; all its content can be read again from the logs.
 
         Args:
-            damaged: only if this one still answers.
+            damaged: replace the file only if it is still this one.
 
         Raises:
-            UnwritableError: it is busy in another process, or none can be made.
+            UnwritableError: the index is busy in another process, or none can be created.
         """
         self.close()
         with files.explained("the index of conversations can't be rebuilt"), self.files.lock(LOCK_WAIT) as held:
@@ -248,10 +249,10 @@ class TalkIndex:
                 self.files.install(path)
 
     def clear(self) -> None:
-        """Remove all that it holds, vectors included.
+        """Delete the content of the index and all its vectors.
 
         Raises:
-            UnwritableError: it can't be removed.
+            UnwritableError: a file can't be replaced.
         """
         if self.exists:
             self.start_over()
@@ -262,44 +263,44 @@ class TalkIndex:
                 store.close()
 
     def logs(self) -> dict[str, Log]:
-        """What is known of each log, by its path."""
+        """Return path → how far the log was read."""
         rows = self._open.connection().execute("SELECT path, stamp, bytes, before FROM logs")
         return {row[0]: Log(*row) for row in rows}
 
     def folders(self) -> dict[str, str]:
-        """The folders in which conversations were held, with their scopes as they are stored."""
+        """Return folder → stored scope, for the folders in which conversations were held."""
         rows = self._open.connection().execute(_FOLDERS)
         return {str(folder): str(scope) for folder, scope in rows}
 
     def counts(self) -> dict[str, int]:
-        """Logs, conversations, passages and lines."""
-        names = {"logs": "logs", "conversations": "notes", "passages": "chunks", "lines": "lines"}
+        """Return the numbers of logs, conversations, passages and lines."""
+        tables = {"logs": "logs", "conversations": "notes", "passages": "chunks", "lines": "lines"}
 
-        def counted() -> dict[str, int]:
-            one = self._open.connection().execute
-            return {name: int(one(f"SELECT count(*) FROM {table}").fetchone()[0]) for name, table in names.items()}
+        def count() -> dict[str, int]:
+            execute = self._open.connection().execute
+            return {name: int(execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for name, table in tables.items()}
 
-        return self.mended(counted)
+        return self.mended(count)
 
     # --- vectors
 
     def model(self) -> tuple[str, int] | None:
-        """Fingerprint and dimension of the model whose vectors it holds."""
+        """Return fingerprint and dimension of the model whose vectors the index holds, if any."""
         return self._open.model()
 
     def pending(self) -> int:
-        """How many of the passages that are to have a vector have none yet."""
+        """Return how many of the newest passages have no vector yet."""
         return self.mended(lambda: vectors.pending(self._open.connection(), self.most)) if self.exists else 0
 
     def embed_pending(self, open_embedder: Callable[[], Embedder], progress: Progress | None = None) -> int:
-        """Give vectors to the newest passages that have none, and take those of older ones away. Resumable.
+        """Embed the newest passages that have no vector, and delete the vectors of older ones. Can be interrupted.
 
         Returns:
-            How many are still pending.
+            How many passages are still pending.
 
         Raises:
-            ModelUnavailableError: texts are to be embedded and the model can't be used.
-            UnwritableError: the vectors can't be kept.
+            ModelUnavailableError: texts must be embedded and the model can't be used.
+            UnwritableError: the vectors can't be stored.
         """
 
         def embed() -> int:
@@ -311,10 +312,10 @@ class TalkIndex:
         return self.mended(embed) if self.exists else 0
 
     def restore(self, model: tuple[str, int] | None) -> None:
-        """Bring the vectors of a model back after all rows were made again, as far as their texts are still there.
+        """Restore a model's vectors from the cache after a rebuild, for the texts that still exist.
 
         Raises:
-            UnwritableError: they can't be kept.
+            UnwritableError: the vectors can't be stored.
         """
         self.prune()
         if model is not None and self.most and (self.cache / CACHE_FILE).exists():
@@ -323,10 +324,10 @@ class TalkIndex:
                     vectors.restore(self._open.connection(), self.cache, *model, self.most)
 
     def prune(self) -> None:
-        """Drop the vectors of what is not there any more, or is older than the newest passages that may have one.
+        """Delete the vectors of passages that are gone or no longer among the newest ``most``.
 
         Raises:
-            UnwritableError: they can't be dropped.
+            UnwritableError: they can't be deleted.
         """
         newest = vectors.among(self.most)
         connection = self._open.connection()
@@ -335,12 +336,12 @@ class TalkIndex:
                 if not held:
                     raise UnwritableError("the index of conversations is busy in another process", "try again later")
                 with database.transaction(connection):
-                    older = f"FROM chunks WHERE embedded = 1 AND NOT {newest}"
-                    connection.execute(f"INSERT OR IGNORE INTO vector_garbage SELECT id {older}")
+                    garbage = "INSERT OR IGNORE INTO vector_garbage SELECT id FROM chunks WHERE"
+                    connection.execute(f"{garbage} embedded = 1 AND NOT {newest}")
                     connection.execute(f"UPDATE chunks SET embedded = 0 WHERE embedded <> 0 AND NOT {newest}")
-                    far = f"embedded = 1 AND NOT {vectors.among(vectors.NEIGHBOURS)}"
-                    connection.execute(f"INSERT OR IGNORE INTO vector_garbage SELECT id FROM chunks WHERE {far}")
-                    connection.execute(f"UPDATE chunks SET embedded = 2 WHERE {far}")
+                    cache_only = f"embedded = 1 AND NOT {vectors.among(vectors.NEIGHBOURS)}"
+                    connection.execute(f"{garbage} {cache_only}")
+                    connection.execute(f"UPDATE chunks SET embedded = 2 WHERE {cache_only}")
                     if vectors.load(connection) and vectors.has_table(connection):
                         vectors.clear_garbage(connection)
             if not (self.cache / CACHE_FILE).exists():
@@ -354,33 +355,34 @@ class TalkIndex:
             finally:
                 store.close()
 
-    # --- what is written
+    # --- writing
 
     def move(self, scopes: dict[str, str], wait: float) -> bool:
-        """Give the conversations of some folders another scope; False if the index is busy."""
+        """Move conversations to other scopes, given as folder → scope; return False if the index is busy."""
         with self.files.lock(wait) as held:
             if held:
-                with database.transaction(self._open.connection()) as _:
-                    moving = _writer().Writer(self._open.connection())
+                with database.transaction(self._open.connection()):
+                    writer = _writer().Writer(self._open.connection())
                     for folder, scope in scopes.items():
-                        moving.move(folder, scope)
+                        writer.move(folder, scope)
             return held
 
     def seen(self) -> str:
-        """The state of all logs at the last look that left nothing to read; '' for none."""
+        """Return the state of all logs at the last refresh that left nothing to read; '' for none."""
         row = self._open.connection().execute("SELECT value FROM meta WHERE key = 'sweep'").fetchone()
         return str(row[0]) if row else ""
 
     def write(
         self, read: Sequence[tuple[Log, list[Talk], Log | None]], gone: Sequence[str], wait: float, seen: str = ""
     ) -> bool:
-        """Take in logs that were read, whole or only what came after what is known of them, and drop others.
+        """Write the conversations of logs that were read, and delete those of logs that are gone.
 
         Args:
-            read: the logs with their conversations.
-            gone: logs to drop.
-            wait: seconds, for the index.
-            seen: the state of all logs if nothing is left to read after this.
+            read: (log, conversations, None) of a log that was read whole; (log, new turns, how far it was read before)
+                of a log of which only the end was read.
+            gone: paths of logs to delete.
+            wait: seconds to wait for the index.
+            seen: the state of all logs, if nothing is left to read after this.
 
         Returns:
             False if the index is busy in another process: nothing is written then.
@@ -392,20 +394,20 @@ class TalkIndex:
             with database.transaction(connection):
                 for path in gone:
                     writer.drop(connection, path)
-                for log, talks, grown in read:
-                    if grown is None:
+                for log, talks, previous in read:
+                    if previous is None:
                         writer.drop(connection, log.path, {talk.path for talk in talks})
-                    elif not _is_known(connection, grown):
-                        seen = ""  # another process has read on meanwhile
+                    elif not _is_known(connection, previous):
+                        seen = ""  # another process has read further meanwhile
                         continue
                     for talk in talks:
-                        writer.take(connection, talk, grown=grown is not None)
+                        writer.take(connection, talk, grown=previous is not None)
                     connection.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", log)
-                unsettled = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
-                state = "" if unsettled else seen
+                unread = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
+                state = "" if unread else seen
                 connection.execute("INSERT OR REPLACE INTO meta VALUES ('sweep', ?)", (state,))
-            stale = connection.execute("SELECT 1 FROM vector_garbage LIMIT 1").fetchone()
-        if gone or stale:
+            garbage = connection.execute("SELECT 1 FROM vector_garbage LIMIT 1").fetchone()
+        if gone or garbage:
             self.prune()
         return True
 
@@ -414,13 +416,15 @@ class TalkIndex:
 
 
 def _writer() -> ModuleType:
-    """What takes conversations in. A search that finds nothing new does without it and the grammar of notes."""
+    """Import :mod:`tars_memory.index.writer` only now: a search without new conversations needs neither it nor the
+    grammar of notes.
+    """
     from tars_memory.index import writer
 
     return writer
 
 
 def _is_known(connection: sqlite3.Connection, log: Log) -> bool:
-    """Whether so much of a log was read, and no more."""
+    """Whether the index holds a log exactly as far as ``log`` says."""
     row = connection.execute("SELECT bytes, before FROM logs WHERE path = ?", (log.path,)).fetchone()
     return row is not None and (int(row[0]), bytes(row[1])) == (log.offset, log.before)
