@@ -1,7 +1,7 @@
-"""The process that finishes an index by itself: whether it may begin, whether it runs, what it says of itself.
+"""The background process that finishes an index: whether to start it, whether it runs, and its progress.
 
 It holds a lock for as long as it lives, which the kernel frees however it ends: so there is never a second one, and a
-dead one is not taken for it. What it does stands in a small file beside the index.
+dead one never counts as running. Its progress is in a small file next to the index.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ if TYPE_CHECKING:
 
 
 NOTE = "background.json"
+"""Name of the file with the progress."""
 LAST_WORDS = "background.out"
-"""What it wrote on stderr: empty unless it met a bug."""
+"""Name of the file with the process's stderr, which is empty unless it met a bug."""
 PAUSE = 600.0
-"""Seconds after a run that ended with an error, or before it did anything, in which no search begins another one."""
+"""Seconds for which no search starts the process again after it ended with an error or without having done anything."""
 BATTERY = "the machine runs on its battery"
-"""Why a run ended that goes on when the machine is plugged in."""
+"""Reason for the end of a run that continues when the machine is plugged in."""
 LEAST = 2.0
-"""Seconds of work before its speed is believed."""
+"""Seconds of work after which the measured speed is reported."""
 
 
 class Work(NamedTuple):
-    """What the process is at, or was at when it ended.
+    """Progress of the process, or its last progress if it has ended.
 
     Attributes:
-        phase: as :data:`tars_memory.index.intake.READING` or ``vectors``.
+        phase: :data:`tars_memory.index.intake.READING` or ``vectors``.
         done, total: notes or passages of that phase.
-        speed: passages that are given vectors in a second; 0: not known yet.
+        speed: passages embedded per second; 0: not known yet.
         at: when this was written, in seconds since 1970.
         ended: why it ended before all was done; empty while it runs and when all is done.
     """
@@ -53,27 +54,27 @@ class Work(NamedTuple):
 
 
 def told(state: Path) -> Work:
-    """What the process of this vault last said of itself; of a damaged note, or none, nothing is known."""
-    said = own_object(state / NOTE)
-    known: list[Any] = [said.get(name, default) for name, default in Work._field_defaults.items()]
-    alike = {str: (str,), int: (int,), float: (int, float)}
-    right = zip(known, Work._field_defaults.values(), strict=True)
-    return Work(*known) if all(type(value) in alike[type(default)] for value, default in right) else Work()
+    """Read the last progress of this vault's process; an empty one if the file is missing or damaged."""
+    fields = own_object(state / NOTE)
+    values: list[Any] = [fields.get(name, default) for name, default in Work._field_defaults.items()]
+    allowed = {str: (str,), int: (int,), float: (int, float)}
+    pairs = zip(values, Work._field_defaults.values(), strict=True)
+    return Work(*values) if all(type(value) in allowed[type(default)] for value, default in pairs) else Work()
 
 
 def tell(state: Path, work: Work) -> None:
-    """Write down what the process is at; that must not stop it, so a full disk only costs the news."""
+    """Write the progress of the process; a full disk must not stop it, so errors are ignored."""
     with suppress(OSError):
         replace(state / NOTE, json.dumps(work._asdict()).encode())
 
 
 def is_running(state: Path) -> bool:
-    """Whether the process of this vault lives."""
+    """Whether the process of this vault is running."""
     return IndexFiles(state).is_held(BACKGROUND)
 
 
 def is_due(state: Path) -> bool:
-    """Whether one may begin: none runs, and the last one did not just fail."""
+    """Whether a process may be started: none is running, and the last one did not just fail."""
     if is_running(state):
         return False
     last = told(state)
@@ -85,7 +86,7 @@ def is_due(state: Path) -> bool:
 
 def begin(state: Path, root: Path, env: Mapping[str, str]) -> bool:
     """Start the process for the vault at ``root``; False if it can't be started."""
-    # -P: the folder that the person works in must not lend us its modules
+    # -P: don't import modules from the folder that the person works in
     argv = [sys.executable, "-P", "-m", "tars_memory.doors.cli.background", "index", str(root)]
     try:
         spawn(argv, env, os.fspath(state / LAST_WORDS))
@@ -97,50 +98,51 @@ def begin(state: Path, root: Path, env: Mapping[str, str]) -> bool:
 # --- power
 
 SUPPLIES = "/sys/class/power_supply"
+"""Linux's folder of power supplies."""
 
 
 def on_battery(supplies: str = SUPPLIES) -> bool:
-    """Whether the machine runs on its battery, as far as the system tells: Linux and macOS are asked, Windows too.
+    """Whether the machine runs on its battery, as far as the system tells: on Linux, macOS and Windows.
 
     Args:
         supplies: Linux's folder of power supplies.
     """
     try:
         if sys.platform == "darwin":
-            return _mac_says()
+            return _mac_on_battery()
         if sys.platform == "win32":
-            return _windows_says()
-        return _linux_says(supplies)
+            return _windows_on_battery()
+        return _linux_on_battery(supplies)
     except (OSError, ValueError):
         return False
 
 
-def _linux_says(supplies: str) -> bool:
-    """A battery of the machine itself is being used up, and no mains is plugged in."""
+def _linux_on_battery(supplies: str) -> bool:
+    """Whether a battery of the machine itself is discharging and no mains is plugged in."""
     discharging = False
     for name in os.listdir(supplies):
 
-        def said(what: str, name: str = name) -> str:
+        def attribute(file_name: str, name: str = name) -> str:
             try:
-                with open(os.path.join(supplies, name, what), encoding="ascii", errors="replace") as file:
+                with open(os.path.join(supplies, name, file_name), encoding="ascii", errors="replace") as file:
                     return file.read(100).strip()
             except OSError:
                 return ""
 
-        kind = said("type")
-        if kind in ("Mains", "USB") and said("online") == "1":
+        kind = attribute("type")
+        if kind in ("Mains", "USB") and attribute("online") == "1":
             return False
-        if kind == "Battery" and said("scope") != "Device":  # that of a mouse is none of ours
-            discharging = discharging or said("status") == "Discharging"
+        if kind == "Battery" and attribute("scope") != "Device":  # not the battery of a mouse
+            discharging = discharging or attribute("status") == "Discharging"
     return discharging
 
 
-def _mac_says() -> bool:
-    asked = subprocess.run(["/usr/bin/pmset", "-g", "batt"], capture_output=True, text=True, timeout=5, check=False)
-    return "'Battery Power'" in asked.stdout
+def _mac_on_battery() -> bool:
+    done = subprocess.run(["/usr/bin/pmset", "-g", "batt"], capture_output=True, text=True, timeout=5, check=False)
+    return "'Battery Power'" in done.stdout
 
 
-def _windows_says() -> bool:
+def _windows_on_battery() -> bool:
     import ctypes
 
     power = (ctypes.c_ubyte * 12)()
