@@ -1,7 +1,7 @@
-"""A team's index in PostgreSQL: how it is reached, asked and published, and what is said when it can't be.
+"""A team's index in PostgreSQL: its address, the connection, queries and publishing, and the error messages.
 
-One process beside the vault publishes the rows of its own index (:mod:`tars_memory.index.postgres_writer`), many read
-them (:mod:`tars_memory.index.postgres_reader`). Where it lies is the person's own setting, and holds no password.
+One process on the vault's machine publishes the rows of its own index (:mod:`tars_memory.index.postgres_writer`), and
+many read them (:mod:`tars_memory.index.postgres_reader`). The address is a personal setting and holds no password.
 """
 
 from __future__ import annotations
@@ -33,23 +33,25 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 LAYOUT = 1
-"""Raise it with every change of the tables in :mod:`tars_memory.index.postgres_writer`, or of what stands in them."""
+"""Version of the tables in :mod:`tars_memory.index.postgres_writer`; raise it when they or their content change."""
 FORMAT = f"{VERSION}.{LAYOUT}"
-"""Of the rows; another one is never read."""
-LEAST = 150_000
-"""PostgreSQL 15, as the server numbers itself: it counts by regular expressions, and its ``public`` is nobody's."""
+"""Version of the rows; rows of another version are never read."""
+MIN_SERVER = 150_000
+"""Oldest supported server version, PostgreSQL 15, as the server numbers itself: it can count matches of regular
+expressions, and not every role may create tables in its schema ``public``."""
 PATIENCE = 1.0
-"""Seconds in which the server has to let us in, where the address doesn't say ``connect_timeout``."""
-ANSWERED = 10.0
-"""So many times as long it has for all that one search asks; it may have stopped, or the way to it may be cut."""
-ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
-"""By what libpq finds out within a minute that the other machine is gone, where the address doesn't say it."""
+"""Seconds to wait for a connection, unless the address sets ``connect_timeout``."""
+READ_FACTOR = 10.0
+"""Time limit for all statements of one search, as a multiple of the time for connecting: the server may have stopped,
+or the network may be cut."""
+KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+"""Options with which libpq notices within a minute that the server is gone, unless the address sets them."""
 REGISTRY = "tars_memory"
-"""The schema with the table of what is published; each index has a schema of its own beside it."""
+"""Schema with the table of published indexes; each index has a schema of its own."""
 TRIES = 3
-"""An index that is replaced while it is asked, or a connection that was ended, is asked again so often."""
+"""Number of attempts at a search, if the index is replaced meanwhile or the connection was closed."""
 RESPITE = 10.0
-"""Seconds for which a server that can't be reached is not tried again: whoever types a query would wait at each key."""
+"""Seconds for which an unreachable server is not tried again: while typing a query, one would wait at each key."""
 
 _GRANTS = "docs/team-index.md shows what each role is granted"
 HOW_PASSWORDS = "put it into ~/.pgpass (readable by you alone) or PGPASSWORD"
@@ -59,13 +61,13 @@ _WAIT_LONGER = f"is the server up? connect_timeout=5 at the end of {_SETTING} wa
 
 
 class Address(NamedTuple):
-    """Where a team's index lies.
+    """Address of a team's index.
 
     Attributes:
         url: as libpq takes it.
-        shown: the same for people: server and database alone.
-        options: what is said to libpq besides.
-        patience: seconds.
+        shown: server and database alone, for messages.
+        options: further options for libpq.
+        patience: seconds to wait for a connection.
     """
 
     url: str
@@ -75,33 +77,33 @@ class Address(NamedTuple):
 
 
 def address(url: str) -> Address:
-    """An address from the settings, made safe: off this machine the connection has to be encrypted.
+    """Parse and check an address from the settings; a connection to another machine has to be encrypted.
 
     Raises:
-        SettingsError: it is none, it holds a password, or it allows a connection in clear text.
+        SettingsError: it is not an address, it contains a password, or it allows an unencrypted connection.
     """
     hint = f"write {_SETTING} like postgresql://me@db.example.org/memory"
     try:
         parts = urlsplit(url)
-        asked = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+        query = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
         hosts = parts.netloc.rpartition("@")[2]
     except ValueError as error:
         raise SettingsError(f"{_SETTING} is not an address of PostgreSQL", hint) from error
     if parts.scheme not in ("postgresql", "postgres"):
         raise SettingsError(f"{_SETTING} is not an address of PostgreSQL", hint)
-    if parts.password or asked.keys() & {"password", "sslpassword"}:
+    if parts.password or query.keys() & {"password", "sslpassword"}:
         raise SettingsError(f"{_SETTING} holds a password", f"take it out; {HOW_PASSWORDS}")
-    if "service" in asked:
+    if "service" in query:
         raise SettingsError(f"{_SETTING}: a service file may name any server", "write host and database into it")
     if "PGSERVICE" in os.environ:
         raise SettingsError(f"PGSERVICE is set: a service file may change what {_SETTING} says", "unset PGSERVICE")
-    shown = f"{unquote(hosts) or asked.get('host') or 'localhost'}{parts.path}"
-    options: dict[str, Any] = {name: value for name, value in ALIVE.items() if name not in asked}
+    shown = f"{unquote(hosts) or query.get('host') or 'localhost'}{parts.path}"
+    options: dict[str, Any] = {name: value for name, value in KEEPALIVES.items() if name not in query}
     options["application_name"] = f"tars-memory on {platform.node()}"
-    named = [asked.get("hostaddr") or os.environ.get("PGHOSTADDR", "")]
-    named += [asked.get("host", ""), hosts] if asked.get("host") or hosts else [os.environ.get("PGHOST", "")]
-    if not all(_is_here(one) for each in named for one in each.split(",")):
-        mode = asked.get("sslmode") or os.environ.get("PGSSLMODE", "require")
+    lists = [query.get("hostaddr") or os.environ.get("PGHOSTADDR", "")]
+    lists += [query.get("host", ""), hosts] if query.get("host") or hosts else [os.environ.get("PGHOST", "")]
+    if not all(_is_local(host) for hosts in lists for host in hosts.split(",")):
+        mode = query.get("sslmode") or os.environ.get("PGSSLMODE", "require")
         if mode not in _TLS:
             raise SettingsError(
                 f"{_SETTING}: sslmode={mode} allows a connection to {shown} that anybody can read",
@@ -109,14 +111,14 @@ def address(url: str) -> Address:
             )
         options["sslmode"] = mode
     try:
-        patience = float(asked.get("connect_timeout", PATIENCE))
+        patience = float(query.get("connect_timeout", PATIENCE))
     except ValueError as error:
         raise SettingsError(f"{_SETTING}: connect_timeout is not a number of seconds", hint) from error
     return Address(url, shown, options, patience)
 
 
-def _is_here(host: str) -> bool:
-    """Whether a host, with its port or without, is this machine or a socket on it."""
+def _is_local(host: str) -> bool:
+    """Whether a host, with or without a port, is this machine or a socket on it."""
     if host.startswith(("/", "@", "%2F", "%2f", "[::1]")) or host in ("", "::1"):
         return True
     name = host.partition(":")[0]
@@ -127,11 +129,11 @@ class TeamIndex:
     """A team's index of one vault.
 
     Args:
-        url: as set.
-        vault: the vault's id, by which the index is found.
+        url: from the settings.
+        vault: id of the vault, by which the index is found.
 
     Raises:
-        SettingsError: as :func:`address`.
+        SettingsError: see :func:`address`.
     """
 
     def __init__(self, url: str, vault: str | None) -> None:
@@ -139,49 +141,55 @@ class TeamIndex:
         self.vault = vault or ""
         self._connection: psycopg.Connection[Row] | None = None
         self._failed: TeamIndexError | None = None
-        self._until = 0.0
-        self._one = threading.RLock()
+        self._retry_at = 0.0
+        self._lock = threading.RLock()
 
     def close(self) -> None:
-        """Let go of the server."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
 
     def read(self, question: Callable[[PostgresReader], Answer]) -> Answer:
-        """Ask the index, in one transaction that sees it whole, as it was published last.
+        """Call ``question`` with a reader, in one transaction that sees the index as it was published last.
 
         Raises:
-            TeamIndexError: it can't be reached, there is none, it may not be read, or its rows are of another version.
+            TeamIndexError: the index can't be reached or doesn't exist, the role may not read it, or its rows are of
+                another version.
         """
         _need_driver()
         from psycopg import errors
 
         for left in reversed(range(TRIES)):
-            with self._one, explained(self.address):
+            with self._lock, explained(self.address):
                 connection = self._open()
                 try:
                     with self._timed(connection), connection.transaction():
                         self._enter(connection)
                         return question(PostgresReader(connection))
                 except (errors.UndefinedTable, errors.InvalidSchemaName, errors.InternalError_):
-                    if not left:  # as a rule it was replaced between two questions, and the old one dropped
+                    if not left:  # usually, the index was replaced between two statements and the old one dropped
                         raise
                 except errors.OperationalError:
-                    if not left or not connection.broken:  # the server may have ended what was idle for long
+                    if not left or not connection.broken:  # the server may have closed an idle connection
                         raise
         raise AssertionError
 
     def _open(self) -> psycopg.Connection[Row]:
+        """Return the open connection, a new one if necessary.
+
+        Raises:
+            TeamIndexError: the server can't be reached, or could not be less than :data:`RESPITE` ago.
+        """
         from psycopg import IsolationLevel
 
         if self._connection is None or self._connection.closed:
-            if self._failed is not None and time.monotonic() < self._until:
+            if self._failed is not None and time.monotonic() < self._retry_at:
                 raise self._failed
             try:
                 self._connection = connect(self.address)
             except TeamIndexError as error:
-                self._failed, self._until = error, time.monotonic() + RESPITE
+                self._failed, self._retry_at = error, time.monotonic() + RESPITE
                 raise
             self._connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
             self._connection.set_read_only(True)
@@ -189,12 +197,12 @@ class TeamIndex:
 
     @contextmanager
     def _timed(self, connection: psycopg.Connection[Row]) -> Iterator[None]:
-        """Cut the connection if all that is asked takes too long; no other way ends the wait for a server that stopped.
+        """Shut the connection down if the block takes too long; nothing else ends the wait for a server that stopped.
 
         Raises:
-            TeamIndexError: it was cut.
+            TeamIndexError: the time was up.
         """
-        seconds = ANSWERED * self.address.patience
+        seconds = READ_FACTOR * self.address.patience
         late = threading.Event()
 
         def cut() -> None:
@@ -202,22 +210,26 @@ class TeamIndex:
             with suppress(OSError), socket.socket(fileno=os.dup(connection.pgconn.socket)) as line:
                 line.shutdown(socket.SHUT_RDWR)
 
-        clock = threading.Timer(seconds, cut)
-        clock.daemon = True
-        clock.start()
+        timer = threading.Timer(seconds, cut)
+        timer.daemon = True
+        timer.start()
         try:
             yield
         except Exception as error:
             if not late.is_set():
                 raise
             self._failed = TeamIndexError(f"{self.address.shown} did not answer within {seconds:g} s", _WAIT_LONGER)
-            self._until = time.monotonic() + RESPITE
+            self._retry_at = time.monotonic() + RESPITE
             raise self._failed from error
         finally:
-            clock.cancel()
+            timer.cancel()
 
     def _enter(self, connection: psycopg.Connection[Row]) -> None:
-        """Lead the transaction's questions to the vault's tables."""
+        """Direct the rest of the transaction to the tables of this vault.
+
+        Raises:
+            TeamIndexError: there is no index, its rows are of another version, or the role may not read it.
+        """
         found = published(connection, self._key())
         if found is None:
             raise TeamIndexError(
@@ -235,20 +247,20 @@ class TeamIndex:
     def publish(
         self, source: Path, cache: Path, progress: Progress | None, *, takes_over: bool, wait: float
     ) -> Published | None:
-        """Bring the index in step with a file: see :func:`tars_memory.index.postgres_writer.publish`.
+        """Publish an index file: see :func:`tars_memory.index.postgres_writer.publish`.
 
         Args:
             source: the file of this machine's index.
             cache: the program's cache folder, with the vectors.
-            progress: is told how much is copied.
-            takes_over: although another machine published it.
-            wait: seconds for another process that publishes.
+            progress: told how much is copied.
+            takes_over: publish even if another machine published the index.
+            wait: seconds to wait for another process that publishes.
 
         Returns:
             What was written; None if the role may only read.
 
         Raises:
-            TeamIndexError: it can't be reached, or not be written now.
+            TeamIndexError: the server can't be reached, or the index can't be written now.
         """
         from tars_memory.index.postgres_writer import publish
 
@@ -257,10 +269,10 @@ class TeamIndex:
         )
 
     def _key(self) -> str:
-        """The vault's id.
+        """Return the vault's id.
 
         Raises:
-            TeamIndexError: it has none.
+            TeamIndexError: the vault has none.
         """
         if not self.vault:
             raise TeamIndexError(
@@ -270,13 +282,13 @@ class TeamIndex:
         return self.vault
 
     def told(self) -> dict[str, Any]:
-        """What the index says of itself: when it was published, by whom, notes, passages, vectors, bytes.
+        """Return when and by whom the index was published, and its numbers of notes, passages, vectors and bytes.
 
         Raises:
-            TeamIndexError: as :meth:`read`.
+            TeamIndexError: see :meth:`read`.
         """
 
-        def ask(reader: PostgresReader) -> dict[str, Any]:
+        def describe(reader: PostgresReader) -> dict[str, Any]:
             return {
                 "server": self.address.shown,
                 "published": reader.meta.get("published"),
@@ -287,11 +299,11 @@ class TeamIndex:
                 "bytes": reader.weight(),
             }
 
-        return self.read(ask)
+        return self.read(describe)
 
 
 def published(connection: psycopg.Connection[Row], vault: str) -> tuple[str, str] | None:
-    """The schema of a vault's index, and the version of its rows; None if there is none."""
+    """Return the schema of a vault's index and the version of its rows; None if there is no index."""
     from psycopg import errors
 
     try:
@@ -304,7 +316,7 @@ def published(connection: psycopg.Connection[Row], vault: str) -> tuple[str, str
 
 
 def enter(connection: psycopg.Connection[Row], schema: str) -> None:
-    """Let the rest of a transaction find the tables of a schema, and the extension that knows vectors.
+    """Set the search path of a transaction to a schema and to the extension for vectors.
 
     Raises:
         TeamIndexError: the extension is missing, or the role may not read the tables.
@@ -322,28 +334,28 @@ def enter(connection: psycopg.Connection[Row], schema: str) -> None:
             "its owner makes it known, once: CREATE EXTENSION vector",
         )
     path = f'"{schema}", "{extension}"'
-    # Compiling a question takes longer than answering it.
+    # Compiling a statement takes longer than running it.
     connection.execute("SELECT set_config('search_path', %s, true), set_config('jit', 'off', true)", (path,))
 
 
 def _need_driver() -> None:
-    """See to it that psycopg can be imported.
+    """Check that psycopg can be imported.
 
     Raises:
         TeamIndexError: it can't.
     """
     try:
-        import psycopg  # noqa: F401 - it may be there without libpq
+        import psycopg  # noqa: F401 - it may be installed without libpq
     except ImportError as error:
         raise TeamIndexError(f"an index in PostgreSQL needs psycopg: {error}", installing("postgres")) from error
 
 
 def connect(where: Address) -> psycopg.Connection[Row]:
-    """A connection to the server, in time or not at all.
+    """Connect to the server within the address's patience.
 
     Raises:
         TeamIndexError: the library is missing, the server can't be reached in time or refuses, it is too old, or the
-            connection is not encrypted though it leaves the machine.
+            connection to another machine is not encrypted.
     """
     _need_driver()
     import psycopg
@@ -362,7 +374,7 @@ def connect(where: Address) -> psycopg.Connection[Row]:
         if late.is_set():
             connection.close()
 
-    # libpq waits two seconds at least, and for names as long as the system does: so the clock is kept beside it.
+    # libpq waits at least two seconds, and for names as long as the system does; so a thread of ours keeps the time.
     thread = threading.Thread(target=reach, daemon=True)
     thread.start()
     thread.join(where.patience)
@@ -376,7 +388,7 @@ def connect(where: Address) -> psycopg.Connection[Row]:
         with explained(where):
             raise failed[0]
     connection = opened[0]
-    if connection.info.server_version < LEAST:
+    if connection.info.server_version < MIN_SERVER:
         connection.close()
         raise TeamIndexError(
             f"{where.shown} runs PostgreSQL {connection.info.server_version // 10_000}", "15 or newer is needed"
@@ -389,7 +401,7 @@ def connect(where: Address) -> psycopg.Connection[Row]:
 
 @contextmanager
 def explained(where: Address) -> Iterator[None]:
-    """Say what the server or the way to it refuse as a sentence for the person.
+    """Turn errors of the server or the network into messages for the person.
 
     Raises:
         TeamIndexError: what happened, and what to do.
@@ -403,17 +415,17 @@ def explained(where: Address) -> Iterator[None]:
 
         if not isinstance(error, psycopg.Error):
             raise
-        said = " ".join((error.diag.message_primary or str(error)).split())
+        text = " ".join((error.diag.message_primary or str(error)).split())
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
-            message, hint = f"{where.shown} refuses: {said}", _GRANTS
-        elif isinstance(error, psycopg.OperationalError) and "no password supplied" in said:
+            message, hint = f"{where.shown} refuses: {text}", _GRANTS
+        elif isinstance(error, psycopg.OperationalError) and "no password supplied" in text:
             message, hint = f"{where.shown} wants a password", HOW_PASSWORDS
         elif isinstance(error, psycopg.OperationalError):
-            reason = re.split(" (?:Is the server running|This probably means|DETAIL:)", said)[0]
+            reason = re.split(" (?:Is the server running|This probably means|DETAIL:)", text)[0]
             reason = reason.rpartition("failed: ")[2].removeprefix("FATAL: ")
             message, hint = f"{where.shown} can't be reached: {reason}", "is the server up, and the address right?"
             hint = HOW_PASSWORDS if "password authentication" in reason else hint
             hint = _GRANTS if "permission denied" in reason else hint
         else:
-            message, hint = f"{where.shown} can't answer: {said}", "tars-memory doctor looks closer"
+            message, hint = f"{where.shown} can't answer: {text}", "tars-memory doctor looks closer"
         raise TeamIndexError(message, hint) from error

@@ -592,12 +592,12 @@ def test_a_server_off_this_machine_is_reached_by_tls_alone() -> None:
 def test_a_server_that_stops_while_it_is_asked_is_waited_for_ten_times_as_long(team, monkeypatch) -> None:
     index, one = team({"a.md": "tea\n"})
     with monkeypatch.context() as hasty:
-        hasty.setattr(room, "ANSWERED", 0.3 / one.address.patience)
+        hasty.setattr(room, "READ_FACTOR", 0.3 / one.address.patience)
         with pytest.raises(TeamIndexError, match=r"did not answer within 0[.]3 s"):
             one.read(lambda reader: reader._team.execute("SELECT pg_sleep(60)"))
         with pytest.raises(TeamIndexError, match=r"did not answer within 0[.]3 s"):  # and is left alone for a while
             one.read(lambda reader: reader.chunk_count())
-    one._until = 0.0
+    one._retry_at = 0.0
     assert one.read(lambda reader: reader.chunk_count()) == index.read(lambda reader: reader.chunk_count())
 
 
