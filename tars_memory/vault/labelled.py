@@ -1,8 +1,8 @@
-"""Credentials without a shape of their own: a value is one because of the word that stands before it.
+"""Credentials without a format of their own, recognised by the label before the value.
 
 ``password: hunter22``, ``the wifi password at home is Sunflower42``, ``api_key = "…"``, ``Authorization: Bearer …``,
-``PIN: 4821``. The words are found by plain substring searches and looked at where they stand, a bounded stretch each,
-so that time is linear in the text.
+``PIN: 4821``. Labels are found by plain substring search, and only a bounded stretch of text around each is examined,
+so that the time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -23,61 +23,61 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-_LOOK = 256
-"""Characters of a value that are read at first; one that is a credential is taken to its end."""
-_JUDGED = 128
-"""Characters by which it is told what a value is."""
-_FAR = 200
-"""Characters after a word within which its value begins."""
+_FIRST_READ = 256
+"""Number of characters of a value that are read first; a credential is then read to its end."""
+_JUDGED_LENGTH = 128
+"""Number of characters by which a value is classified."""
+_MAX_DISTANCE = 200
+"""Maximum number of characters between a label and the beginning of its value."""
 
-_EQUALS = r"(?::=|=>|->|→|::?|==?|：|＝|>|,[ \t]{0,2}[\"']value[\"'][ \t]{0,2}:)"
-_IS = (
+_EQUALS_SIGN = r"(?::=|=>|->|→|::?|==?|：|＝|>|,[ \t]{0,2}[\"']value[\"'][ \t]{0,2}:)"
+_IS_VERB = (
     r"(?:is|was|are|to|ist|war|lautet|sind|est|était|sont|es|era|son|è|é|sono|são|luidt|är|jest|je|este|adalah|là|هي|هو"
     r"|=|—|–)"
 )
 _GLUED = r"(?:は|是|为|為|는|은)[ \t]{0,3}"
-"""What leads on without a blank; the sentence may go on behind the value without one, too."""
+"""Words between label and value in scripts without blanks; the sentence may continue right after the value, too."""
 _TAIL = r"[A-Za-z0-9_-]{0,30}+[\\\"'`*_\])]{0,3}+"
 _BETWEEN = r"(?:[ \t][^\r\n:=.!?;,|]{0,40}?)?"
-_OTHER = (
+_WHICH = (
     r"(?:old|new|other|second|first|alte?[rs]?|neue?[rs]?|andere?[rs]?|anciene?|ancienne?|nouveau|nouvelle|autre|antigu[oa]|"
     r"viej[oa]|nuev[oa]|otr[oa]|vecchi[oa]|nuov[oa]|altr[oa]|antig[oa]|nov[oa]|outr[oa]|oude?|nieuwe?)"
 )
-_BEFORE = rf"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key)[ \t]+|{_OTHER}[ \t]{{0,2}}[:=]?[ \t]+)?"
-"""What may stand between a colon and the value: the scheme of a header, or which of two it is."""
+_SCHEME = rf"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key)[ \t]+|{_WHICH}[ \t]{{0,2}}[:=]?[ \t]+)?"
+"""Words between a colon and the value: the scheme of a header, or an adjective such as "old" and "new"."""
 
 _LABEL = (
-    _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
+    _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS_SIGN + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
     r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:\r?\n[ \t>*+-]{0,8})?"
-    r"(?:[\[(][ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"']))?"  # the first of a list
+    r"(?:[\[(][ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"']))?"  # the first value of a list
     "|(?P<between>"
     + _BETWEEN
     + ")[ \t]{1,3}(?:(?P<is>"
-    + _IS
+    + _IS_VERB
     + r")|(?P<later>"
-    + _EQUALS
+    + _EQUALS_SIGN
     + "))[\"'`*_]{0,3}?[ \t]{1,3}"
-    "|(?P<between2>" + _BETWEEN + ")(?P<later2>" + _EQUALS + ")[ \t]{1,3}"
+    "|(?P<between2>" + _BETWEEN + ")(?P<later2>" + _EQUALS_SIGN + ")[ \t]{1,3}"
     r"|(?P<between3>[ \t][\w'’ -]{0,40}?)(?P<later3>[:=])"
     "|(?P<glued>" + _GLUED + r")|(?P<cell>[ \t]{0,3}\|[ \t]{0,8})|(?P<blank>[ \t]{1,3}))"
-    rf"(?i:{_BEFORE})[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s))?[*_]{{0,2}}"
+    rf"(?i:{_SCHEME})[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s))?[*_]{{0,2}}"
 )
-"""After a word: what else names it, how it leads on to its value, and what opens this."""
+"""The text between a label and its value: the rest of the label, the separator, and an opening quote."""
 
 _CLOSING = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 
 _CLOSED = r"[.,;:)\]}>|!?*_]{0,8}(?:\s|$)|[)\]}]{0,8}[,:][)\]}]{0,8}\\?[\"'\[{]"
-"""What follows a quote that closes."""
+"""The text after a closing quote."""
 _CUT = (
     r"(?P<cjk>[。，、；！？）」』】》〉])"
-    # what it stands in is closed, or goes on with a quote
+    # a closing quote, or one that another value follows
     rf"|\\{{0,2}}[\"'`”»’](?={_CLOSED})"
     r"|<(?=/[A-Za-z][\w-]*>|br ?/?>)"
 )
-"""Where the run of signs that a value begins is another's: behind a full stop of Chinese, a quote, before a tag."""
+"""Places in a run of non-blank characters at which a value ends: Chinese punctuation, a closing quote, a tag."""
 
 _INTERESTING = r"[0-9!#-&*+:;=>?@\\^|~\"'`]|[a-z][A-Z]|[A-Z]{2}|[→：＝—–«「『“„]"
-"""One of these is in every value, or between it and its word: what has none of them need not be looked at."""
+"""Every value, or the text between it and its label, has one of these: text without any need not be examined."""
 
 _PLACEHOLDER = (
     r"(?i)x+|\*+|\.+|…+|•+|-+|_+|<.*>?|\$[\w.{}()\[\]:/-]*|\{.*|%\w+%|\[.*|\([^()]*\)?|@[\w./-]*|#[\w/-]*|your.*|my[_-]?\w*|.*-here|.*_here|n/?a|"
@@ -86,7 +86,7 @@ _PLACEHOLDER = (
     r"text|input|hunter2?\*+|\\\w+|process\..*|os\..*|env\..*|self\..*|this\..*|config\..*|settings\..*"
 )
 
-_KNOWN = (
+_HARMLESS = (
     r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\..*|mailto:.*|[\w.+-]+@[\w-]+\.[\w.-]+|~?\.{0,2}/[a-z_./-]*|[a-z]:\\.*|"
     r"v?\d+(?:[.,:/-]\d+)+[a-z%]{0,6}|\d{4}-\d\d-\d\d\S*|\d+(?:st|nd|rd|th|[a-z%€$£°]{1,4})?|\d+-[a-z]+(?:-[a-z]+)*|"
     r"[a-z_][a-z0-9_.]*\(.*|.*\]\(.*|sha\d*[:=].*|md5[:=].*|ssh-\w+|ecdsa-\S+|(?:2|3)fa|1password\W*|utf-?\d+|base64\S{0,4}|"
@@ -98,30 +98,36 @@ Found = tuple[int, int, str]
 
 
 def values(text: str) -> Iterator[Found]:
-    """Start, end and kind of each value; they may overlap."""
+    """Yield start, end and kind of every credential; they may overlap."""
     low = _lowered(text)
-    yield from _codes(text, low)
-    named = list(_after_words(text, low))
-    yield from named
-    yield from _others(text, [one for one in named if one[2] == "password"])
-    yield from _items(text, named)
+    yield from _recovery_codes(text, low)
+    labelled = list(_after_words(text, low))
+    yield from labelled
+    yield from _more_in_line(text, [found for found in labelled if found[2] == "password"])
+    yield from _list_items(text, labelled)
     if "\n" in text:
-        yield from _lists(text, low)
+        yield from _bullet_lists(text, low)
         if any(word in low for word in _words()[0][1]):
-            yield from _columns(text)
+            yield from _table_columns(text)
     yield from _numbers(text, low)
-    yield from _phrases(low)
+    yield from _seed_phrases(low)
     if len(text) >= 24:
-        yield from _of_providers(text, low)
+        yield from _provider_keys(text, low)
 
 
 def _lowered(text: str) -> str:
-    """In lower case, with every character at its place (``İ`` becomes two in Python)."""
+    """Lower the case of a text without changing its length (Python makes two characters of ``İ``)."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _after_words(text: str, low: str) -> Iterator[Found]:
+    """Yield the values after labels.
+
+    Args:
+        text: the text.
+        low: the text in lower case.
+    """
     for rank, words in _words():
         for word in words:
             at = low.find(word)
@@ -133,8 +139,8 @@ def _after_words(text: str, low: str) -> Iterator[Found]:
                     if near is None:
                         break
                     value = near.start()
-                if value - end < _FAR and _stands(low, at, end, word):
-                    found = _labelled(text, low, at, end, _rank(rank, low, at), _kind(rank, word))
+                if value - end < _MAX_DISTANCE and _is_label(low, at, end, word):
+                    found = _labelled_value(text, low, at, end, _rank_at(rank, low, at), _kind(rank, word))
                 if found:
                     yield found
                 at = low.find(word, max(found[1] if found else 0, at + 1))
@@ -142,11 +148,13 @@ def _after_words(text: str, low: str) -> Iterator[Found]:
 
 @cache
 def _words() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the labels by rank: how much a label by itself makes its value a credential."""
     medium = tuple(word for group in table.MEDIUM for word in group.split("|"))
     return ("strong", (*table.STRONG.split(), *table.SPOKEN)), ("medium", medium), ("weak", ("key",))
 
 
 def _kind(rank: str, word: str) -> str:
+    """Return the kind of credential after a label."""
     if rank == "strong":
         return "authorization" if word == "authorization" else "password"
     if word in ("token", "secret", "bearer"):
@@ -157,9 +165,10 @@ def _kind(rank: str, word: str) -> str:
 _PUBLIC = ("pub", "public", "publishable", "foreign", "primary")
 
 
-def _stands(low: str, at: int, end: int, word: str) -> bool:
-    """Whether the word stands there: the short ones by themselves, none as the name of something public, none as part
-    of an address, unless it is a parameter in one.
+def _is_label(low: str, at: int, end: int, word: str) -> bool:
+    """Whether the word at this place is a label.
+
+    It must not name something public. Short labels must be words of their own, and not part of a host name.
     """
     before = low[max(0, at - 12) : at]
     if before.rstrip(" _-").endswith(_PUBLIC):
@@ -171,7 +180,8 @@ def _stands(low: str, at: int, end: int, word: str) -> bool:
     return True
 
 
-def _rank(rank: str, low: str, at: int) -> str:
+def _rank_at(rank: str, low: str, at: int) -> str:
+    """Return the rank of a label at this place: "key" after a word such as those in ``KEY_OF`` is medium."""
     return "medium" if rank == "weak" and low[max(0, at - 14) : at].rstrip(" _-").endswith(_key_of()) else rank
 
 
@@ -180,67 +190,75 @@ def _key_of() -> tuple[str, ...]:
     return tuple(table.KEY_OF.split("|"))
 
 
-def _labelled(text: str, low: str, start: int, end: int, rank: str, kind: str) -> Found | None:
-    """The value that a word names, or None."""
+def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: str) -> Found | None:
+    """Return the value after a label; None if it is not a credential."""
     if low.startswith("(masked ", max(0, low.rfind("(", max(0, start - 40), start))) and ")" in low[end : end + 12]:
         return None
     label = _pattern(_LABEL).match(text, end)
     if label:
-        way = next((name for name in ("blank", "equals", "glued") if label[name]), "words")
-        if way == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
-            way = "words"
-        by_itself = way == "blank" and low[start:end] in table.SPOKEN and low[start:end] not in ("pw", "psk")
-        span = None if by_itself else _judged(text, label, start, rank, way)
+        separator = next((name for name in ("blank", "equals", "glued") if label[name]), "words")
+        if separator == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
+            separator = "words"
+        by_itself = separator == "blank" and low[start:end] in table.SPOKEN and low[start:end] not in ("pw", "psk")
+        span = None if by_itself else _credential_span(text, label, start, rank, separator)
         if span:
             return (*span, kind)
-    return _near(text, end, kind) if rank != "weak" else None
+    return _random_nearby(text, end, kind) if rank != "weak" else None
 
 
-def _judged(text: str, label: re.Match[str], word: int, rank: str, way: str) -> tuple[int, int] | None:
-    """Where the value stands, if what it looks like makes it a credential beside a word of this rank."""
-    start, quote = label.end(), label["quote"]
-    end, whole = _extent(text, start, quote, word, glued=way == "glued")
-    looked = text[start : min(end, start + _JUDGED)]
-    if not looked or re.fullmatch(_PLACEHOLDER, looked) or re.fullmatch(_KNOWN, looked):
-        return None
-    quoted = whole and quote[-1] in "\"'" if quote else False
-    if label["cell"] and _joined(looked) and not re.fullmatch(r"[A-Za-z]+\d{2,}\W?", looked):
-        return None
-    if not _ACCEPT[rank](looked, "words" if way == "glued" else way, quoted):
-        return None
-    if end - start == _LOOK and not whole:
-        end = _pattern(r"\S*").match(text, end).end()  # type: ignore[union-attr]  # it matches nothing, too
-    return start, _continued(text, start, end)
-
-
-def _extent(
-    text: str, start: int, quote: str | None = None, word: int = 0, *, glued: bool = False, last: int | None = None
-) -> tuple[int, bool]:
-    """Where a value ends, and whether a quote said so. It is the one judge of that for all values that a word names.
-
-    To the closing quote; without one to the next blank, unless the syntax that it stands in ends it before. If in doubt
-    it goes further: what is announced as masked leaves nothing behind.
+def _credential_span(text: str, label: re.Match[str], word: int, rank: str, separator: str) -> tuple[int, int] | None:
+    """Return start and end of the value after a label, if it looks like a credential.
 
     Args:
-        text: that holds it.
-        start: its first character, behind the quote.
-        quote: that opens it, with its backslashes.
-        word: where the word that names it begins.
-        glued: a sentence of a script without blanks goes on behind it.
-        last: where it ends at the latest.
+        text: the text.
+        label: match of the text between the label and its value.
+        word: where the label begins.
+        rank: rank of the label.
+        separator: how the label leads to the value: ``equals``, ``words``, ``glued`` or ``blank``.
+    """
+    start, quote = label.end(), label["quote"]
+    end, whole = _value_end(text, start, quote, word, glued=separator == "glued")
+    judged = text[start : min(end, start + _JUDGED_LENGTH)]
+    if not judged or re.fullmatch(_PLACEHOLDER, judged) or re.fullmatch(_HARMLESS, judged):
+        return None
+    quoted = whole and quote[-1] in "\"'" if quote else False
+    if label["cell"] and _joined(judged) and not re.fullmatch(r"[A-Za-z]+\d{2,}\W?", judged):
+        return None
+    if not _ACCEPT[rank](judged, "words" if separator == "glued" else separator, quoted):
+        return None
+    if end - start == _FIRST_READ and not whole:
+        end = _pattern(r"\S*").match(text, end).end()  # type: ignore[union-attr]  # it always matches
+    return start, _wrapped_end(text, start, end)
+
+
+def _value_end(
+    text: str, start: int, quote: str | None = None, word: int = 0, *, glued: bool = False, last: int | None = None
+) -> tuple[int, bool]:
+    """Return the end of a labelled value, and whether a closing quote marks it.
+
+    The value ends at the closing quote; without quotes at the next blank, unless the syntax around it ends it before.
+    In doubt the value is longer: nothing of a value that is reported as masked may remain.
+
+    Args:
+        text: the text.
+        start: first character of the value, after the quote.
+        quote: the opening quote, with its backslashes.
+        word: where the label begins.
+        glued: whether the sentence may continue after the value without a blank, as in Chinese.
+        last: latest end of the value.
     """
     if quote:
-        sign = re.escape(_CLOSING.get(quote[-1], quote[-1]))
-        if len(quote) == 1:  # a sign like it in the middle of the value closes nothing
-            more = rf"(?:{sign}(?!{_CLOSED})(?:[^{sign}\\\s]|\\.){{0,128}}){{0,4}}"
-            inner = rf"(?>(?:[^{sign}\\\r\n]|\\.){{1,4096}})(?>{more})"
+        mark = re.escape(_CLOSING.get(quote[-1], quote[-1]))
+        if len(quote) == 1:  # the same mark within the value does not close it
+            more = rf"(?:{mark}(?!{_CLOSED})(?:[^{mark}\\\s]|\\.){{0,128}}){{0,4}}"
+            inner = rf"(?>(?:[^{mark}\\\r\n]|\\.){{1,4096}})(?>{more})"
         else:
             inner = r"[^\"'`\\\r\n]{1,4096}+"
-        closed = _pattern(rf"{inner}(?={re.escape(quote[:-1])}{sign})").match(text, start)
+        closed = _pattern(rf"{inner}(?={re.escape(quote[:-1])}{mark})").match(text, start)
         if closed:
             return closed.end(), True
-    run = _run(text, start, r"[!-~]*" if glued else r"\S*", last or len(text))
-    cuts = [_pattern(_CUT).search(run), ";" in run and _pattern(_PART).search(text, start, start + len(run) + 48)]
+    run = _read_run(text, start, r"[!-~]*" if glued else r"\S*", last or len(text))
+    cuts = [_pattern(_CUT).search(run), ";" in run and _pattern(_NEXT_FIELD).search(text, start, start + len(run) + 48)]
     if (
         word and "&" in run and _pattern(r"[?&][\w.\[\]%-]{0,40}$").search(text, max(0, word - 42), word)
     ):  # a parameter of an address
@@ -249,29 +267,30 @@ def _extent(
         cuts.append(_pattern(r"\|").search(run))
     ends = [cut.start() - (start if cut.string is text else 0) for cut in cuts if cut]
     run = run[: min([len(run), *ends])]
-    if len(run) < _LOOK:
+    if len(run) < _FIRST_READ:
         for _ in range(3):
             if run[-1:] in (")", "]", "}") and run.count("([{"[")]}".index(run[-1])]) >= run.count(run[-1]):
                 break
             if run[-1:] in ("*", "_") and run[-2:] not in ("**", "__") and text[start - 1] != run[-1]:
                 break
-            run = run[:-1] if run[-1:] in _END else run
+            run = run[:-1] if run[-1:] in _TRAILING else run
     return start + len(run), False
 
 
-_PART = r";(?=[ \t]?[A-Za-z][\w .-]{0,40}=)"
-"""Where the next part of a connection string begins."""
-_END = tuple(".,;:)]}>*_…|\"'`”»’")
-"""What ends a sentence or closes a bracket; no more than three of them are taken for that."""
+_NEXT_FIELD = r";(?=[ \t]?[A-Za-z][\w .-]{0,40}=)"
+"""The beginning of the next field of a connection string."""
+_TRAILING = tuple(".,;:)]}>*_…|\"'`”»’")
+"""Characters after a value that end a sentence or close a bracket; at most three are taken off the value."""
 
 
-def _run(text: str, start: int, signs: str, last: int) -> str:
-    found = _pattern(signs).match(text, start, min(last, start + _LOOK))
+def _read_run(text: str, start: int, pattern: str, last: int) -> str:
+    """Return the text at ``start`` that matches a pattern, up to ``last`` and :data:`_FIRST_READ` characters."""
+    found = _pattern(pattern).match(text, start, min(last, start + _FIRST_READ))
     return found[0] if found else ""
 
 
-def _continued(text: str, start: int, end: int) -> int:
-    """Where a value ends that is broken over two lines: the rest has a line of its own, and looks made by a machine."""
+def _wrapped_end(text: str, start: int, end: int) -> int:
+    """Return the end of a value that may be wrapped: its rest is alone on the next line, and looks machine-made."""
     if end - start < 16:
         return end
     match = _pattern(r"[ \t]?\\?\r?\n[ \t>]{0,8}([A-Za-z0-9+/=_.~-]{6,})(?=[ \t\"'`]{0,3}(?:[\r\n]|$))").match(
@@ -280,29 +299,29 @@ def _continued(text: str, start: int, end: int) -> int:
     if (
         match
         and not _wordy(match[1])
-        and not re.fullmatch(_KNOWN, match[1][:_JUDGED])
-        and _random(match[1][:_JUDGED], 6)
+        and not re.fullmatch(_HARMLESS, match[1][:_JUDGED_LENGTH])
+        and _random(match[1][:_JUDGED_LENGTH], 6)
     ):
         return match.end(1)
     return end
 
 
-def _others(text: str, found: list[Found]) -> Iterator[Found]:
-    """Further passwords in the lines in which one was found: ``and the other one is …``, ``old: … new: …``."""
+def _more_in_line(text: str, found: list[Found]) -> Iterator[Found]:
+    """Yield further passwords in a line that has one: ``and the other one is …``, ``old: … new: …``."""
     spans = sorted((start, end) for start, end, _ in found)
     for (_, before), (start, end), (after, _) in zip(
         [(0, 0), *spans], spans, [*spans[1:], (len(text), 0)], strict=False
     ):
-        first = max(before, start - _LINE, text.rfind("\n", max(before, start - _LINE), start) + 1)
-        yield from _in_line(text, first, start)
-        last = text.find("\n", end, min(after, end + _LINE))
-        yield from _in_line(text, end, last if last >= 0 else min(after, end + _LINE))
+        first = max(before, start - _LINE_REACH, text.rfind("\n", max(before, start - _LINE_REACH), start) + 1)
+        yield from _unlabelled(text, first, start)
+        last = text.find("\n", end, min(after, end + _LINE_REACH))
+        yield from _unlabelled(text, end, last if last >= 0 else min(after, end + _LINE_REACH))
 
 
-def _items(text: str, found: list[Found]) -> Iterator[Found]:
-    """Further values of a list of which a word names the first: ``secrets: ["…", "…"]``, or a bullet each."""
+def _list_items(text: str, found: list[Found]) -> Iterator[Found]:
+    """Yield the further values of a list whose first value has a label: ``secrets: ["…", "…"]``, or one per bullet."""
     for start, end, kind in found:
-        before = text[max(0, start - _BEFORE_FIRST) : start]
+        before = text[max(0, start - _LIST_REACH) : start]
         if _pattern(r"[\[(][ \t\r\n]{0,20}[\"'`]?$").search(before):
             between = r"[\"'`]?[ \t\r\n]{0,20},[ \t\r\n>]{0,20}(?P<quote>[\"'`]?)"
         elif _pattern(r"\n[ \t>]{0,16}[-*+][ \t]{1,4}[\"'`]?$").search(before):
@@ -311,23 +330,23 @@ def _items(text: str, found: list[Found]) -> Iterator[Found]:
             continue
         accept = _strong if kind == "password" else _medium
         while gap := _pattern(between).match(text, end):
-            sign = gap["quote"]
-            signs = rf"[^{sign}\\\r\n]" if sign else r"[^\s,\[\](){}\"'`\\]"
-            value = _pattern(rf"(?:{signs}|\\.){{1,4096}}").match(text, gap.end())
+            quote = gap["quote"]
+            character = rf"[^{quote}\\\r\n]" if quote else r"[^\s,\[\](){}\"'`\\]"
+            value = _pattern(rf"(?:{character}|\\.){{1,4096}}").match(text, gap.end())
             if not value:
                 break
-            looked, end = value[0][:_JUDGED], value.end()
-            plain = " " in looked or re.fullmatch(_PLACEHOLDER, looked) or re.fullmatch(_KNOWN, looked)
-            if not plain and accept(looked, "equals", False):
+            judged, end = value[0][:_JUDGED_LENGTH], value.end()
+            plain = " " in judged or re.fullmatch(_PLACEHOLDER, judged) or re.fullmatch(_HARMLESS, judged)
+            if not plain and accept(judged, "equals", False):
                 yield value.start(), end, kind
 
 
-_BEFORE_FIRST = 40
-"""Characters before the first value of a list within which the list begins."""
+_LIST_REACH = 40
+"""Number of characters before the first value that are searched for the beginning of a list."""
 
 
-def _lists(text: str, low: str) -> Iterator[Found]:
-    """Passwords in the bullets below a line that says that they are some."""
+def _bullet_lists(text: str, low: str) -> Iterator[Found]:
+    """Yield the passwords in a list of bullets below a line that announces passwords."""
     if not any(word in low for word in table.PASSWORDS.split("|")):
         return
     done = 0
@@ -336,7 +355,9 @@ def _lists(text: str, low: str) -> Iterator[Found]:
     ):
         item = _pattern(_ITEM).match(text, label.end()) if label.end() >= done else None
         while item:
-            yield from (one for one in _in_line(text, *item.span(1)) if not re.fullmatch(_NAMED, text[one[0] : one[1]]))
+            for start, end, kind in _unlabelled(text, *item.span(1)):
+                if not re.fullmatch(_MODEL_NAME, text[start:end]):
+                    yield start, end, kind
             done = item.end()
             item = _pattern(_ITEM).match(text, done)
 
@@ -344,37 +365,41 @@ def _lists(text: str, low: str) -> Iterator[Found]:
 _ITEM = r"[ \t>]{0,16}(?:[-*+](?: \[.\])?|\d{1,3}[.)])[ \t]{1,4}([^\n]{0,300})[^\n]*(?:\n|$)"
 
 
-_NAMED = r"[A-Z]{2,}[-.]?\d[\w.]*"
-"""Names of standards and models, as ``RFC2898``: beside no word of their own they are not passwords."""
+_MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\w.]*"
+"""Names of standards and models, such as ``RFC2898``: without a label of their own they are not passwords."""
 
 
-def _columns(text: str) -> Iterator[Found]:
-    """Passwords below a cell that says so, in a table of markdown or as programs export it."""
-    column, wide, sign = -1, 0, ""
+def _table_columns(text: str) -> Iterator[Found]:
+    """Yield the passwords below a heading cell such as "password", in a table of markdown or exported by a program."""
+    column, width, delimiter = -1, 0, ""
     at = 0
     for row in text.split("\n"):
         start, at = at, at + len(row) + 1
-        cells = [*_pattern(_CELLS[sign]).finditer(text, start, at - 1)] if sign and sign in row else []
-        if not cells or abs(len(cells) - wide) > 1 or column >= len(cells):
-            column, wide, sign = _head(row)
+        cells = [*_pattern(_CELLS[delimiter]).finditer(text, start, at - 1)] if delimiter and delimiter in row else []
+        if not cells or abs(len(cells) - width) > 1 or column >= len(cells):
+            column, width, delimiter = _password_column(row)
             continue
-        value = cells[column][0].removesuffix(sign).strip(" \t\r\"'`*")
+        value = cells[column][0].removesuffix(delimiter).strip(" \t\r\"'`*")
         first = cells[column].start() + cells[column][0].find(value)
-        looked = value[:_JUDGED]
-        known = any(re.fullmatch(one, looked) for one in (_PLACEHOLDER, _KNOWN, _NAMED))
-        if value and " " not in value and not known and _strong(looked, "equals", quoted=False):
+        judged = value[:_JUDGED_LENGTH]
+        harmless = any(re.fullmatch(pattern, judged) for pattern in (_PLACEHOLDER, _HARMLESS, _MODEL_NAME))
+        if value and " " not in value and not harmless and _strong(judged, "equals", quoted=False):
             yield first, first + len(value), "password"
 
 
-def _head(row: str) -> tuple[int, int, str]:
-    """Which cell of a row says "password", how many it has, what parts them; no sign if it is not a head of a table."""
+def _password_column(row: str) -> tuple[int, int, str]:
+    """Find the cell of a table head that says "password".
+
+    Returns:
+        Index of the cell, number of cells, delimiter; -1, 0 and '' if the row is not such a head.
+    """
     low = row.lower()
-    sign = next((one for one in _CELLS if one in low), "")
-    if not sign or len(row) > 1000 or not _pattern(_HEAD).search(low):
+    delimiter = next((delimiter for delimiter in _CELLS if delimiter in low), "")
+    if not delimiter or len(row) > 1000 or not _pattern(_HEAD).search(low):
         return -1, 0, ""
-    cells = [cell[0].removesuffix(sign).strip(" \t\r\"'*_`") for cell in _pattern(_CELLS[sign]).finditer(low)]
+    cells = [cell[0].removesuffix(delimiter).strip(" \t\r\"'*_`") for cell in _pattern(_CELLS[delimiter]).finditer(low)]
     column = next((number for number, name in enumerate(cells) if _pattern(_HEAD).fullmatch(name)), -1)
-    return (column, len(cells), sign) if column >= 0 and len(cells) > 1 else (-1, 0, "")
+    return (column, len(cells), delimiter) if column >= 0 and len(cells) > 1 else (-1, 0, "")
 
 
 _CELLS = {
@@ -383,34 +408,34 @@ _CELLS = {
     ",": r"\"[^\"\n]*\"|(?:^|(?<=[,\n]))[^,\"\n]*",
     ";": r"[^;\n]*(?:;|$)",
 }
-"""What parts cells, and a cell."""
+"""Delimiters of cells, each with the pattern of a cell."""
 _HEAD = "|".join(map(re.escape, (*table.STRONG.split(), "mot de passe", "login_password")))
 
 
-_LINE = 300
-"""Characters before and behind a password in which a further one is looked for."""
+_LINE_REACH = 300
+"""Number of characters before and after a password that are searched for further ones."""
 
 
-def _in_line(text: str, first: int, last: int) -> Iterator[Found]:
+def _unlabelled(text: str, first: int, last: int) -> Iterator[Found]:
+    """Yield the passwords without a label of their own between two offsets, where passwords are expected."""
     if last - first < 6:
         return
     before = ""
     for token in _pattern(_WORD).finditer(text, first, last):
-        words, start = token["value"], token.start("value")
-        if words:
-            end, _ = _extent(text, start, last=last)
-            words = text[start:end]
+        start = token.start("value")
+        if token["value"]:
+            end, _ = _value_end(text, start, last=last)
             led = token["lead"] or _pattern(_LEADING).fullmatch(before) is not None
-            looked = words[:_JUDGED]
+            judged = text[start:end][:_JUDGED_LENGTH]
             if (
-                words
-                and not re.fullmatch(_PLACEHOLDER, looked)
-                and not re.fullmatch(_KNOWN, looked)
-                and _strong(looked, "words" if led else "blank", quoted=False)
-                and not looked.isdigit()
+                judged
+                and not re.fullmatch(_PLACEHOLDER, judged)
+                and not re.fullmatch(_HARMLESS, judged)
+                and _strong(judged, "words" if led else "blank", quoted=False)
+                and not judged.isdigit()
                 and not token[0].endswith((":", "="))
-                and not any(word in looked.lower() for word in _words()[0][1])
-                and (led or not _dotted(looked))
+                and not any(word in judged.lower() for word in _words()[0][1])
+                and (led or not _dotted(judged))
             ):
                 yield start, end, "password"
         before = token[0]
@@ -421,40 +446,44 @@ _WORD = (
     r"|(?:^|(?<=\s))[#^@][\w/-]+|[:=,/→]+(?=\s)"
     r"|(?P<lead>[A-Za-z]{1,12}[:=])?[\"'`(\[{*_“„«]{0,3}(?P<value>[^\s\"'`(\[{*_“„«]\S*)"
 )
-"""Links, addresses, tags and fields, of which none is a value; else a word, and what leads on to it."""
-_LEADING = rf"(?i){_IS}|{_OTHER}[:=]?|and|und|y|et|e|en|or|oder|o|ou|of|to|now|then|one|jetzt|ahora|.{{0,40}}[:=,/→]"
+"""Links, addresses, tags and fields, none of which is a value; or else a word, with the separator before it."""
+_LEADING = (
+    rf"(?i){_IS_VERB}|{_WHICH}[:=]?|and|und|y|et|e|en|or|oder|o|ou|of|to|now|then|one|jetzt|ahora|.{{0,40}}[:=,/→]"
+)
 
 
-def _codes(text: str, low: str) -> Iterator[Found]:
-    """Codes of which a list stands below or behind the words for them: each of them."""
+def _recovery_codes(text: str, low: str) -> Iterator[Found]:
+    """Yield every code of a list of recovery codes after their label."""
     if not any(stem in low for stem in ("cod", "cód", "kod", "kód", "код", "码", "碼", "コード", "코드")):
         return
     done = 0
     for label in _pattern("|".join(table.CODES)).finditer(low):
-        if label.start() < done or not _pattern(_CODED).search(text, label.end(), label.end() + 160):
+        if label.start() < done or not _pattern(_CODE_HINT).search(text, label.end(), label.end() + 160):
             continue
         lead = _pattern(
-            r"[^\r\n:=|]{0,60}?(?:[ \t]*(?:[:：=|–—]|\b" + _IS + r"\b)[^\w]{0,12}|\s*\n[^\w]{0,12}|(?<!\w)[ \t]+)(?=\w)"
+            r"[^\r\n:=|]{0,60}?(?:[ \t]*(?:[:：=|–—]|\b"
+            + _IS_VERB
+            + r"\b)[^\w]{0,12}|\s*\n[^\w]{0,12}|(?<!\w)[ \t]+)(?=\w)"
         ).match(text, label.end())
-        for one in _list(text, lead.end() if lead else label.end()):
-            yield one
-            done = one[1]
+        for found in _code_list(text, lead.end() if lead else label.end()):
+            yield found
+            done = found[1]
 
 
-_CODED = r"[0-9]|[A-Za-z]{3}-[A-Za-z]{3}"
+_CODE_HINT = r"[0-9]|[A-Za-z]{3}-[A-Za-z]{3}"
 _CODE = r"(?<![\w./-])(?<!\d:)[A-Za-z0-9]{3,40}(?:[-–][A-Za-z0-9]{2,40}){0,12}(?![\w/])(?![.:-]\w)"
 
 
-def _list(text: str, start: int) -> Iterator[Found]:
-    """The codes from there on: the first is close, each further one has the shape of one before it."""
+def _code_list(text: str, start: int) -> Iterator[Found]:
+    """Yield the codes from ``start`` on: the first is near, every further one has the shape of an earlier one."""
     shapes: set[tuple[int, ...]] = set()
     end = start
     while True:
         found = next(
             (
-                one
-                for one in _pattern(_CODE).finditer(text, max(start, end), end + (100 if shapes else 60))
-                if _shape(one[0]) in shapes or _is_code(text, one, end)
+                match
+                for match in _pattern(_CODE).finditer(text, max(start, end), end + (100 if shapes else 60))
+                if _shape(match[0]) in shapes or _is_code(text, match, end)
             ),
             None,
         )
@@ -466,138 +495,142 @@ def _list(text: str, start: int) -> Iterator[Found]:
 
 
 def _shape(code: str) -> tuple[int, ...]:
+    """Return the lengths of the groups of a code."""
     return tuple(map(len, re.split("[-–]", code)))
 
 
-def _is_code(text: str, one: re.Match[str], end: int) -> bool:
-    """Whether it is one of a list by itself: right behind what stands before it, and made by a machine."""
-    code = one[0]
-    gap = text[end : one.start()]
+def _is_code(text: str, match: re.Match[str], end: int) -> bool:
+    """Whether a word is a code: close to the code or label that ends at ``end``, and apparently machine-made."""
+    code = match[0]
+    gap = text[end : match.start()]
     if gap.strip() and not _pattern(_BETWEEN_CODES).fullmatch(gap):
         return False
-    signs = re.sub("[-–]", "", code)
-    again = _pattern(_BETWEEN_CODES + "(?P<next>" + _CODE + ")").match(text, one.end())
-    alike = again is not None and _shape(again["next"]) == _shape(code)
+    characters = re.sub("[-–]", "", code)
+    following = _pattern(_BETWEEN_CODES + "(?P<next>" + _CODE + ")").match(text, match.end())
+    alike = following is not None and _shape(following["next"]) == _shape(code)
     if alike and code.isdigit() and len(code) >= 4:
         return True
-    digit = any(map(str.isdigit, signs + (again["next"] if again and alike else "")))
-    if len(signs) < 6 or (re.fullmatch(_KNOWN, code) and not alike and not (code.isdigit() and len(code) > 4)):
+    digit = any(map(str.isdigit, characters + (following["next"] if following and alike else "")))
+    if len(characters) < 6 or (re.fullmatch(_HARMLESS, code) and not alike and not (code.isdigit() and len(code) > 4)):
         return False
-    return (digit and (alike or not _dotted(code))) or (alike and "-" in code and len(signs) >= 8)
+    return (digit and (alike or not _dotted(code))) or (alike and "-" in code and len(characters) >= 8)
 
 
 _BETWEEN_CODES = r"(?:[\s,;、，；/|•·*>#\[\]()`\"'.+–—-]|\d{1,2}[.)]\s|\b(?:and|und|y|et|e|en|or|oder|o|ou)\b){1,16}"
 
 
-def _strong(words: str, way: str, quoted: bool) -> bool:
-    """Whether what a word for a password names is one."""
-    lower, upper, digit, symbol = _classes(words)
-    if quoted and way == "equals" and " " not in words:
+def _strong(value: str, separator: str, quoted: bool) -> bool:
+    """Whether a value after a label for a password is a password."""
+    lower, upper, digit, symbol = _classes(value)
+    if quoted and separator == "equals" and " " not in value:
         return (
-            len(words) >= 4
-            and (digit or symbol or not words.istitle())
-            and not re.fullmatch(r"[a-z]+(?:[ _-][a-z]+)+", words)
+            len(value) >= 4
+            and (digit or symbol or not value.istitle())
+            and not re.fullmatch(r"[a-z]+(?:[ _-][a-z]+)+", value)
         )
-    if quoted and " " in words:
-        return way == "equals" and digit and len(words) >= 8
-    if re.fullmatch(r"\d+", words):
-        return way != "blank" and 4 <= len(words) <= 64
-    if _wordy(words):
-        return way == "equals" and ((len(words) >= 16 and words.isalpha()) or _diceware(words))
+    if quoted and " " in value:
+        return separator == "equals" and digit and len(value) >= 8
+    if re.fullmatch(r"\d+", value):
+        return separator != "blank" and 4 <= len(value) <= 64
+    if _wordy(value):
+        return separator == "equals" and ((len(value) >= 16 and value.isalpha()) or _diceware(value))
     mixed = (lower or upper) and (digit or symbol)
-    if way == "equals":
-        return (mixed and len(words) >= 5) or (lower and upper and len(words) >= 8 and not _joined(words))
-    if way == "words":
-        return (mixed and len(words) >= 6 and (digit or upper)) or _jumbled(words)
-    return (len(words) >= 8 and digit and (upper or symbol) and (lower or upper)) or _random(words, 12)
+    if separator == "equals":
+        return (mixed and len(value) >= 5) or (lower and upper and len(value) >= 8 and not _joined(value))
+    if separator == "words":
+        return (mixed and len(value) >= 6 and (digit or upper)) or _jumbled(value)
+    return (len(value) >= 8 and digit and (upper or symbol) and (lower or upper)) or _random(value, 12)
 
 
-def _medium(words: str, way: str, _: bool) -> bool:
-    """Whether what a word for a key names looks made by a machine."""
-    if way == "equals":
-        digits = sum(map(str.isdigit, words))
-        if _wordy(words) or _dotted(words):
+def _medium(value: str, separator: str, _: bool) -> bool:
+    """Whether a value after a label for a key looks machine-made."""
+    if separator == "equals":
+        digits = sum(map(str.isdigit, value))
+        if _wordy(value) or _dotted(value):
             return False
-        return (len(words) >= 8 and digits >= 2 and digits < len(words)) or _random(words, 16)
-    return _random(words, 12 if way == "words" else 16)
+        return (len(value) >= 8 and digits >= 2 and digits < len(value)) or _random(value, 16)
+    return _random(value, 12 if separator == "words" else 16)
 
 
-def _weak(words: str, way: str, _: bool) -> bool:
-    hexed = re.fullmatch(r"[0-9a-fA-F-]+", words)
-    return way == "equals" and not hexed and all(_classes(words)[:3]) and _random(words, 24)
+def _weak(value: str, separator: str, _: bool) -> bool:
+    """Whether a value after the word "key" looks machine-made, and is no hash in hexadecimal digits."""
+    hexed = re.fullmatch(r"[0-9a-fA-F-]+", value)
+    return separator == "equals" and not hexed and all(_classes(value)[:3]) and _random(value, 24)
 
 
 _ACCEPT = {"strong": _strong, "medium": _medium, "weak": _weak}
 
 
-def _near(text: str, end: int, kind: str) -> Found | None:
-    """A long random value a few words after a word for a key, whatever stands between."""
+def _random_nearby(text: str, end: int, kind: str) -> Found | None:
+    """Return a long random value up to 48 characters after the label, whatever is between; None if there is none."""
     match = _pattern(r"[^\r\n]{0,48}?(?<![\w/.:-])([A-Za-z0-9+/=_-]{20,}+)(?![\w/.:-])").match(text, end)
     if not match or "(masked" in text[end : match.start(1)]:
         return None
-    looked = match[1][:_LOOK]
-    if all(_classes(looked)[:3]) and _random(looked, 20):
-        return match.start(1), _continued(text, *match.span(1)), kind
+    judged = match[1][:_FIRST_READ]
+    if all(_classes(judged)[:3]) and _random(judged, 20):
+        return match.start(1), _wrapped_end(text, *match.span(1)), kind
     return None
 
 
-def _classes(words: str) -> tuple[bool, bool, bool, bool]:
-    """Whether there are lower case letters, upper case letters, digits, and signs that words don't hold."""
+def _classes(value: str) -> tuple[bool, bool, bool, bool]:
+    """Whether a value has lower case letters, upper case letters, digits, and symbols that words don't have."""
     return (
-        any(map(str.islower, words)),
-        any(map(str.isupper, words)),
-        any(map(str.isdigit, words)),
-        any(not sign.isalnum() and sign not in "-_.'’/," for sign in words),
+        any(map(str.islower, value)),
+        any(map(str.isupper, value)),
+        any(map(str.isdigit, value)),
+        any(not char.isalnum() and char not in "-_.'’/," for char in value),
     )
 
 
-def _wordy(words: str) -> bool:
-    """Whether it is made of plain words, as ``case-sensitive`` or ``Tresor``."""
+def _wordy(value: str) -> bool:
+    """Whether a value consists of plain words, such as ``case-sensitive`` or ``Tresor``."""
     return (
-        re.fullmatch(r"[^\W\d_]?[^\W\d_A-Z]*(?:[-_./'’,][^\W\d_]?[^\W\d_A-Z]*)*|[A-Z]+(?:[-_./][A-Z]+)*", words)
+        re.fullmatch(r"[^\W\d_]?[^\W\d_A-Z]*(?:[-_./'’,][^\W\d_]?[^\W\d_A-Z]*)*|[A-Z]+(?:[-_./][A-Z]+)*", value)
         is not None
     )
 
 
-def _dotted(words: str) -> bool:
-    """Whether it is a name in a program: ``my_key_2``, ``config.token2``."""
-    return re.fullmatch(r"[A-Za-z]+\d{0,2}(?:[-_./][A-Za-z]*\d{0,2})+", words) is not None
+def _dotted(value: str) -> bool:
+    """Whether a value is a name in a program, such as ``my_key_2`` or ``config.token2``."""
+    return re.fullmatch(r"[A-Za-z]+\d{0,2}(?:[-_./][A-Za-z]*\d{0,2})+", value) is not None
 
 
-def _joined(words: str) -> bool:
-    """Whether it is words written together, as programs do: ``OAuth2CacheAdapter``."""
-    return 10 * sum(map(len, re.findall(r"[A-Z]?[a-z]{3,}", words))) > 7 * len(words)
+def _joined(value: str) -> bool:
+    """Whether a value consists of words written together, as in programs: ``OAuth2CacheAdapter``."""
+    return 10 * sum(map(len, re.findall(r"[A-Z]?[a-z]{3,}", value))) > 7 * len(value)
 
 
-def _jumbled(words: str) -> bool:
-    """Whether letters change their case as no word or name does: ``YjYqdEkW``, but not ``KeePassXC``."""
-    turns = sum(a.islower() != b.islower() for a, b in pairwise(words))
-    return len(words) >= 8 and words.isalpha() and turns >= 5 and not _joined(words)
+def _jumbled(value: str) -> bool:
+    """Whether the letters of a value change case as no word or name does: ``YjYqdEkW``, but not ``KeePassXC``."""
+    turns = sum(a.islower() != b.islower() for a, b in pairwise(value))
+    return len(value) >= 8 and value.isalpha() and turns >= 5 and not _joined(value)
 
 
-def _diceware(words: str) -> bool:
-    return re.fullmatch(r"[a-z]{3,9}(?:([-_.])[a-z]{3,9})(?:\1[a-z]{3,9}){2,}", words) is not None
+def _diceware(value: str) -> bool:
+    """Whether a value is a passphrase of at least four words with the same separator."""
+    return re.fullmatch(r"[a-z]{3,9}(?:([-_.])[a-z]{3,9})(?:\1[a-z]{3,9}){2,}", value) is not None
 
 
-def _random(words: str, least: int) -> bool:
-    """Whether it looks made by a machine: long enough, letters with digits, and many different signs."""
-    if len(words) < least or _dotted(words) or _joined(words):
+def _random(value: str, min_length: int) -> bool:
+    """Whether a value looks machine-made: long enough, letters with digits, and many different characters."""
+    if len(value) < min_length or _dotted(value) or _joined(value):
         return False
-    digits = sum(map(str.isdigit, words))
+    digits = sum(map(str.isdigit, value))
     if digits < 2:
-        words = re.sub(r"[-_+/]|=+$", "", words)  # of base64
-        turns = sum(a.islower() != b.islower() for a, b in pairwise(words))
-        return len(words) >= 20 and words.isalnum() and turns >= 6 and _entropy(words) >= 3.5
-    return digits < len(words) and _entropy(words) >= 2.8
+        value = re.sub(r"[-_+/]|=+$", "", value)  # without the symbols of base64
+        turns = sum(a.islower() != b.islower() for a, b in pairwise(value))
+        return len(value) >= 20 and value.isalnum() and turns >= 6 and _entropy(value) >= 3.5
+    return digits < len(value) and _entropy(value) >= 2.8
 
 
-def _entropy(words: str) -> float:
-    """Shannon's, in bits for each character."""
-    total = len(words)
-    return -sum(n / total * math.log2(n / total) for n in map(words.count, set(words)))
+def _entropy(value: str) -> float:
+    """Return the Shannon entropy in bits per character."""
+    total = len(value)
+    return -sum(n / total * math.log2(n / total) for n in map(value.count, set(value)))
 
 
 def _numbers(text: str, low: str) -> Iterator[Found]:
+    """Yield card numbers, BitLocker keys, bank accounts and PINs."""
     digits = sum(map(text.count, "0123456789"))
     if digits >= 14:
         for match in _pattern(_CARD).finditer(text):
@@ -608,21 +641,21 @@ def _numbers(text: str, low: str) -> Iterator[Found]:
             if all(int(group) % 11 == 0 for group in _groups(match[0])):
                 yield (*match.span(), "bitlocker key")
     if digits >= 2:
-        yield from _accounts(text)
+        yield from _bank_accounts(text)
     if _pattern(r"[pc](?<![a-z].)(?:in|v[vc])").search(low):
         for match in _pattern(_PIN).finditer(text):
             yield (*match.span(1), "pin")
-            again = _pattern(rf"[ \t]*(?:[,;/]|{_AND})[ \t]*(\d{{{len(match[1])}}})(?![\w-]|[.,]\d)")
-            more = again.match(text, match.end())
-            while more:
+            another = _pattern(rf"[ \t]*(?:[,;/]|{_AND})[ \t]*(\d{{{len(match[1])}}})(?![\w-]|[.,]\d)")
+            end = match.end()
+            while more := another.match(text, end):
                 yield (*more.span(1), "pin")
-                more = again.match(text, more.end())
+                end = more.end()
 
 
 _AND = r"\b(?:and|und|y|et|e|en|or|oder|o|ou|of)\b"
 _GAP = r"(?:[ \t./_·•‧∙‐‑‒–—―−﹣⁃-]|\\u[0-9a-fA-F]{4}|\\){0,3}"
-"""What people and programs put between the groups of a number."""
-_CARD = (  # it begins with a set of signs, not with a look back: so the search passes over all others at once
+"""Separators that people and programs put between the groups of a number."""
+_CARD = (  # begins with a character set, not with a lookbehind, so that the search can skip other characters at once
     r"[2-6](?<![\w+].)(?<!\d[.,/-].)(?:(?:(?<=4)\d|(?<=5)[0-8]|(?<=2)[2-7]|(?<=3)5|(?<=6)[0-9])\d\d"
     rf"(?:(?P<gap>{_GAP})\d{{4}}(?P=gap)\d{{4}}(?P=gap)\d{{4}}(?:(?P=gap)\d{{3}})?|(?:{_GAP}\d{{4}}){{3}})"
     rf"|(?<=3)[47]\d\d{_GAP}\d{{6}}{_GAP}\d{{5}}"
@@ -638,59 +671,62 @@ _PIN = (
 
 
 def _groups(number: str) -> list[str]:
+    """Return the groups of digits in a number."""
     return re.findall(r"\d+", re.sub(r"\\u[0-9a-fA-F]{4}", " ", number))
 
 
 def _luhn(digits: str) -> bool:
-    """The check digit of payment cards (ISO/IEC 7812)."""
+    """Whether the check digit of a payment card is right (ISO/IEC 7812)."""
     odd = sum(map(int, digits[-1::-2]))
     return (odd + sum(sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])) % 10 == 0
 
 
-def _accounts(text: str) -> Iterator[Found]:
-    """Bank account numbers by country, length and check digits (ISO 13616)."""
-    lengths = _lengths()
-    look = r"\d\d(?<=[A-Za-z]{2}..)(?<![A-Za-z0-9]....)(?=[\W_]{0,3}[A-Za-z0-9])"  # it begins with a set, as a card's
-    for digits in _pattern(look).finditer(text):
+def _bank_accounts(text: str) -> Iterator[Found]:
+    """Yield bank account numbers with the right length and check digits for their country (ISO 13616)."""
+    lengths = _iban_lengths()
+    head = r"\d\d(?<=[A-Za-z]{2}..)(?<![A-Za-z0-9]....)(?=[\W_]{0,3}[A-Za-z0-9])"  # begins with a set, like _CARD
+    for digits in _pattern(head).finditer(text):
         start = digits.start() - 2
         length = lengths.get(text[start : start + 2].upper())
         if not length:
             continue
         body = _pattern(rf"(?:{_GAP}[A-Za-z0-9]){{{length - 4}}}(?![A-Za-z0-9])").match(text, digits.end())
         if body:
-            signs = re.sub(r"[^A-Za-z0-9]", "", body[0] + text[start : digits.end()])
-            if int("".join(str(int(sign, 36)) for sign in signs)) % 97 == 1:
+            rotated = re.sub(r"[^A-Za-z0-9]", "", body[0] + text[start : digits.end()])
+            if int("".join(str(int(char, 36)) for char in rotated)) % 97 == 1:
                 yield start, body.end(), "bank account"
 
 
 @cache
-def _lengths() -> dict[str, int]:
-    return {each[:2]: int(each[2:]) for each in table.IBAN.split()}
+def _iban_lengths() -> dict[str, int]:
+    """Return the length of an account number by country."""
+    return {item[:2]: int(item[2:]) for item in table.IBAN.split()}
 
 
-def _phrases(low: str) -> Iterator[Found]:
-    """The words of a wallet: those of the list that most wallets take them from whose check sum is right, or as many
-    beside a word for them; numbered, in a table, or as they come.
+def _seed_phrases(low: str) -> Iterator[Found]:
+    """Yield the seed phrases of wallets: words of BIP-0039 with the right checksum, or any words after a label.
+
+    The words may be numbered, or in a table.
     """
-    known = _known_words()
+    known = _seed_words()
     listed = bytes(map(known.__contains__, _pattern(r"[a-z]+").findall(low)))
     for run in (
         ()
         if b"\1" * 12 not in listed
-        else _pattern(rf"(?<![^\W_])[a-z]{{3,8}}(?:{_STEP}[a-z]{{3,8}}){{11,}}(?![^\W_])").finditer(low)
+        else _pattern(rf"(?<![^\W_])[a-z]{{3,8}}(?:{_WORD_GAP}[a-z]{{3,8}}){{11,}}(?![^\W_])").finditer(low)
     ):
         of_list: list[re.Match[str]] = []
         for word in _pattern(r"[a-z]+").finditer(low, *run.span()):
             if word[0] in known:
                 of_list.append(word)
                 continue
-            yield from _seeds_in(of_list)
+            yield from _seeds_among(of_list)
             of_list = []
-        yield from _seeds_in(of_list)
-    if not any(stem in low for stem in _SEEDS):
+        yield from _seeds_among(of_list)
+    if not any(stem in low for stem in _PHRASE_STEMS):
         return
     for label in _pattern(_PHRASE).finditer(low):
-        words = _pattern(rf"(?:{_STEP})?([^\W\d_]{{2,12}}(?:{_STEP}[^\W\d_]{{2,12}}){{11,24}})(?!\w)").match(
+        words = _pattern(rf"(?:{_WORD_GAP})?([^\W\d_]{{2,12}}(?:{_WORD_GAP}[^\W\d_]{{2,12}}){{11,24}})(?!\w)").match(
             low, label.end()
         )
         if words:
@@ -700,26 +736,26 @@ def _phrases(low: str) -> Iterator[Found]:
                 yield (*words.span(1), "seed phrase")
 
 
-_SEEDS = (
+_PHRASE_STEMS = (
     *("phrase", "frase", "seed", "mnem", "t word", "y word", "p word", "herstel", "satz", "助", "ニーモ", "シード"),
     *("니모", "시드", "сид", "мнем"),
 )
-"""One of these is in every word for them."""
+"""Every label of a seed phrase has one of these."""
 _PHRASE = (
     rf"(?:{table.PHRASES})[^\r\n:=：]{{0,40}}?"
-    rf"(?:[\"'`*]{{0,2}}[ \t]*(?:[:=：]|\b{_IS}\b|(?=\n))[\"'`*]{{0,2}})[\"'`*]{{0,3}}"
+    rf"(?:[\"'`*]{{0,2}}[ \t]*(?:[:=：]|\b{_IS_VERB}\b|(?=\n))[\"'`*]{{0,2}})[\"'`*]{{0,3}}"
 )
-_STEP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,16})"
-"""What stands between two words of a list: blanks, line breaks, bullets, cells, numbers."""
+_WORD_GAP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,16})"
+"""Text between two words of a phrase: blanks, line breaks, bullets, cell borders, numbers."""
 
 
-def _seeds_in(words: Sequence[re.Match[str]]) -> Iterator[Found]:
-    """The seeds among words of the list that follow each other: a word of prose before or behind may be one of it, too.
+def _seeds_among(words: Sequence[re.Match[str]]) -> Iterator[Found]:
+    """Yield the seed phrases in consecutive words of the list; words of prose around them may be in the list too.
 
-    A line or two of prose that repeats itself is none, though every sixteenth row of words passes the check: where more
-    words stand than a seed has, half of them must be different.
+    One in sixteen sequences of words passes the check by chance, so prose that repeats itself must not count: if there
+    are more words than a seed has, half of the seed's words must be different.
     """
-    known = _known_words()
+    known = _seed_words()
     numbers = [known[word[0]] for word in words]
     start = end = -1
     for at in range(len(numbers)):
@@ -738,63 +774,67 @@ def _seeds_in(words: Sequence[re.Match[str]]) -> Iterator[Found]:
 
 
 SEED_WORDS = (12, 15, 18, 21, 24)
-"""How many words a seed has, each for 11 bits (BIP-0039)."""
+"""Possible numbers of words of a seed; every word stands for 11 bits (BIP-0039)."""
 
 
 def _is_seed(numbers: Sequence[int]) -> bool:
-    """Whether the check sum of these words is right: a bit of SHA-256 for every 32 bits of chance (BIP-0039), or as the
-    wallet Electrum has it, which takes its 12 words from the same list.
+    """Whether the checksum of a seed is right: one bit of SHA-256 per 32 bits of entropy (BIP-0039), or Electrum's.
+
+    Electrum takes its 12 words from the same list.
+
+    Args:
+        numbers: numbers of the words in the list.
     """
     bits = 11 * len(numbers)
     check = bits // 33
     whole = 0
     for number in numbers:
         whole = whole << 11 | number
-    chance = (whole >> check).to_bytes((bits - check) // 8, "big")
-    if sha256(chance).digest()[0] >> 8 - check == whole & (1 << check) - 1:
+    entropy = (whole >> check).to_bytes((bits - check) // 8, "big")
+    if sha256(entropy).digest()[0] >> 8 - check == whole & (1 << check) - 1:
         return True
     if len(numbers) != SEED_WORDS[0]:
         return False
-
-    words = list(_known_words())
+    words = list(_seed_words())
     version = digest(b"Seed version", " ".join(words[number] for number in numbers).encode("ascii"), sha512).hex()
     return version.startswith(ELECTRUM)
 
 
 ELECTRUM = ("01", "100", "101", "102")
-"""How the HMAC of Electrum's seeds begins: of standard and SegWit wallets, and of both with a second factor.
+"""Beginnings of the HMAC of Electrum's seeds: of standard and SegWit wallets, and of both with a second factor.
 
 https://electrum.readthedocs.io/en/latest/seedphrase.html
 """
 
 
 @cache
-def _known_words() -> dict[str, int]:
-    """The English word list of BIP-0039 (MIT), what wallets take the words of a seed from, each with its number."""
+def _seed_words() -> dict[str, int]:
+    """Return the English word list of BIP-0039 (MIT), from which wallets take their seeds: number by word."""
     text = (Path(__file__).parent / "bip39.txt").read_text("ascii")
     return {word: number for number, word in enumerate(text.split())}
 
 
-_OF_PROVIDER = (
+_PROVIDER_KEY = (
     r"(?P<what>[A-Za-z0-9_ .-]{0,40}?)[\"'`*]{0,3}[ \t]{0,2}[:=][\"'`*]{0,3}[ \t]{0,2}[\"'`]?"
     r"(?P<value>[A-Za-z0-9_=+/-]{24,})(?![\w/.-])"
 )
 
 
-_VALUE = r"[:=][\"'`*]{0,3}[ \t]{0,2}[\"'`]?[A-Za-z0-9_=+/-]{24}"
-"""What every one of them holds: it is looked for before any name is."""
+_PROVIDER_VALUE = r"[:=][\"'`*]{0,3}[ \t]{0,2}[\"'`]?[A-Za-z0-9_=+/-]{24}"
+"""Every provider's key has this; it is searched before any name."""
 
 
-def _of_providers(text: str, low: str) -> Iterator[Found]:
-    if not _pattern(_VALUE).search(text):
+def _provider_keys(text: str, low: str) -> Iterator[Found]:
+    """Yield long random values after the name of a provider."""
+    if not _pattern(_PROVIDER_VALUE).search(text):
         return
     for name in table.PROVIDERS.split():
         at = low.find(name)
         while at >= 0:
-            match = _pattern(_OF_PROVIDER).match(text, at + len(name))
+            match = _pattern(_PROVIDER_KEY).match(text, at + len(name))
             if (
                 match
-                and _random(match["value"][:_LOOK], 24)
+                and _random(match["value"][:_FIRST_READ], 24)
                 and not re.search(r"(?i)commit|hash|sha|id$", match["what"])
             ):
                 yield (*match.span("value"), f"{name} key")
@@ -803,4 +843,5 @@ def _of_providers(text: str, low: str) -> Iterator[Found]:
 
 @cache
 def _pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern on first use."""
     return re.compile(pattern)
