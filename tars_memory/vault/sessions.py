@@ -1,9 +1,9 @@
-"""The session note: what was drawn from one conversation, written, read and grown as plain markdown.
+"""The session note: what was extracted from one conversation, written, read and extended as plain markdown.
 
-Its name is ``sessions/2026-11-21 1015 topic.md``. Front matter says what it was made from; ``source_hash`` is the
-digest of the conversation up to the last turn that was examined, so that the same conversation is known again under any
-name, and by how much it has grown. A person may edit all of it: what is read again is what stands there. What comes
-from outside is made harmless before it is written; a note that grows keeps every other byte.
+Its path is ``sessions/2026-11-21 1015 topic.md``. The front matter names its source. ``source_hash`` is the digest of
+the conversation up to the last examined turn: it identifies the conversation under any name, and tells how much it has
+grown. A person may edit everything; what is read is what the note has now. Outside text is made harmless before it is
+written; extending a note keeps every other byte.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
 
 
 LEFT_OUT = "Left out"
-"""The section of what a second look found not to be worth a decision: nobody is told of it unless he asks for it."""
+"""The section of facts that the second look found not worth a decision: they are shown only on request."""
 SECTIONS = ("Summary", "Topics", "Decisions", "Open ends", "Tools", "Facts", LEFT_OUT, "Turns")
-"""Headings of level 2, in this order; empty ones are left out."""
+"""Headings of level 2, in this order; empty sections are left out."""
 
 TAG = "session"
 
 
 class SessionFact(NamedTuple):
-    """A fact with what it stands on.
+    """A fact with its evidence.
 
     Attributes:
         text: the words, neutralised when read from a note.
-        source: the daily note's line that holds it: ``2026-11-21#^d-abc``; empty for none.
-        label: how the link is shown; the day.
-        quote: verbatim.
-        speaker: who said it.
+        source: the line of the daily note that has the fact, ``2026-11-21#^d-abc``; empty for none.
+        label: label of the link; the day.
+        quote: the sentence that states it, verbatim.
+        speaker: who said the sentence.
         turn: number of the turn.
-        claim: what it states over time, as :func:`tars_memory.vault.markdown.facts.claim_line` gives it, if
-            anything.
-        kind: of sentence, as a second look found it; empty if nobody has looked.
+        claim: the fact over time that it states, as :func:`tars_memory.vault.markdown.facts.claim_line` returns it;
+            empty for none.
+        kind: kind of sentence, by the second look; empty if there was none.
         warnings: short sentences for the person who decides.
     """
 
@@ -63,7 +63,7 @@ class SessionFact(NamedTuple):
 
 
 class SessionTurn(NamedTuple):
-    """A turn that is kept: ``time`` is ``14:30``, ``2026-11-22 00:10`` if on another day, or empty."""
+    """A stored turn: ``time`` is ``14:30``, ``2026-11-22 00:10`` if on another day, or empty."""
 
     number: int
     speaker: str
@@ -72,23 +72,23 @@ class SessionTurn(NamedTuple):
 
 
 class SessionNote(NamedTuple):
-    """What a session note says.
+    """The content of a session note.
 
     Attributes:
-        date: ``YYYY-MM-DD`` of its beginning.
+        date: day on which the conversation began, ``YYYY-MM-DD``.
         source: file name of the transcript.
         source_hash: digest of the turns up to ``turns``.
-        turns: turns of the conversation that were examined.
+        turns: number of examined turns of the conversation.
         session: the log's own name of the conversation; empty for none.
-        format: the shape that it was read as.
+        format: the format that the transcript was read as.
         title: a few words.
-        summary: a few sentences; paragraphs parted by a blank line.
+        summary: a few sentences; paragraphs separated by a blank line.
         topics, decisions, open_ends, tools: short lines.
-        facts: in order.
-        left_out: what is not offered, likewise.
-        kept: the turns that are stored.
-        path: of the note, when read from one.
-        extracted: the day on which its facts were drawn, or the last of them, ``YYYY-MM-DD``; empty for none.
+        facts: the facts, in order.
+        left_out: the facts that are not offered, in order.
+        kept: the stored turns.
+        path: path of the note, if it was read from one.
+        extracted: day of the last extraction of facts, ``YYYY-MM-DD``; empty for none.
     """
 
     date: str
@@ -113,8 +113,8 @@ class SessionNote(NamedTuple):
 # -- reading, and finding the note of a conversation
 
 
-SHORT = 16
-"""Hexadecimal digits of an earlier hash."""
+EARLIER_DIGITS = 16
+"""Number of hexadecimal digits that are kept of an earlier hash."""
 DAY = r"\d{4}-\d\d-\d\d"
 
 _TURN = re.compile(
@@ -124,50 +124,53 @@ _TURN = re.compile(
 
 
 _HEAD = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\r|\n)(.{0,20000}?)(?:\r\n|\r|\n)---", re.DOTALL)
-_LINKED = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
+_LINKED_FACT = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
 
 
 def read(path: str, data: bytes) -> SessionNote | None:
-    """What a session note says now, after whatever a person changed; None if it is none: no ``source_hash``."""
+    """Read a session note as it is now, with every change a person made; None for a note without ``source_hash``."""
     if b"source_hash" not in data:
         return None
     document = Document(data)
-    said = document.front_matter
-    digest = said.get("source_hash")
+    front = document.front_matter
+    digest = front.get("source_hash")
     if not isinstance(digest, str):
         return None
     found = entries.read(path, document)
     return SessionNote(
-        date=_string(said, "date"),
-        source=_string(said, "source"),
+        date=_string(front, "date"),
+        source=_string(front, "source"),
         source_hash=digest.strip(),
-        turns=int(turns) if (turns := _string(said, "turns")).isdecimal() and len(turns) < 10 else 0,
-        session=_string(said, "session"),
-        format=_string(said, "format"),
-        title=_string(said, "title"),
+        turns=int(turns) if (turns := _string(front, "turns")).isdecimal() and len(turns) < 10 else 0,
+        session=_string(front, "session"),
+        format=_string(front, "format"),
+        title=_string(front, "title"),
         summary=_paragraphs(document),
-        topics=_texts(found, "Topics"),
-        decisions=_texts(found, "Decisions"),
-        open_ends=_texts(found, "Open ends"),
-        tools=_texts(found, "Tools"),
+        topics=_section_texts(found, "Topics"),
+        decisions=_section_texts(found, "Decisions"),
+        open_ends=_section_texts(found, "Open ends"),
+        tools=_section_texts(found, "Tools"),
         facts=tuple(fact for _, fact in facts_of(found)),
         left_out=tuple(fact for _, fact in facts_of(found, LEFT_OUT)),
-        kept=tuple(_kept(document)),
+        kept=tuple(_turns_in(document)),
         path=path,
         extracted=extracted_on(data),
     )
 
 
-def _string(said: Mapping[str, object], key: str) -> str:
-    value = said.get(key)
+def _string(front: Mapping[str, object], key: str) -> str:
+    """Return a property as text; empty if it is missing or no text."""
+    value = front.get(key)
     return value.strip() if isinstance(value, str) else ""
 
 
-def _texts(found: Sequence[Entry], section: str) -> tuple[str, ...]:
+def _section_texts(found: Sequence[Entry], section: str) -> tuple[str, ...]:
+    """Return the words of the top-level bullets of a section."""
     return tuple(entry.text for entry in found if entry.section.casefold() == section.casefold() and not entry.depth)
 
 
 def _paragraphs(document: Document) -> str:
+    """Return the paragraphs of the summary, separated by blank lines."""
     section = document.find_section("Summary")
     if section is None:
         return ""
@@ -181,11 +184,11 @@ def _paragraphs(document: Document) -> str:
 
 
 def facts_of(found: Sequence[Entry], section: str | None = "Facts") -> Iterator[tuple[Entry, SessionFact]]:
-    """The facts of a section of a session note, each with its entry.
+    """Yield the facts in a section of a session note, each with its entry.
 
     Args:
         found: the entries of the note.
-        section: its title; None for all of them.
+        section: title of the section; None for all sections.
     """
     wanted = None if section is None else section.casefold()
     for index, entry in enumerate(found):
@@ -195,27 +198,27 @@ def facts_of(found: Sequence[Entry], section: str | None = "Facts") -> Iterator[
         for child in found[index + 1 :]:
             if child.line > entry.end_line:
                 break
-            fact = _with(fact, child.text)
+            fact = _with_child(fact, child.text)
         yield entry, fact
 
 
 def linked(data: bytes) -> dict[str, SessionFact]:
-    """By block id of a daily line, what a session note says of it; row by row, without parsing the note."""
+    """Return the facts of a session note by the block id of their line in a daily note, without parsing the note."""
     found: dict[str, SessionFact] = {}
     name = ""
     for row in re.split(r"\r\n|\r|\n", data.decode("utf-8", "surrogateescape")):
-        if bullet := _LINKED.match(row):
+        if bullet := _LINKED_FACT.match(row):
             name = bullet[2]
             found[name] = SessionFact(bullet[1].rstrip(BLANKS))
         elif not row[:1].isspace():
             name = ""
         elif name:
-            found[name] = _with(found[name], row.strip(BLANKS)[1:].strip(BLANKS))
+            found[name] = _with_child(found[name], row.strip(BLANKS)[1:].strip(BLANKS))
     return found
 
 
-def _with(fact: SessionFact, text: str) -> SessionFact:
-    """The fact with what a bullet below it says; of each kind the first one counts."""
+def _with_child(fact: SessionFact, text: str) -> SessionFact:
+    """Add the content of a child bullet to a fact; of each kind of child the first counts, but every warning."""
     if text.startswith(QUOTE) and not fact.quote:
         return fact._replace(quote=quote_in(text))
     if text.startswith(FACT) and not fact.claim:
@@ -230,8 +233,8 @@ def _with(fact: SessionFact, text: str) -> SessionFact:
     return fact
 
 
-def _kept(document: Document) -> Iterator[SessionTurn]:
-    """The turns in the quotes of their section; a quote without a number is the person's own."""
+def _turns_in(document: Document) -> Iterator[SessionTurn]:
+    """Yield the turns in the section of turns; a quote without a number is the person's own."""
     for block in document.blocks:
         if block.kind != "quote" or document.section_at(block.start_line).title.casefold() != "turns":
             continue
@@ -244,11 +247,11 @@ def _kept(document: Document) -> Iterator[SessionTurn]:
 
 
 class KnownSession(NamedTuple):
-    """What is known of a conversation: the session note that stands for its beginning.
+    """The session note of a conversation, or of its beginning.
 
     Attributes:
-        path: of the note; empty for one that is to be made.
-        turns: that were examined before.
+        path: path of the note; empty for a new one.
+        turns: number of turns that were examined before.
     """
 
     path: str = ""
@@ -256,10 +259,10 @@ class KnownSession(NamedTuple):
 
 
 def catalogue(vault: Vault) -> dict[str, str]:
-    """By what conversations are known again: their hashes and names, to the path of their note, of whatever project.
+    """Return the paths of the session notes of all projects by the hashes and names of their conversations.
 
-    The keys are each note's ``source_hash``, alone and as :func:`day_key`, the first :data:`SHORT` digits of each of
-    its ``earlier`` hashes, and :func:`session_key`. Read once for several conversations.
+    The keys are each note's ``source_hash``, alone and as :func:`day_key`, the first :data:`EARLIER_DIGITS` digits of
+    each of its ``earlier`` hashes, and :func:`session_key`. One catalogue serves several conversations.
     """
     found: dict[str, str] = {}
     for path in sorted(path for path in vault.paths() if vault.layout.is_session(path)):
@@ -273,75 +276,75 @@ def catalogue(vault: Vault) -> dict[str, str]:
 
 
 def examined(vault: Vault, digests: Sequence[str], known: Mapping[str, str] | None = None) -> KnownSession | None:
-    """The note of the longest beginning of a conversation that was examined before; None if there is none.
+    """Find the note of the longest beginning of a conversation that was examined before; None if there is none.
 
     Args:
-        vault: to look in.
-        digests: of the conversation, turn by turn.
-        known: :func:`catalogue`, if it is at hand.
+        vault: the vault to search.
+        digests: digest of the conversation up to each turn.
+        known: the :func:`catalogue`, if the caller has it.
     """
     known = catalogue(vault) if known is None else known
     for turns in range(len(digests), 0, -1):
         digest = digests[turns - 1]
-        if path := known.get(digest) or known.get(digest[:SHORT]):
+        if path := known.get(digest) or known.get(digest[:EARLIER_DIGITS]):
             return KnownSession(path, turns)
     return None
 
 
 def session_key(form: str, name: str) -> str:
-    """The key in :func:`catalogue` of the log's own name of a conversation; empty if it has none."""
+    """Return the :func:`catalogue` key for the log's own name of a conversation; empty if it has none."""
     form, name = value_of(form), value_of(name)
     return f"{form} {name}" if form and name else ""
 
 
 def day_key(digest: str, day: str) -> str:
-    """The key in :func:`catalogue` of the conversation of a day (``YYYY-MM-DD``) among those of the same words."""
+    """Return the :func:`catalogue` key for a conversation of a day (``YYYY-MM-DD``), among those with equal words."""
     return f"{digest} {day}"
 
 
 def front_of(data: bytes) -> bytes:
-    """What stands in a note's front matter, without parsing the note; empty if there is none, or it is long."""
+    """Return the front matter of a note without parsing it; empty if there is none or it is over 20,000 bytes long."""
     head = _HEAD.match(data)
     return head[1] if head else b""
 
 
 def front_value(data: bytes, key: str, value: str) -> str:
-    """What a note's front matter says of a property, without parsing the note; empty if it says no such thing.
+    """Return a property of a note's front matter without parsing the note; empty if it is missing or doesn't match.
 
     Args:
         data: the note.
-        key: of the property.
-        value: an expression for what counts of it.
+        key: name of the property.
+        value: regular expression for the value.
     """
-    said = re.search(rf"(?:^|(?<=[\r\n])){key}[ \t]*:[ \t]*[\"']?({value})".encode("ascii"), front_of(data))
-    return said[1].decode("ascii") if said else ""
+    found = re.search(rf"(?:^|(?<=[\r\n])){key}[ \t]*:[ \t]*[\"']?({value})".encode("ascii"), front_of(data))
+    return found[1].decode("ascii") if found else ""
 
 
 def extracted_on(data: bytes) -> str:
-    """The day on which a note says that its facts were drawn, without parsing the note; empty for none."""
+    """Return the day of the last extraction of facts in a note, without parsing it; empty for none."""
     return front_value(data, "extracted", DAY)
 
 
 def _keys_of(data: bytes) -> Iterator[str]:
-    """What a note's front matter makes its conversation known by, without parsing the note."""
-    said = dict(
+    """Yield the :func:`catalogue` keys of a note, without parsing it."""
+    front = dict(
         re.findall(
             rb"(?:^|(?<=[\r\n]))(source_hash|earlier|format|session|date)[ \t]*:[ \t]*([^\r\n]*)", front_of(data)
         )
     )
-    digest = re.match(rb"[\"']?([0-9a-f]{64})\b", said.get(b"source_hash", b""))
+    digest = re.match(rb"[\"']?([0-9a-f]{64})\b", front.get(b"source_hash", b""))
     if digest is None:
         return
     yield digest[1].decode("ascii")
-    yield day_key(digest[1].decode("ascii"), _scalar_in(said.get(b"date", b"")))
-    yield from (hash_.decode("ascii") for hash_ in re.findall(rb"\b[0-9a-f]{16}\b", said.get(b"earlier", b"")))
-    form, name = (_scalar_in(said.get(key, b"")) for key in (b"format", b"session"))
+    yield day_key(digest[1].decode("ascii"), _scalar_in(front.get(b"date", b"")))
+    yield from (hash_.decode("ascii") for hash_ in re.findall(rb"\b[0-9a-f]{16}\b", front.get(b"earlier", b"")))
+    form, name = (_scalar_in(front.get(key, b"")) for key in (b"format", b"session"))
     if key := session_key(form, name):
         yield key
 
 
 def _scalar_in(value: bytes) -> str:
-    """A property's text, with or without quotes; empty if it can't be told."""
+    """Return the text of a property, with or without quotes; empty if it can't be read."""
     text = value.decode("utf-8", "replace").strip()
     if text.startswith('"'):
         try:
@@ -352,32 +355,33 @@ def _scalar_in(value: bytes) -> str:
     return text.strip("'")
 
 
-# -- writing a new one
+# -- writing a new note
 
 
 MAX_TOPIC = 60
-"""Characters of the topic in a note's name; in bytes twice as many, so that no file system's limit of 255 is met."""
+"""Maximum length of the topic in a note's name, in characters; in bytes twice that, so that the name stays below the
+255 bytes that file systems allow."""
 
 MAX_NAME = 80
-"""Characters of a speaker's name."""
+"""Maximum length of a speaker's name, in characters."""
 
-_RUN = re.compile(
+_RUN_BY_PLUGIN = re.compile(
     r"^([ ]{0,3}(?:`{3,}|~{3,})[ \t]*)(?=dataview|datacore|js-engine|meta-bind|templater|customjs)", re.IGNORECASE
 )
-"""The head of a fence that a plugin of Obsidian runs as code when the note is shown."""
+"""The first line of a fence that a plugin of Obsidian runs as code when the note is shown."""
 
-_UNNAMEABLE = re.compile(r'[\\/:*?"<>|#^\[\](){}%]+')
-"""What Obsidian, a link or some file system doesn't take in a name, or what makes a name look like a conflict copy."""
+_UNSAFE_IN_NAMES = re.compile(r'[\\/:*?"<>|#^\[\](){}%]+')
+"""Characters that Obsidian, links or file systems don't allow in a name, or that make it look like a conflict copy."""
 
 
 def path_for(folder: str, start: datetime, title: str, taken: Callable[[str], bool]) -> str:
-    """Where a new note goes: a name that every file system, Obsidian and a link take.
+    """Return the path of a new note, valid for every file system, for Obsidian and in links.
 
     Args:
-        folder: of the sessions, relative to the vault.
-        start: when the conversation began; local time.
-        title: its topic; may be anything.
-        taken: whether a path is a note already; then a number is added.
+        folder: folder of the sessions, relative to the vault.
+        start: beginning of the conversation, in local time.
+        title: topic of the conversation; may be any text.
+        taken: whether a path is in use; then a number is added.
     """
     topic = _topic(title)
     stem = f"{folder}/{start:%Y-%m-%d %H%M} {topic}"
@@ -389,8 +393,9 @@ def path_for(folder: str, start: datetime, title: str, taken: Callable[[str], bo
 
 
 def _topic(title: str) -> str:
-    words = " ".join(_UNNAMEABLE.sub(" ", visible(title)).split())
-    words = "".join(sign for sign in words if sign.isprintable())[:MAX_TOPIC]
+    """Return a title in a form that is valid in a file name."""
+    words = " ".join(_UNSAFE_IN_NAMES.sub(" ", visible(title)).split())
+    words = "".join(char for char in words if char.isprintable())[:MAX_TOPIC]
     while len(words.encode("utf-8")) > 2 * MAX_TOPIC:
         words = words[:-1]
     words = words.strip(" .-_,;")
@@ -398,7 +403,7 @@ def _topic(title: str) -> str:
 
 
 def render(note: SessionNote) -> bytes:
-    """A new note. All that comes from outside is neutralised."""
+    """Return the bytes of a new note, with all outside text neutralised."""
     lines = [
         "---",
         f"date: {note.date}",
@@ -415,13 +420,13 @@ def render(note: SessionNote) -> bytes:
     for title, blocks in _blocks(note).items():
         if blocks:
             lines += ["", f"## {title}", ""]
-            parts = "\n\n" if title in ("Summary", "Turns") else "\n"
-            lines.append(parts.join(blocks))
+            separator = "\n\n" if title in ("Summary", "Turns") else "\n"
+            lines.append(separator.join(blocks))
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
 def _blocks(note: SessionNote) -> dict[str, list[str]]:
-    """The text of each section, block by block."""
+    """Return the blocks of every section, by title."""
     return {
         "Summary": paragraphs(note.summary),
         "Topics": bullets(note.topics),
@@ -435,28 +440,29 @@ def _blocks(note: SessionNote) -> dict[str, list[str]]:
 
 
 def paragraphs(text: str) -> list[str]:
-    """A text's paragraphs, a line each, neutralised."""
+    """Split a text into paragraphs, each neutralised to one line."""
     parts = re.split(r"\n[ \t]*\n", re.sub(r"\r\n|\r", "\n", text))
     return [words for part in parts if (words := words_of(part))]
 
 
 def bullets(texts: Sequence[str]) -> list[str]:
-    """Each text as a bullet, once."""
+    """Return each text as a bullet, without duplicates."""
     return list(dict.fromkeys(f"- {words}" for text in texts if (words := words_of(text))))
 
 
 def value_of(text: str) -> str:
-    """Outside text as a property's value, which is compared without blanks of any kind around it."""
+    """Turn outside text into the value of a property, without blanks of any kind around it."""
     return visible(text).strip()
 
 
 def words_of(text: str) -> str:
-    """Outside text as the words of one bullet; empty if nothing in it can be seen."""
+    """Turn outside text into the words of one bullet; empty if nothing of it is visible."""
     return _words(text[: entries.MAX_CHARACTERS])
 
 
 @lru_cache(maxsize=256)
 def _words(text: str) -> str:
+    """Neutralise a text; return '' if nothing of it is visible."""
     try:
         return neutralise(text)
     except UsageError:
@@ -464,15 +470,15 @@ def _words(text: str) -> str:
 
 
 def fact_lines(fact: SessionFact) -> str:
-    """A fact's bullet; nested under it its quote, its speaker, what it states over time, what a second look found."""
+    """Return the bullet of a fact, with its quote, speaker, claim, kind and warnings nested under it."""
     lines = [
         entries.render(entries.Parts(words_of(fact.text), provenance=fact.source or None, label=fact.label or None))
     ]
     if quote := words_of(fact.quote):
         lines.append(f'  - {QUOTE}"{quote}"')
-    speaker = _short(visible(fact.speaker), lambda name: words_of(_without_turn(name)))
+    speaker = _shortened(visible(fact.speaker), lambda name: words_of(_without_turn(name)))
     if speaker or fact.turn:
-        lines.append(f"  - {SAID_BY}{', '.join([*([speaker] if speaker else []), *_turn(fact.turn)])}")
+        lines.append(f"  - {SAID_BY}{', '.join(filter(None, (speaker, f'turn {fact.turn}' if fact.turn else '')))}")
     if claim := words_of(fact.claim):
         lines.append(f"  - {FACT}{claim}")
     if kind := words_of(fact.kind):
@@ -481,30 +487,26 @@ def fact_lines(fact: SessionFact) -> str:
     return "\n".join(lines)
 
 
-def _short(name: str, made: Callable[[str], str]) -> str:
-    """What is made of a name, or of as much of it as gives :data:`MAX_NAME` characters; made again it stays."""
+def _shortened(name: str, convert: Callable[[str], str]) -> str:
+    """Convert a name, shortened until the result has at most :data:`MAX_NAME` characters; idempotent."""
     name = name[:MAX_NAME]
-    while len(said := made(name)) > MAX_NAME:
+    while len(converted := convert(name)) > MAX_NAME:
         name = name[:-1]
-    return said
+    return converted
 
 
 def _without_turn(name: str) -> str:
-    """A speaker's name; what it ends with is cut off if it would be read as the number of a turn."""
+    """Cut the end off a speaker's name if it would be read as the number of a turn."""
     name = name.lstrip(" ,")
     while (cut := re.sub(r"\bturn\s+\d+$", "", name.rstrip(f"{BLANKS},"))) != name:
         name = cut
     return name
 
 
-def _turn(number: int) -> list[str]:
-    return [f"turn {number}"] if number else []
-
-
 def turn_lines(turn: SessionTurn) -> str:
-    """A turn as one quote: whatever stands in it can't end it, open anything beyond it, or be an entry."""
+    """Return a turn as one quote block; no text in it can end the block, open anything after it, or be an entry."""
     plain = re.sub(r"[*\[\]:`]+", "", visible(turn.speaker))
-    speaker = _short(plain, lambda name: entries.harmless(name.strip())) or "?"
+    speaker = _shortened(plain, lambda name: entries.harmless(name.strip())) or "?"
     head = f"[{turn.number}] {turn.time + ' ' if turn.time else ''}**{speaker}:** "
     lines = list(_quoted(turn.text))
     lines[0] = (head + lines[0]).rstrip(BLANKS)
@@ -512,7 +514,7 @@ def turn_lines(turn: SessionTurn) -> str:
 
 
 def _quoted(text: str) -> Iterator[str]:
-    """The lines of a turn; those in a closed fence as they are, others without what would hide or forge something."""
+    """Yield the lines of a turn; outside closed fences, text that would hide or forge something is escaped."""
     rows = re.split(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", text)
     closes = _closed_fences(rows)
     inside = -1
@@ -525,12 +527,12 @@ def _quoted(text: str) -> Iterator[str]:
             line = re.sub(r"^([ ]{0,3})(?=</?[A-Za-z!?]|<[!?]|\[[^\[\]]+\]:)", r"\1\\", line)
             line = re.sub(r"^([ ]{0,3})(?=`{3,}|~{3,})", r"\1\\", line)
         else:
-            line = _RUN.sub(r"\1\\", line).replace("<%", r"<\%")
+            line = _RUN_BY_PLUGIN.sub(r"\1\\", line).replace("<%", r"<\%")
         yield line.rstrip(" \t")
 
 
 def _closed_fences(rows: Sequence[str]) -> dict[int, int]:
-    """First to last row of each fence that is closed."""
+    """Return the last row of every closed fence, by its first row."""
     found: dict[int, int] = {}
     opened: tuple[int, str] | None = None
     for number, row in enumerate(rows):
@@ -544,30 +546,29 @@ def _closed_fences(rows: Sequence[str]) -> dict[int, int]:
 
 
 def _scalar(text: str) -> str:
-    """Text as a YAML scalar in double quotes; Templater's tag, and what YAML takes in no other form, is spelled."""
+    """Return text as a YAML scalar in double quotes; Templater's tag and characters that YAML forbids are escaped."""
     quoted = json.dumps(value_of(text), ensure_ascii=False).replace("<%", r"\u003c%")
-    return re.sub("[\ufffe\uffff]", lambda sign: f"\\u{ord(sign[0]):04x}", quoted)
+    return re.sub("[\ufffe\uffff]", lambda char: f"\\u{ord(char[0]):04x}", quoted)
 
 
-# -- adding to one: splices against the note as it stands, however many changes it took
+# -- extending a note: splices against the note as it is now
 
 
-MOST_EARLIER = 50
-"""Former hashes that a note keeps."""
+MAX_EARLIER = 50
+"""Maximum number of former hashes that a note keeps."""
 
 
 def grow(data: bytes, new: SessionNote) -> list[Splice]:
-    """Add what is new in a conversation to its note.
+    """Add the new part of a conversation to its note.
 
     Args:
         data: the note.
-        new: the front matter's ``source_hash`` and ``turns`` as they shall be; facts, kept turns, topics, decisions,
-            open ends and tools to add; a summary of the new turns, which is added as paragraphs. What the note holds
-            already (a fact by its source, a turn by its number, a line by its words) is not added again; title, date,
-            session and source stay.
+        new: new values of ``source_hash`` and ``turns``; facts, kept turns, topics, decisions, open ends and tools to
+            add; a summary of the new turns, which is added as paragraphs. What the note already has (a fact by its
+            source, a turn by its number, a line by its words) is not added again; title, date, session and source stay.
 
     Returns:
-        Splices, in order. Of a note whose front matter has lost its ``source_hash`` that part stays as it is.
+        Splices, in order. A note without front matter gets none.
 
     Raises:
         ConflictError: no place takes a new bullet without changing the lines around it.
@@ -575,67 +576,68 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
     note = read("", data)
     changes = Changes(data)
     if note is not None and note.source_hash not in ("", new.source_hash):
-        changes.make(renewed(changes.data, "earlier", f"[{', '.join(_earlier(data, note.source_hash))}]"))
+        changes.make(renewed(changes.data, "earlier", f"[{', '.join(_earlier_hashes(data, note.source_hash))}]"))
     changes.make(renewed(changes.data, "source_hash", new.source_hash))
     changes.make(renewed(changes.data, "turns", str(new.turns)))
     if new.facts and (day := max(new.extracted, note.extracted if note else "")):
         changes.make(renewed(changes.data, "extracted", day))
-    for title, lines in _bullets(data, note, new):
+    for title, lines in _new_bullets(data, note, new):
         if lines:
-            changes.make(added(changes.data, title, lines, SECTIONS))
-    held = {turn.number for turn in note.kept} if note else set()
-    for title, blocks in (
-        (
-            "Summary",
-            [part for part in paragraphs(new.summary) if part.encode("utf-8", "replace") not in data],
-        ),
-        ("Turns", [turn_lines(turn) for turn in new.kept if turn.number not in held]),
-    ):
+            changes.make(insert_ordered(changes.data, title, lines, SECTIONS))
+    present = {turn.number for turn in note.kept} if note else set()
+    summary = [part for part in paragraphs(new.summary) if part.encode("utf-8", "replace") not in data]
+    turns = [turn_lines(turn) for turn in new.kept if turn.number not in present]
+    for title, blocks in (("Summary", summary), ("Turns", turns)):
         if blocks:
-            made = _new_section(changes.data, title, "\n\n".join(blocks), SECTIONS)
-            changes.make(made or _append(changes.data, title, blocks))
+            section = _new_section(changes.data, title, "\n\n".join(blocks), SECTIONS)
+            changes.make(section or _append_blocks(changes.data, title, blocks))
     return changes.splices()
 
 
-def _earlier(data: bytes, last: str) -> list[str]:
-    """The hashes that a conversation had before, the newest last: a copy of it as it was then is known by them."""
-    said = Document(data).front_matter.get("earlier")
-    held = [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
-    short = last[:SHORT]
-    return [*(each for each in held if each != short), short][-MOST_EARLIER:]
+def _earlier_hashes(data: bytes, last: str) -> list[str]:
+    """Return the former hashes of a conversation, the newest last: they identify older copies of its log.
+
+    Args:
+        data: the note.
+        last: the hash that is about to be replaced.
+    """
+    present = Document(data).front_matter.get("earlier")
+    hashes = [hash_ for hash_ in present if isinstance(hash_, str)] if isinstance(present, list) else []
+    short = last[:EARLIER_DIGITS]
+    return [*(hash_ for hash_ in hashes if hash_ != short), short][-MAX_EARLIER:]
 
 
-def _bullets(data: bytes, note: SessionNote | None, new: SessionNote) -> Iterable[tuple[str, list[str]]]:
-    """Section by section, the bullets that are not there yet."""
+def _new_bullets(data: bytes, note: SessionNote | None, new: SessionNote) -> Iterable[tuple[str, list[str]]]:
+    """Yield the title of each section with the bullets that it lacks."""
     for title, texts in (
         ("Topics", new.topics),
         ("Decisions", new.decisions),
         ("Open ends", new.open_ends),
         ("Tools", new.tools),
     ):
-        there = {f"- {text}" for text in getattr(note, title.lower().replace(" ", "_"))} if note else set()
-        yield title, [line for line in bullets(texts) if line not in there]
-    for title, held, facts in (
+        present = {f"- {text}" for text in getattr(note, title.lower().replace(" ", "_"))} if note else set()
+        yield title, [line for line in bullets(texts) if line not in present]
+    for title, old_facts, new_facts in (
         ("Facts", note.facts if note else (), new.facts),
         (LEFT_OUT, note.left_out if note else (), new.left_out),
     ):
-        said = {(fact.text, fact.turn) for fact in held}
+        known = {(fact.text, fact.turn) for fact in old_facts}
         lines = []
-        for fact in facts:
+        for fact in new_facts:
             words = words_of(fact.text)
             linked = bool(fact.source) and f"{fact.source}|".encode("utf-8", "replace") in data
-            if words and not linked and (words, fact.turn) not in said:
+            if words and not linked and (words, fact.turn) not in known:
                 lines.append(fact_lines(fact))
         yield title, list(dict.fromkeys(lines))
 
 
 def renewed(data: bytes, key: str, value: str) -> list[Splice]:
-    """Give a property of the front matter another value; its line is added if it is missing.
+    """Set a property of the front matter; add its line if it is missing.
 
     Args:
-        data: the note; one without front matter stays as it is.
-        key: plain letters and underscores.
-        value: ASCII, as it is to stand there.
+        data: the note; without front matter it stays as it is.
+        key: name of the property: letters and underscores.
+        value: the value as it is written, in ASCII.
     """
     document = Document(data)
     if document.front_matter_lines is None:
@@ -654,23 +656,23 @@ def renewed(data: bytes, key: str, value: str) -> list[Splice]:
     return [Splice(at, at, f"{key}: {value}".encode("ascii") + document.ending(last))]
 
 
-def added(data: bytes, title: str, bullets: Sequence[str], order: Sequence[str]) -> list[Splice]:
-    """Bullets at the end of their section, which is made where it belongs if it is absent.
+def insert_ordered(data: bytes, title: str, bullets: Sequence[str], order: Sequence[str]) -> list[Splice]:
+    """Insert bullets at the end of their section; if it is absent, make it in its place among the others.
 
     Args:
         data: the note.
-        title: of the section; one of ``order``.
-        bullets: with what is nested under them.
-        order: the titles of all sections as they follow each other.
+        title: title of the section; one of ``order``.
+        bullets: the bullets, with their children.
+        order: the titles of all sections, in order.
 
     Raises:
-        ConflictError: no place takes one without changing the lines around it.
+        ConflictError: no place takes a bullet without changing the lines around it.
     """
     return _new_section(data, title, "\n".join(bullets), order) or edits.insert_bullets(data, bullets, section=title)
 
 
 def _new_section(data: bytes, title: str, text: str, order: Sequence[str]) -> list[Splice]:
-    """Make a section that is absent where it belongs: before the next one that exists. Nothing if there is none."""
+    """Make an absent section before the next one that exists; return [] if it exists, or none comes after it."""
     document = Document(data)
     if document.find_section(title) is not None:
         return []
@@ -684,13 +686,13 @@ def _new_section(data: bytes, title: str, text: str, order: Sequence[str]) -> li
     return []
 
 
-def _append(data: bytes, title: str, blocks: Sequence[str]) -> list[Splice]:
-    """Put blocks, parted by blank lines, at the end of a section, which is made at the end of the note if absent."""
+def _append_blocks(data: bytes, title: str, blocks: Sequence[str]) -> list[Splice]:
+    """Append blocks, separated by blank lines, to a section; if it is absent, make it at the end of the note."""
     document = Document(data)
     section = document.find_section(title)
     last = section.end_line if section else document.last_line
     if document.open_line is not None and document.open_line <= last:
-        last = document.open_line - 1  # what is never closed would swallow it
+        last = document.open_line - 1  # an unclosed fence or comment would contain the blocks
     while last > 1 and document.is_blank(last) and not (section and last <= section.body_line - 1):
         last -= 1
     _, end, at = document.lines[last - 1]

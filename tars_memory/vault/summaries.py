@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Splice
-from tars_memory.vault.sessions import DAY, added, front_of, front_value, renewed
+from tars_memory.vault.sessions import DAY, front_of, front_value, insert_ordered, renewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -179,7 +179,7 @@ def add(data: bytes, new: Summary) -> list[Splice]:
     sources = tuple(source for source in new.sources if source.link not in text)
     for title, blocks in _blocks(new._replace(lines=lines, sources=sources)):
         if blocks:
-            changes.make(added(changes.data, title, blocks, SECTIONS))
+            changes.make(insert_ordered(changes.data, title, blocks, SECTIONS))
     return changes.splices()
 
 
