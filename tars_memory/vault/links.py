@@ -1,6 +1,6 @@
-"""Links: how a text writes them, and where they lead.
+"""Links: how a text writes them, and which files they lead to.
 
-One leads as Obsidian finds it: by path, else by name anywhere in the vault, the archive included.
+A link is resolved as in Obsidian: by path, else by name anywhere in the vault, the archive included.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ if TYPE_CHECKING:
 
 
 _BLOCK = r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$"
-_CODE = ("fence", "code", "html", "comment", "math")
-"""Blocks in which a link, or a caret at the end of a line, is text."""
-_LONGEST = 10_000
-"""Characters of the longest line whose links are followed: more is data that somebody pasted."""
+_CODE_BLOCKS = ("fence", "code", "html", "comment", "math")
+"""Kinds of blocks in which a link, or a caret at the end of a line, is text."""
+_MAX_LINE_LENGTH = 10_000
+"""Maximum length of a line whose links are followed, in characters; a longer line is data that somebody pasted."""
 
 BOOKMARKS = ".obsidian/bookmarks.json"
 CANVAS = ".canvas"
 
 Way = Literal["path", "name", ""]
-"""How a link finds its file: by where the file is, by what it is called, or not at all."""
+"""How a link finds its file: by the file's path, by its name, or not at all."""
 
 _WIKI = r"(!?)\[\[([^\[\]\r\n]+)\]\]"
 _MARKDOWN = r"(!?)\[(?:[^\[\]\r\n]|\[[^\[\]\r\n]*\])*\]\(\s*(?:<([^<>\r\n]+)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))"
 _DEFINITION = r"^ {0,3}\[[^\]\r\n]+\]:[ \t]*<?([^\s<>]+)"
 _HTML = r"""<[A-Za-z][^<>]*?\s(?:src|href)\s*=\s*["']([^"'<>\r\n]+)["']"""
-_ELSEWHERE = r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?|$"
-"""What a markdown link begins with that leads out of the vault, or into the note itself."""
-_STORED = r'"(?:file|path)"\s*:\s*"((?:[^"\\\r\n]|\\.)+)"'
+_EXTERNAL = r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?|$"
+"""Beginnings of markdown links that lead out of the vault, or into the note itself."""
+_STORED_PATH = r'"(?:file|path)"\s*:\s*"((?:[^"\\\r\n]|\\.)+)"'
 
 
 _TARGET = re.compile(
     r"\[\[([^\[\]|#^\n]{1,500})(?:[|#^][^\[\]\n]{0,1000})?\]\]"
     r"|\]\(<?((?>(?:[^)<>\s\]]|\](?!\()){1,2000}))>?(?:[ \t]+\"[^\"\n]{0,1000}\")?\)"
 )
-"""What leads to another file, at a glance: bounded, for whoever reads every line of a vault."""
+"""A link to another file, as a cheap, bounded pattern for callers that read every line of a vault."""
 
 
 class Outlink(NamedTuple):
     """One link of a text.
 
     Attributes:
-        kind: ``wiki``, ``markdown``, or ``stored`` (a canvas or Obsidian's bookmarks).
-        target: the file as it is named, without what follows ``#``; empty for the note itself.
-        anchor: what follows ``#``; empty for none.
-        embed: whether the file is to be shown in place.
+        kind: ``wiki``, ``markdown``, or ``stored`` (in a canvas or Obsidian's bookmarks).
+        target: the file as the link names it, without the part after ``#``; empty for the note itself.
+        anchor: the part after ``#``; empty for none.
+        embed: whether the file is shown in place.
     """
 
     kind: Literal["wiki", "markdown", "stored"]
@@ -71,10 +71,10 @@ class Outlink(NamedTuple):
 
 
 class Links:
-    """The files of a vault by their names; made once for many links.
+    """The files of a vault by name, for resolving many links.
 
     Args:
-        paths: of all files, relative to the vault, with ``/``; attachments too.
+        paths: paths of all files, relative to the vault, with ``/``; attachments too.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -85,14 +85,14 @@ class Links:
             self._by_name.setdefault(name, []).append(path)
 
     def resolve(self, target: str, source: str = "") -> str | None:
-        """The path of the file that a link leads to, or None.
+        """Return the path of the file that a link leads to; None if there is none.
 
-        A path from the vault's root wins; else the files whose path ends in the target are looked at, those in the
-        folder of ``source`` before others, then the one nearest to the root.
+        A path from the vault's root wins. Otherwise files whose path ends in the target count: first those in the
+        folder of ``source``, then the one nearest to the root.
 
         Args:
-            target: as it stands between ``[[`` and ``]]``; what follows ``#`` or ``|`` is left out.
-            source: path of the note that the link stands in.
+            target: the text between ``[[`` and ``]]``; the part after ``#`` or ``|`` is ignored.
+            source: path of the note that has the link.
         """
         wanted = named_in(target)
         folder = source.rpartition("/")[0]
@@ -111,51 +111,50 @@ class Links:
         return None
 
     def lead(self, link: Outlink, source: str) -> tuple[Way, str | None]:
-        """How a link finds its file, and which one it is; ``source`` is the path of the note that holds it."""
+        """Return how a link finds its file, and the path of the file; ``source`` is the note that has the link."""
         if not link.target:
             return "name", source
         if link.kind == "stored":
             return ("path", link.target) if link.target in self._files else ("", None)
-        beside = os.path.normpath(f"{source.rpartition('/')[0] or '.'}/{link.target}").replace(os.sep, "/")
-        plain = link.target.strip("/")
-        relative = link.kind == "markdown" or link.target.startswith(("./", "../"))
-        for path in ([beside] if relative else []) + ([plain] if link.kind == "markdown" or "/" in plain else []):
-            for named in (path, f"{path}.md"):
-                if named in self._files:
-                    return "path", named
+        relative = os.path.normpath(f"{source.rpartition('/')[0] or '.'}/{link.target}").replace(os.sep, "/")
+        absolute = link.target.strip("/")
+        paths = [relative] if link.kind == "markdown" or link.target.startswith(("./", "../")) else []
+        paths += [absolute] if link.kind == "markdown" or "/" in absolute else []
+        for path in paths:
+            for candidate in (path, f"{path}.md"):
+                if candidate in self._files:
+                    return "path", candidate
         found = self.resolve(link.target, source)
         return ("", None) if found is None else ("name", found)
 
     def called_alike(self, path: str) -> list[str]:
-        """The other files of this name."""
+        """Return the other files with the same name."""
         return [other for other in self._by_name.get(key_of(path.rpartition("/")[2]), ()) if other != path]
 
     def name_of(self, path: str) -> str:
-        """The shortest target that leads to a note from anywhere: its bare name if that is enough, else its path.
+        """Return the shortest target that leads to a note from anywhere: its bare name if unique, else its path.
 
-        A project's note is named by its path: one of the same day may come to stand elsewhere.
+        A project's note always gets its path: a note of the same day may appear in another folder.
         """
         whole = path[:-3] if path[-3:].lower() == ".md" else path
         name = whole.rpartition("/")[2]
-        alone = len(self._by_name.get(key_of(f"{name}.md"), ())) <= 1
-        alone = alone and not is_in_project(path)
-        return name if alone and self.resolve(name) in (path, None) else whole
+        unique = len(self._by_name.get(key_of(f"{name}.md"), ())) <= 1 and not is_in_project(path)
+        return name if unique and self.resolve(name) in (path, None) else whole
 
     def _nearest(self, wanted: str, folder: str, *, absolute: bool) -> str | None:
-        low = key_of(wanted)
-        named = self._by_name.get(low.rpartition("/")[2], [])
-        exact = [path for path in named if path == wanted] or [path for path in named if key_of(path) == low]
+        """Return the best file for a path: an exact match, else one in ``folder``, else the one nearest to the root."""
+        key = key_of(wanted)
+        same_name = self._by_name.get(key.rpartition("/")[2], [])
+        exact = [path for path in same_name if path == wanted] or [path for path in same_name if key_of(path) == key]
         if exact or absolute:
             return exact[0] if exact else None
-        fits = [path for path in named if key_of(path).endswith("/" + low)]
-        beside = [path for path in fits if path.rpartition("/")[0] == folder]
-        return min(beside or fits, key=lambda path: (path.count("/"), len(path), path), default=None)
+        matches = [path for path in same_name if key_of(path).endswith("/" + key)]
+        in_folder = [path for path in matches if path.rpartition("/")[0] == folder]
+        return min(in_folder or matches, key=lambda path: (path.count("/"), len(path), path), default=None)
 
 
 def files_of(vault: Vault) -> frozenset[str]:
-    """The paths of all files of a vault as they are now, attachments too; hidden ones and what is behind links are left
-    out, as Obsidian does.
-    """
+    """Return the paths of all files of a vault, attachments too; hidden files and linked folders don't count."""
     found: list[str] = []
     for folder, folders, names in os.walk(vault.root):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -166,14 +165,14 @@ def files_of(vault: Vault) -> frozenset[str]:
 
 
 def links_of(vault: Vault) -> Links:
-    """The links of a vault as its files are now."""
+    """Return a resolver for links, with the files of the vault as they are now."""
     return Links(files_of(vault))
 
 
 def resolve(vault: Vault, target: str) -> str | None:
-    """The path of the note that a wikilink's target leads to; see :meth:`Links.resolve`. Looks at the vault each time.
+    """Return the path of the note that a wikilink leads to (:meth:`Links.resolve`), reading the vault on every call.
 
-    A note named by its path, or one in the vault's root, is found without a walk.
+    A note named by its path, or in the vault's root, is found without listing the vault.
     """
     wanted = named_in(target).strip("/")
     try:
@@ -185,13 +184,13 @@ def resolve(vault: Vault, target: str) -> str | None:
 
 
 def block_ids(document: Document) -> dict[str, int]:
-    """The block ids of a note, without case and caret, each with the 1-based line that bears it at its end."""
+    """Return the block ids of a note, folded and without the caret, each with the line, from 1, that ends with it."""
     found: dict[str, int] = {}
     for entry in markdown.entries.read("", document):
         if entry.block_id:
             found.setdefault(entry.block_id.casefold(), entry.line)
     for block in document.blocks:
-        if block.kind in _CODE:
+        if block.kind in _CODE_BLOCKS:
             continue
         for number in range(block.start_line, block.end_line + 1):
             match = re.search(_BLOCK, document.text(number))
@@ -201,42 +200,42 @@ def block_ids(document: Document) -> dict[str, int]:
 
 
 def anchors(document: Document) -> frozenset[str]:
-    """What links to a note can name in it, as :func:`anchor` writes it: blocks behind a caret, and headings."""
+    """Return the anchors that links to a note can name, as :func:`anchor` folds them: ``^block`` ids and headings."""
     blocks = (f"^{name}" for name in block_ids(document))
-    return frozenset((*blocks, *(_folded(section.title) for section in document.sections if section.level)))
+    return frozenset((*blocks, *(_folded_heading(section.title) for section in document.sections if section.level)))
 
 
-def anchor(said: str) -> str:
-    """What follows the ``#`` of a link, to be looked for among :func:`anchors`."""
-    return said.casefold() if said.startswith("^") else _folded(said.rpartition("#")[2])
+def anchor(text: str) -> str:
+    """Fold the part after the ``#`` of a link for comparison with :func:`anchors`."""
+    return text.casefold() if text.startswith("^") else _folded_heading(text.rpartition("#")[2])
 
 
-def _folded(title: str) -> str:
-    """A heading as Obsidian compares it: without the signs that a link can't hold, spaces as one."""
+def _folded_heading(title: str) -> str:
+    """Fold a heading as Obsidian compares it: without characters that a link can't have, spaces collapsed."""
     return " ".join(re.sub(r"[#|^:%\[\]\\]", " ", plain_heading(title)).casefold().split())
 
 
 def outlinks(text: str) -> Iterator[Outlink]:
-    """The links of a note's text, those in code and comments too, in no order."""
+    """Yield the links of a note's text, including those in code and comments, in no particular order."""
     if "[[" in text:
         for found in re.finditer(_WIKI, text):
             target, _, anchor = found[2].partition("|")[0].rstrip("\\").partition("#")
             yield Outlink("wiki", target.strip(), anchor.strip(), bool(found[1]))
     if "](" in text:
         for found in re.finditer(_MARKDOWN, text):
-            yield from _markdown(found[2] or found[3], bool(found[1]))
+            yield from _markdown_link(found[2] or found[3], bool(found[1]))
     if "]:" in text:
         for found in re.finditer(_DEFINITION, text, re.MULTILINE):
-            yield from _markdown(found[1], False)
+            yield from _markdown_link(found[1], False)
     if "<" in text:
         for found in re.finditer(_HTML, text, re.IGNORECASE):
-            yield from _markdown(found[1], "src" in found[0])
+            yield from _markdown_link(found[1], "src" in found[0])
 
 
 def targets(lines: Iterable[str]) -> Iterator[str]:
-    """Where the links of some lines lead, as written: wiki links, and Markdown's to files of the vault.
+    """Yield the targets of the links in some lines, as written: wiki links, and markdown links to files of the vault.
 
-    What is code counts for nothing: an example of a link leads nowhere.
+    Links in code are ignored: they are examples.
     """
     fence = ""
     for line in lines:
@@ -250,7 +249,7 @@ def targets(lines: Iterable[str]) -> Iterator[str]:
 
 
 def targets_in(text: str) -> Iterator[str]:
-    """The same of a text, code too."""
+    """Yield the targets of the links in a text, like :func:`targets`, but in code too."""
     for wiki, address in _TARGET.findall(text):
         if wiki:
             yield wiki.strip()
@@ -259,8 +258,8 @@ def targets_in(text: str) -> Iterator[str]:
 
 
 def stored_links(text: str) -> Iterator[Outlink]:
-    """The files that a canvas or Obsidian's list of bookmarks names by path, and the wikilinks in its texts."""
-    for found in re.finditer(_STORED, text):
+    """Yield the files that a canvas or Obsidian's bookmarks name by path, and the wikilinks in their texts."""
+    for found in re.finditer(_STORED_PATH, text):
         yield Outlink("stored", re.sub(r"\\(.)", r"\1", found[1]).partition("#")[0])
     for link in outlinks(text):
         if link.kind == "wiki":
@@ -268,19 +267,19 @@ def stored_links(text: str) -> Iterator[Outlink]:
 
 
 def links_by_line(document: Document) -> Iterator[tuple[int, str, list[Outlink]]]:
-    """The lines of a note that hold links which work: each with its 1-based number, its text and its links."""
+    """Yield the lines of a note with links outside code: number, from 1, text, and links."""
     for block in document.blocks:
-        if block.kind in _CODE:
+        if block.kind in _CODE_BLOCKS:
             continue
         for line in range(block.start_line, block.end_line + 1):
-            said = document.text(line)
-            if len(said) <= _LONGEST and ("[" in said or "<" in said):
-                text = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)|%%.*?%%", "", said)
-                yield line, said, list(dict.fromkeys(outlinks(text)))
+            text = document.text(line)
+            if len(text) <= _MAX_LINE_LENGTH and ("[" in text or "<" in text):
+                visible = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)|%%.*?%%", "", text)
+                yield line, text, list(dict.fromkeys(outlinks(visible)))
 
 
 def links_by_source(vault: Vault, files: Collection[str]) -> dict[str, set[Outlink]]:
-    """The links of every note and canvas, and of Obsidian's bookmarks; of one that can't be read there are none."""
+    """Return the links of every note and canvas, and of Obsidian's bookmarks, by path; skip unreadable files."""
     found: dict[str, set[Outlink]] = {}
     for path in [*sorted(files), BOOKMARKS]:
         is_note = path[-3:].lower() == ".md"
@@ -293,13 +292,14 @@ def links_by_source(vault: Vault, files: Collection[str]) -> dict[str, set[Outli
     return found
 
 
-def _markdown(raw: str, embed: bool) -> Iterator[Outlink]:
-    if re.match(_ELSEWHERE, raw):
+def _markdown_link(raw: str, embed: bool) -> Iterator[Outlink]:
+    """Yield a link to a file of the vault; nothing for one that leads elsewhere."""
+    if re.match(_EXTERNAL, raw):
         return
     target, _, anchor = raw.partition("#")
     yield Outlink("markdown", unquote(target.partition("?")[0]), unquote(anchor), embed)
 
 
 def named_in(target: str) -> str:
-    """The part of a link's target that names a file."""
+    """Return the part of a link's target that names a file."""
     return target.partition("|")[0].partition("#")[0].strip().replace("\\", "/")
