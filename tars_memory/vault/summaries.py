@@ -1,8 +1,8 @@
-"""The summary of old sessions: what they said, kind by kind, with links back; rendered, read and added to. Pure.
+"""The summary of old sessions: their statements by kind, with links to the sessions; rendered, read, extended. Pure.
 
-``sessions/2025-03 summary.md`` stands for the sessions of that month that went to the archive. Its front matter says
-``period``; each statement is a bullet with where it came from nested under it. It is the person's note like any other:
-what is added later is spliced in, every other byte stays.
+``sessions/2025-03 summary.md`` replaces the sessions of that month, which are in the archive. Its front matter has the
+``period``. Every statement is a bullet with its sources nested under it. The note is the person's like any other: later
+statements are spliced in, every other byte stays.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 
 
 KINDS = {"decision": "Decisions", "fact": "Facts", "open end": "Open ends", "topic": "Topics"}
-"""The section of each kind of statement, in the order of the note."""
+"""Section title by kind of statement, in the order of the note."""
 
 SOURCES = "Sessions"
 """The section that links to the sessions."""
 
 SECTIONS = (*KINDS.values(), SOURCES)
 TAG = "session-summary"
-LONGEST = 2_000
-"""Characters of a bullet that is read as a session's; file names have 255 bytes at most."""
+MAX_BULLET = 2_000
+"""Maximum length in characters of a bullet that is read as that of a session; file names have at most 255 bytes."""
 FROM = "from:: "
-"""How the bullet under a statement begins that links to the sessions that say it."""
+"""Beginning of the bullet under a statement that links to its sessions."""
 
 _ENDS = r"(?=[\"']?[ \t]*(?:[\r\n]|$))"
 _SOURCE = re.compile(r"(\[\[([^\[\]|#]+)(?:[#|][^\[\]]*)?\]\][^\r\n]*\()(\d{1,9})( turns?\))")
 
 
 class SummaryLine(NamedTuple):
-    """One statement.
+    """One statement of a summary.
 
     Attributes:
         kind: one of :data:`KINDS`.
         text: the words of one bullet, neutralised.
-        source: the target of the link at its end, ``2025-03-04#^d-abc``; empty for none.
-        label: how that link is shown; the day.
-        origins: links to where it was said, as they are to stand there: ``[[2025-03-04 1015 Moving]]``.
-        author: whose words they are; empty if that is not said.
+        source: target of the provenance link, ``2025-03-04#^d-abc``; empty for none.
+        label: label of the provenance link; the day.
+        origins: links to the sessions that have the statement, as they are written: ``[[2025-03-04 1015 Moving]]``.
+        author: author of the words; empty if unknown.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class SummaryLine(NamedTuple):
 
 
 class SummarySource(NamedTuple):
-    """A session that is summed up: its day, the link to it, and how many turns of it had been examined (0: unknown)."""
+    """A summarised session: its day, the link to it, and the number of its examined turns (0 if unknown)."""
 
     day: str
     link: str
@@ -66,15 +66,15 @@ class SummarySource(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a note is to say, or what is to be added to it.
+    """The content of a new summary, or an addition to one.
 
     Attributes:
         period: ``2025-03`` or ``2025``.
-        day: the last day of its sessions.
-        by: who summed up: ``rules``, or a model's name.
-        lines: statements.
+        day: the last day of the sessions.
+        by: who made the summary: ``rules``, or the name of a model.
+        lines: the statements.
         sources: the sessions.
-        left_out: statements of the sessions that found no room.
+        left_out: number of statements of the sessions for which there was no room.
     """
 
     period: str
@@ -85,13 +85,13 @@ class Summary(NamedTuple):
     left_out: int = 0
 
 
-class HeldSummary(NamedTuple):
-    """What a summary says now.
+class SummaryContent(NamedTuple):
+    """The content of a summary as it is now.
 
     Attributes:
-        texts: the words of its statements, of the sections of :data:`KINDS`.
-        turns: by a link's target how many turns of the session had been examined.
-        left_out: as its front matter says.
+        texts: the words of the statements in the sections of :data:`KINDS`.
+        turns: number of examined turns of each session, by the target of its link.
+        left_out: number of statements left out, from the front matter.
     """
 
     texts: frozenset[str]
@@ -100,7 +100,7 @@ class HeldSummary(NamedTuple):
 
 
 def period_of(data: bytes) -> str:
-    """The period that a note is the summary of, read from its front matter alone; empty for any other note."""
+    """Return the period of a summary, from its front matter, without parsing the note; empty for any other note."""
     head = front_of(data)
     if b"source_hash" in head or TAG.encode() not in head:
         return ""
@@ -108,41 +108,40 @@ def period_of(data: bytes) -> str:
 
 
 def number_in(data: bytes, key: str) -> int:
-    """A number that a note's front matter says, without parsing the note; 0 if it says none."""
+    """Return a number in a note's front matter, without parsing the note; 0 if there is none."""
     return int(front_value(data, key, rf"\d{{1,9}}{_ENDS}") or 0)
 
 
 def date_in(data: bytes) -> str:
-    """The day that a note's front matter says (``date: YYYY-MM-DD``), without parsing the note; empty for none."""
+    """Return the day in a note's front matter (``date: YYYY-MM-DD``), without parsing the note; empty for none."""
     return front_value(data, "date", DAY)
 
 
 def path_for(folder: str, period: str, number: int = 1) -> str:
-    """Where the summary of a period goes; a number beyond 1 is added to its name."""
+    """Return the path for the summary of a period; a number above 1 is added to the name."""
     return f"{folder}/{period} summary{f' {number}' if number > 1 else ''}.md"
 
 
 def is_named(path: str) -> bool:
-    """Whether a note is called as summaries are."""
+    """Whether the name of a note is that of a summary."""
     return re.fullmatch(r"\d{4}(?:-\d\d)? summary(?: \d+)?\.md", path.rpartition("/")[2]) is not None
 
 
-def read(data: bytes) -> HeldSummary:
-    """What a summary says now, after whatever a person changed."""
+def read(data: bytes) -> SummaryContent:
+    """Read a summary as it is now, with every change a person made."""
     titles = {title.casefold() for title in KINDS.values()}
     found = entries.read("", Document(data))
     texts = frozenset(entry.text for entry in found if not entry.depth and entry.section.casefold() in titles)
     turns: dict[str, int] = {}
     for entry in found:
-        listed = entry.section.casefold() == SOURCES.casefold() and len(entry.raw) <= LONGEST
-        said = _SOURCE.search(entry.raw) if listed else None
-        if said:
-            turns[said[2].strip()] = int(said[3])
-    return HeldSummary(texts, turns, number_in(data, "left_out"))
+        listed = entry.section.casefold() == SOURCES.casefold() and len(entry.raw) <= MAX_BULLET
+        if listed and (source := _SOURCE.search(entry.raw)):
+            turns[source[2].strip()] = int(source[3])
+    return SummaryContent(texts, turns, number_in(data, "left_out"))
 
 
 def render(summary: Summary) -> bytes:
-    """A new note."""
+    """Return the bytes of a new summary."""
     lines = [
         "---",
         f"date: {summary.day}",
@@ -160,22 +159,22 @@ def render(summary: Summary) -> bytes:
 
 
 def add(data: bytes, new: Summary) -> list[Splice]:
-    """Add statements and sessions to a summary; those that stand in it are not added again.
+    """Add statements and sessions to a summary, except those that it already has.
 
     Args:
         data: the note.
-        new: what to add; ``left_out`` is added to what the note says, a session's ``turns`` replace what it says.
+        new: the addition; ``left_out`` is added to the note's number, ``turns`` of a session replace the note's.
 
     Raises:
         ConflictError: no place takes a new bullet without changing the lines around it.
     """
-    held = read(data)
+    old = read(data)
     changes = edits.Changes(data)
     if new.left_out:
-        changes.make(renewed(changes.data, "left_out", str(held.left_out + new.left_out)))
-    changes.make(_counts(changes.data, new.sources))
+        changes.make(renewed(changes.data, "left_out", str(old.left_out + new.left_out)))
+    changes.make(_update_turns(changes.data, new.sources))
     text = changes.data.decode("utf-8", "surrogateescape")
-    lines = tuple(line for line in new.lines if line.text not in held.texts)
+    lines = tuple(line for line in new.lines if line.text not in old.texts)
     sources = tuple(source for source in new.sources if source.link not in text)
     for title, blocks in _blocks(new._replace(lines=lines, sources=sources)):
         if blocks:
@@ -184,13 +183,14 @@ def add(data: bytes, new: Summary) -> list[Splice]:
 
 
 def _blocks(summary: Summary) -> Iterator[tuple[str, list[str]]]:
-    """Section by section its bullets, each with what is nested under it."""
+    """Yield the title of each section with its bullets and their children."""
     for kind, title in KINDS.items():
         yield title, [_statement(line) for line in summary.lines if line.kind == kind]
     yield SOURCES, [_source(source) for source in summary.sources]
 
 
 def _statement(line: SummaryLine) -> str:
+    """Return the bullet of a statement, with the links to its sessions nested under it."""
     label = line.label or None if line.source else None
     parts = entries.Parts(line.text, provenance=line.source or None, label=label, author=line.author or None)
     bullet = entries.render(parts)
@@ -198,12 +198,13 @@ def _statement(line: SummaryLine) -> str:
 
 
 def _source(source: SummarySource) -> str:
-    counted = f" ({source.turns} turn{'' if source.turns == 1 else 's'})" if source.turns else ""
-    return f"- {source.day} {source.link}{counted}"
+    """Return the bullet of a session, with its number of turns as ``_SOURCE`` reads it: without commas."""
+    turns = f" ({source.turns} turn{'' if source.turns == 1 else 's'})" if source.turns else ""
+    return f"- {source.day} {source.link}{turns}"
 
 
-def _counts(data: bytes, sources: Sequence[SummarySource]) -> list[Splice]:
-    """Renew the number of turns of sessions that stand there already."""
+def _update_turns(data: bytes, sources: Sequence[SummarySource]) -> list[Splice]:
+    """Update the number of examined turns of the sessions that a summary already has."""
     turns = {source.link: source.turns for source in sources if source.turns}
     document = Document(data)
     splices: list[Splice] = []
@@ -211,9 +212,9 @@ def _counts(data: bytes, sources: Sequence[SummarySource]) -> list[Splice]:
         if document.section_at(bullet.line).title.casefold() != SOURCES.casefold():
             continue
         raw = data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
-        said = _SOURCE.search(raw) if len(raw) <= LONGEST else None
-        link = next((link for link in turns if link in raw), None) if said else None
-        if said and link and int(said[3]) != turns[link]:
-            start = bullet.start + len(raw[: said.start(3)].encode("utf-8", "surrogateescape"))
-            splices.append(Splice(start, start + len(said[3]), str(turns[link]).encode("ascii")))
+        source = _SOURCE.search(raw) if len(raw) <= MAX_BULLET else None
+        link = next((link for link in turns if link in raw), None) if source else None
+        if source and link and int(source[3]) != turns[link]:
+            start = bullet.start + len(raw[: source.start(3)].encode("utf-8", "surrogateescape"))
+            splices.append(Splice(start, start + len(source[3]), str(turns[link]).encode("ascii")))
     return splices
