@@ -1,9 +1,8 @@
-"""Playbooks: procedures, a note each in a folder of their own. What such a note says, how a new one is made, and when
-each was used last.
+"""Playbooks: procedures, one note each in a folder of their own. Reading and composing such notes, and their last use.
 
-A note begins with its title, says below it when to use it, and then the steps. ``created`` and ``pinned`` are
-properties of its front matter; any note in that folder is a playbook, whoever made it, and a property that it lacks is
-no error. The last use stands in the vault's state folder: a prompt must not change a note.
+A playbook begins with its title; below are when to use it, and then the steps. ``created`` and ``pinned`` are
+properties of its front matter. Any note in the folder is a playbook, whoever made it, and missing properties are no
+error. The last use is recorded in the vault's state folder, because a prompt must not change a note.
 """
 
 from __future__ import annotations
@@ -27,32 +26,32 @@ if TYPE_CHECKING:
     from tars_memory.vault.note import Note
 
 PINNED, LAST_USED = "pinned", "last used"
-"""Properties of a playbook that are ours to read; the day on which it was made is told by any that Obsidian knows."""
+"""Our own properties of a playbook. The day of creation is read from any property that Obsidian's programs use."""
 
 USES = "playbook-uses.jsonl"
-"""In the vault's state folder: path and day of each use, a line each; the latest day of a path counts."""
+"""File in the vault's state folder with path and day of each use, one per line; the latest day of a path counts."""
 
-LONGEST_USES = 200_000
-"""Bytes from which on only the latest use of each is kept: some thousand lines."""
+MAX_USES_SIZE = 200_000
+"""Size in bytes, some thousand lines, above which the file is reduced to the latest use of each playbook."""
 
 WHEN = "When to use: "
-"""How the paragraph below the title of a playbook begins that we make."""
+"""Beginning of the paragraph below the title of a playbook that we make."""
 
-LONGEST_WHEN = 200
-"""Characters of a line that says when to use one."""
+MAX_WHEN = 200
+"""Maximum length of :attr:`Playbook.when`, in characters."""
 
 
 class Playbook(NamedTuple):
-    """What a playbook says of itself.
+    """What a playbook's note says about the playbook.
 
     Attributes:
-        path: of its note.
-        title: its first heading; without one the note's name.
-        when: when to use it: its ``description``, else the first paragraph; empty if it says nothing.
-        created: the day that its properties say; where they say none at all, that on which its file was changed last.
-        used: the day on which it was used last, as far as that is known.
-        pinned: it stays in prompts, used or not.
-        approved: whether a person typed or approved every line of it here, as far as somebody has looked.
+        path: path of the note.
+        title: the first heading; without one the note's name.
+        when: when to use the playbook: its ``description``, else the first paragraph; empty if there is neither.
+        created: the day of creation by the properties; if they have no day at all, the day of the file's last change.
+        used: the day of the last use; None if unknown.
+        pinned: whether the playbook stays in prompts even if unused.
+        approved: whether a person typed or approved every line of it on this machine; False if nobody has checked.
     """
 
     path: str
@@ -64,10 +63,10 @@ class Playbook(NamedTuple):
     approved: bool = False
 
     def fades(self, days: int) -> date | None:
-        """The first day on which it is in prompts no longer; None if it stays.
+        """Return the first day on which the playbook is no longer in prompts; None if it stays.
 
         Args:
-            days: without a use; 0 for ever.
+            days: number of days without a use after which it leaves; 0 for never.
         """
         last = max(filter(None, (self.created, self.used)), default=None)
         if self.pinned or not days or last is None:
@@ -75,42 +74,42 @@ class Playbook(NamedTuple):
         return date.fromordinal(min(date.max.toordinal(), last.toordinal() + days + 1))
 
     def is_shown(self, today: date, days: int) -> bool:
-        """Whether it is in prompts on a day."""
+        """Whether the playbook is in prompts on a day."""
         end = self.fades(days)
         return end is None or today < end
 
     @property
     def named(self) -> str:
-        """It in one line: its title, and when to use it."""
+        """Title, and when to use the playbook, in one line."""
         return f"{self.title}: {self.when}" if self.when else self.title
 
 
 def read(note: Note, changed: date | None = None) -> Playbook:
-    """What a note says as a playbook.
+    """Read a note as a playbook.
 
     Args:
-        note: whose it is.
-        changed: the day on which its file was changed last.
+        note: the note.
+        changed: the day of the file's last change.
     """
-    said, document = note.properties, note.document
+    properties, document = note.properties, note.document
     title = next((section.title for section in document.sections if section.level and section.title), "")
-    when = " ".join(next(iter(front_strings(said.get("description"))), "").split()) or _first_paragraph(document)
+    when = " ".join(next(iter(front_strings(properties.get("description"))), "").split()) or _first_paragraph(document)
     when = when.removeprefix(WHEN)
     blank = str.maketrans("_-", "  ")
-    last = next((value for key, value in said.items() if key.translate(blank).casefold() == LAST_USED), None)
+    last = next((value for key, value in properties.items() if key.translate(blank).casefold() == LAST_USED), None)
     used = front_day({"date": last})
     return Playbook(
         note.path,
         " ".join(visible(title).split()) or note.path.rpartition("/")[2][:-3],
-        cut(when, LONGEST_WHEN),
-        front_day(said) or (None if used else changed),
+        cut(when, MAX_WHEN),
+        front_day(properties) or (None if used else changed),
         used,
-        str(said.get(PINNED, "")).strip().lower() in ("true", "yes"),
+        str(properties.get(PINNED, "")).strip().lower() in ("true", "yes"),
     )
 
 
 def _first_paragraph(document: Document) -> str:
-    """The words below the title, or below a heading that follows it, if a paragraph stands there before all else."""
+    """Return the paragraph right below the title, or below a second heading right after it; empty if there is none."""
     for number, block in enumerate(document.blocks[:3]):
         if block.kind == "paragraph":
             return visible(" ".join(document.text(block.start_line, block.end_line).split()))
@@ -120,11 +119,11 @@ def _first_paragraph(document: Document) -> str:
 
 
 def shelf(vault: Vault, used: Mapping[str, date], scopes: Iterable[str]) -> list[Playbook]:
-    """The playbooks of some scopes, in the order of their paths; notes that can't be read are none.
+    """Return the playbooks of some scopes, in the order of their paths; unreadable notes are left out.
 
     Args:
-        vault: to read.
-        used: by path the day of the last use (:func:`uses`).
+        vault: the vault to read.
+        used: day of the last use by path (:func:`uses`).
         scopes: projects; '' for the notes outside projects.
     """
     found = []
@@ -139,18 +138,19 @@ def shelf(vault: Vault, used: Mapping[str, date], scopes: Iterable[str]) -> list
 
 
 def paths(vault: Vault, scopes: Iterable[str]) -> list[str]:
-    """The paths of the playbooks of some scopes, in order; no link is followed."""
+    """Return the paths of the playbooks of some scopes, in order; symbolic links are not followed."""
     found: list[str] = []
     for scope in scopes:
         top = vault.layout.playbooks_of(scope)
-        if not any(os.path.islink(vault.root / each) for each in _above(top)):
-            found += (path for path in _below(vault.root, top) if vault.layout.is_playbook(path))
+        if not any(os.path.islink(vault.root / folder) for folder in _with_parents(top)):
+            found += (path for path in _files_below(vault.root, top) if vault.layout.is_playbook(path))
     return sorted(found)
 
 
 def called(books: Iterable[Playbook], name: str) -> list[Playbook]:
-    """Those of the playbooks that are called so: by path, else by the name of the file, else by the title, else those
-    whose title or name holds these words; any case.
+    """Return the playbooks with a name: a path, else a file's name, else a title, else part of a title or path.
+
+    Case is ignored.
     """
     books, wanted = list(books), key_of(name.strip())
     for names in (
@@ -163,55 +163,56 @@ def called(books: Iterable[Playbook], name: str) -> list[Playbook]:
     return [book for book in books if wanted and any(wanted in key_of(name) for name in (book.title, book.path))]
 
 
-def _above(folder: str) -> Iterator[str]:
-    """A folder and all those above it."""
-    steps = folder.split("/")
-    return ("/".join(steps[:count]) for count in range(1, len(steps) + 1))
+def _with_parents(folder: str) -> Iterator[str]:
+    """Yield a folder and its parents, the topmost first."""
+    parts = folder.split("/")
+    return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
 
 
-def _below(root: Path, folder: str) -> Iterator[str]:
+def _files_below(root: Path, folder: str) -> Iterator[str]:
+    """Yield the paths of the files below a folder, without symbolic links and conflict copies."""
     try:
         with os.scandir(root / folder) as listed:
-            each = [entry for entry in listed if not entry.is_symlink()]
+            found = [entry for entry in listed if not entry.is_symlink()]
     except OSError:
         return
-    for entry in each:
+    for entry in found:
         if entry.is_dir():
-            yield from _below(root, f"{folder}/{entry.name}")
+            yield from _files_below(root, f"{folder}/{entry.name}")
         elif entry.is_file() and not is_conflict_copy(entry.name):
             yield f"{folder}/{entry.name}"
 
 
-# --- what a new one says
+# --- composing a playbook
 
 
 def composed(title: str, when: str, steps: str) -> str:
-    """The text of a playbook without its properties; several plain lines are numbered.
+    """Return the text of a playbook, without properties; several plain lines are numbered.
 
     Args:
-        title: a heading's words.
-        when: to use it; empty for nothing.
-        steps: markdown, or a step a line.
+        title: words of the heading.
+        when: when to use it; empty to leave it out.
+        steps: markdown, or one step per line.
     """
-    used = " ".join(visible(when).split())
-    parts = [f"# {title}", used and WHEN + used, _numbered(_lines(steps))]
+    when = " ".join(visible(when).split())
+    parts = [f"# {title}", when and WHEN + when, _numbered(_lines(steps))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def retitled(text: str, title: str) -> str:
-    """The text of a playbook under another title."""
+    """Replace the title in the text of a playbook."""
     first, _, rest = text.partition("\n")
     return f"# {title}\n{rest}" if first.startswith("# ") else f"# {title}\n\n{text}"
 
 
 def _lines(text: str) -> str:
-    """A text as lines of a note: with our own ends of line, without what can't be seen."""
+    """Normalise a text to lines of a note: LF line endings, no invisible characters."""
     lines = (visible(line).rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     return "\n".join(lines).strip("\n")
 
 
 def _numbered(steps: str) -> str:
-    """Plain lines as a numbered list; a text with any structure of its own, and a single line, as it is."""
+    """Number plain lines; a text with any structure of its own, or a single line, stays as it is."""
     lines = [line.strip() for line in steps.split("\n") if line.strip()]
     blocks = Document(steps.encode("utf-8", "surrogateescape")).blocks
     if len(lines) < 2 or any(block.kind != "paragraph" for block in blocks):
@@ -220,34 +221,34 @@ def _numbered(steps: str) -> str:
 
 
 def title_of(text: str) -> str:
-    """The title that a playbook's text begins with; empty if it begins with none."""
+    """Return the title that a playbook's text begins with; empty if it has none."""
     first = text.lstrip("\n").partition("\n")[0]
     return plain_heading(first[2:]) if first.startswith("# ") else ""
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a playbook's text that have words, without its title."""
+    """Return the lines of a playbook's text that are not blank, without the title."""
     rest = text.lstrip("\n").partition("\n")[2] if title_of(text) else text
     return [line.rstrip() for line in rest.split("\n") if line.strip()]
 
 
-# --- when they were used
+# --- the last use
 
 
 def uses(state: Path) -> dict[str, date]:
-    """By path the day on which a playbook was used last on this machine; nothing if that can't be read."""
+    """Return the day of the last use of each playbook on this machine, by path; empty if the file can't be read."""
     found: dict[str, date] = {}
     with contextlib.suppress(SettingsError):
         for line in (disk.read(state / USES, most=disk.LARGEST_OWN) or b"").split(b"\n"):
             with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-                said = json.loads(line)
-                path, day = str(said["path"]), date.fromisoformat(said["day"])
+                record = json.loads(line)
+                path, day = str(record["path"]), date.fromisoformat(record["day"])
                 found[path] = max(day, found.get(path, day))
     return found
 
 
 def use(state: Path, used: Iterable[str], day: date) -> None:
-    """Note that playbooks were used on a day, each once a day. A state folder that can't be written is ignored."""
+    """Record the use of playbooks on a day, each once a day; a state folder that can't be written is ignored."""
     known = uses(state)
     new = [path for path in dict.fromkeys(used) if known.get(path, day - timedelta(1)) < day]
     if not new:
@@ -255,15 +256,18 @@ def use(state: Path, used: Iterable[str], day: date) -> None:
     file = state / USES
     with contextlib.suppress(OSError):
         os.makedirs(state, mode=0o700, exist_ok=True)
-        if os.path.exists(file) and os.path.getsize(file) > LONGEST_USES:
-            disk.replace(file, _said(known.items()))
+        if os.path.exists(file) and os.path.getsize(file) > MAX_USES_SIZE:
+            disk.replace(file, _use_lines(known.items()))
         fd = disk.append_to(file)
         try:
-            os.write(fd, _said((path, day) for path in new))  # one write: lines of two processes don't mix
+            os.write(
+                fd, _use_lines((path, day) for path in new)
+            )  # a single write, so that lines of two processes don't mix
         finally:
             os.close(fd)
 
 
-def _said(days: Iterable[tuple[str, date]]) -> bytes:
+def _use_lines(days: Iterable[tuple[str, date]]) -> bytes:
+    """Return path and day of uses as lines of JSON."""
     lines = (json.dumps({"path": path, "day": day.isoformat()}) + "\n" for path, day in days)
     return "".join(lines).encode("ascii", "backslashreplace")
