@@ -104,7 +104,7 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
     created: list[str] = []
     like = "" if fresh or vault.layout.like else recognised(vault.root)
     if like:
-        vault = vault.liking(like)
+        vault = vault.with_places_of(like)
     with store.session("init", vault) as session:
         if like and session.write(CONFIG, lambda data: _saying(data or b"", like)).created:
             created.append(CONFIG)

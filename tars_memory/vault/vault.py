@@ -1,8 +1,8 @@
-"""The vault: a folder of notes. Opening, sweeping and reading it; writing is the store's.
+"""The vault, a folder of notes: opening, sweeping and reading it. The store writes it.
 
-A note is a regular ``*.md`` file whose name does not begin with a dot. The sweep says which notes there are, and what
-tells whether they changed: what every refresh compares first. Links are never followed, hidden folders never entered;
-copies of a note that a sync or a merge left behind are none.
+A note is a regular ``*.md`` file whose name does not begin with a dot. The sweep lists the notes with the file times
+and sizes that show whether they changed, which every refresh compares first. Links are never followed, hidden folders
+never entered; copies of a note that a sync or a merge left behind do not count as notes.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ if TYPE_CHECKING:
     from tars_memory.vault.note import Note
 
 
-NEAR_DAYS = 14
-"""So many days are looked at one by one for the last daily notes, at 5 µs each; most vaults need no more."""
+_NEAR_DAYS = 14
+"""Number of days that are looked up one by one for the last daily notes, at 5 µs each; most vaults need no more."""
 
-READ_TRIES = 5
-"""How often a note that changes under the reading is read again before its last bytes are taken."""
-
+_READ_TRIES = 5
+"""Maximum number of times that a note is read if it changes meanwhile; then the last bytes are taken."""
 
 MISNAMED = "not named in UTF-8"
 UNREADABLE_FILE, UNREADABLE_FOLDER = "unreadable file", "unreadable folder"
-"""Why a sweep passes over what may be meant to be a note."""
+"""Reasons why a sweep skips what may be meant to be a note."""
 
-REGULAR = 0o10
+_REGULAR = 0o10
 """The type bits of a regular file's mode."""
 
 _BY_DESCRIPTOR = os.scandir in os.supports_fd
@@ -53,11 +52,11 @@ class Vault:
 
     Attributes:
         root: its real path.
-        scope: the project that it is opened for; empty for what is outside projects.
+        scope: the project that it is opened for; empty for the notes outside projects.
         id: from ``.tars/vault-id``; None before the first write.
-        passed_over: what the last sweep passed over: reason to paths.
-        limits: what is too big to read.
-        problem: why the layout is not known although the notes are; becomes :attr:`Layout.problem`.
+        passed_over: paths that the last sweep skipped, by reason.
+        limits: the ``[limits]`` settings.
+        problem: error because of which the layout is not known, though the notes are; becomes :attr:`Layout.problem`.
     """
 
     problem: TarsError | None = None
@@ -77,7 +76,7 @@ class Vault:
         self.limits = limits or LimitsOptions()
         self._options = layout
         self._layout: Layout | None = None
-        self._held: dict[str, tuple[tuple[int, ...], Note]] | None = None
+        self._notes_read: dict[str, tuple[tuple[int, ...], Note]] | None = None
 
     @classmethod
     def open(
@@ -86,7 +85,7 @@ class Vault:
         layout: LayoutOptions | None = None,
         limits: LimitsOptions | None = None,
     ) -> Vault:
-        """Open any folder as a vault; nothing in it is touched.
+        """Open any folder as a vault without changing anything in it.
 
         Raises:
             VaultError: there is no such folder.
@@ -101,7 +100,7 @@ class Vault:
 
     @property
     def skipped(self) -> dict[str, int]:
-        """How many files the last sweep passed over, by reason."""
+        """Number of files that the last sweep skipped, by reason."""
         return {reason: len(paths) for reason, paths in self.passed_over.items()}
 
     @property
@@ -112,15 +111,15 @@ class Vault:
             self._layout.problem = self._layout.problem or self.problem
         return self._layout
 
-    def liking(self, like: str) -> Vault:
-        """The same vault with the places of another program (``[layout] like``)."""
+    def with_places_of(self, like: str) -> Vault:
+        """Return the same vault with the places of another program (``[layout] like``)."""
         options = LayoutOptions(**{**vars(self._options or LayoutOptions()), "like": like})
         other = Vault(self.root, options, self.limits, scope=self.scope)
         other.problem = self.problem
         return other
 
     def scoped(self, scope: str) -> Vault:
-        """The same vault, opened for another project, or for none."""
+        """Return the vault opened for another project; for none if ``scope`` is empty."""
         if scope == self.scope:
             return self
         other = Vault(self.root, self._options, self.limits, scope=scope)
@@ -128,13 +127,13 @@ class Vault:
         return other
 
     def ensure_id(self, lost: str | None = None) -> str | None:
-        """The vault's id, made by the first writer. Of several at once one wins, and all return its id.
+        """Return the vault's id; the first writer creates it. If several do at once, one wins and all return its id.
 
         Args:
-            lost: the id that it had, if that is known; it gets it back.
+            lost: the id that the vault had before it was lost, to be used again; None if that isn't known.
 
         Returns:
-            None if the vault can't be written: the write that follows will say so, and keep what was typed.
+            The id; None if the vault can't be written: the write that follows reports that and keeps what was typed.
         """
         if self.id is None:
             try:
@@ -144,26 +143,25 @@ class Vault:
         return self.id
 
     def is_one(self) -> bool:
-        """Whether the folder holds what makes it a vault: ``.tars``, ``.obsidian`` or a note; True if none can tell."""
+        """Whether the folder holds ``.tars``, ``.obsidian`` or a note; True if it can't be listed."""
         try:
-            with os.scandir(self.root) as found:
-                names = [each.name for each in found]
+            names = os.listdir(self.root)
         except OSError:
             return True
         return any(name in (VAULT_FOLDER, ".obsidian") or name[-3:].lower() == ".md" for name in names)
 
     def sweep(self) -> list[FolderSweep]:
-        """The notes with what tells whether they changed; what is passed over is named in :attr:`passed_over`.
+        """Return the notes with the numbers that show whether they changed; sets :attr:`passed_over`.
 
         Raises:
             VaultError: the vault itself can't be listed.
         """
-        looked = _Sweep(self.root)
-        found, self.passed_over = looked.notes(), looked.passed_over
+        sweep = _Sweep(self.root)
+        found, self.passed_over = sweep.notes(), sweep.passed_over
         return found
 
     def paths(self) -> list[str]:
-        """All notes, relative to the vault with ``/``, in no order; see :meth:`sweep`.
+        """Return the paths of all notes, relative to the vault with ``/``, in no order; see :meth:`sweep`.
 
         Raises:
             VaultError: the vault itself can't be listed.
@@ -171,11 +169,11 @@ class Vault:
         return [folder.prefix + name for folder in self.sweep() for name in folder.names]
 
     def ours(self, tier: Tier) -> list[str]:
-        """The notes of a tier in our scope, those in the archive, too, in no order."""
+        """Return the paths of the notes of a tier in our scope, archived ones too, in no order."""
         return [path for path in self.paths() if self.layout.is_ours(path) and self.layout.tier_of(path) is tier]
 
     def readable(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Each note that can be read, with its bytes; what can't be is counted with the skipped."""
+        """Yield path and bytes of each note that can be read; the others are left out."""
         for path in paths:
             try:
                 data = self.read(path)
@@ -184,17 +182,18 @@ class Vault:
             yield path, data
 
     def daily_path(self, day: date, *, scope: str | None = None) -> str:
-        """The note of a day: the one in its place, else the archived one, else the one to be made.
+        """Return the path of a day's note: the one in its place, else the archived one, else the one to be made.
 
-        A day has one note: what is written into a day that was archived goes into the archived note, so that a link to
-        the day leads to all of it.
+        A day has one note: a line for an archived day is written into the archived note, so that a link to the day
+        leads to all of it.
 
         Args:
             day: in the local zone.
             scope: the project; empty for none, None for the one that the vault is opened for.
 
         Returns:
-            The one in its place if there is none, or if it can't be told: whoever reads or writes it will say so.
+            The path; the one in its place if there is no note, or if neither can be looked up: reading or writing it
+            then reports the error.
 
         Raises:
             UsageError: the vault's daily note format can't be used.
@@ -208,12 +207,17 @@ class Vault:
             return path
 
     def last_days(self, today: date, count: int, scopes: Sequence[str]) -> list[date]:
-        """The last days up to today that have a note in its place, in one of some projects; the newest first.
+        """Return the last days up to today that have a daily note, archived ones aside, newest first.
 
-        The days just past are looked at one by one; only where that finds too few of them all notes are gone through.
+        The last days are looked up one by one; the vault is only swept if that finds too few.
+
+        Args:
+            today: in the local zone.
+            count: maximum number of days.
+            scopes: projects, of which one must have a note of the day; empty for outside projects.
         """
         layout = self.layout
-        near = [date.fromordinal(max(1, today.toordinal() - back)) for back in range(NEAR_DAYS)]
+        near = [date.fromordinal(max(1, today.toordinal() - back)) for back in range(_NEAR_DAYS)]
         found = {day for day in near for scope in scopes if self.look(layout.daily_path(day, scope=scope)) is not None}
         if len(found) < count:
             for path in self.paths():
@@ -223,10 +227,10 @@ class Vault:
         return sorted(found, reverse=True)[:count]
 
     def look(self, path: str) -> os.stat_result | None:
-        """What ``lstat`` says of a note; None if it is gone: no such path, or no regular file there any more.
+        """Return the ``lstat`` of a note; None if there is no regular file at its path.
 
         Raises:
-            OSError: it can't be told.
+            OSError: the path can't be looked up.
         """
         try:
             found = os.lstat(os.path.join(self.root, path))
@@ -235,7 +239,7 @@ class Vault:
         return found if stat.S_ISREG(found.st_mode) else None
 
     def read(self, path: str) -> bytes:
-        """The bytes of a note, all of one moment if the note holds still for long enough.
+        """Return the bytes of a note, all of the same moment unless the note keeps changing.
 
         No step of the path may be a link, and only a regular file is read; opening never waits for a pipe.
 
@@ -265,30 +269,30 @@ class Vault:
 
     @contextmanager
     def read_once(self) -> Iterator[None]:
-        """Hold the notes that :meth:`note` gives: one that did not change is read and parsed once, whoever asks."""
-        self._held = {}
+        """Cache the notes that :meth:`note` returns for a ``with`` block: an unchanged note is read and parsed once."""
+        self._notes_read = {}
         try:
             yield
         finally:
-            self._held = None
+            self._notes_read = None
 
     def note(self, path: str) -> Note:
-        """A note as a value; see :meth:`read`."""
-        from tars_memory.vault.note import Note  # a search reads rows, and pays for no parser
+        """Return a note as a value; raises the errors of :meth:`read`."""
+        from tars_memory.vault.note import Note  # a search reads rows, and must not pay for the parser
 
-        if self._held is None:
+        if self._notes_read is None:
             return Note.of(self.layout, path, self.read(path))
-        found = self.look(path)  # before it is read: what changes meanwhile is read again by the next who asks
+        found = self.look(path)  # before it is read: if it changes meanwhile, the next call reads it again
         state = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino) if found else ()
-        known = self._held.get(path)
+        known = self._notes_read.get(path)
         if known is None or known[0] != state:
             known = state, Note.of(self.layout, path, self.read(path))
-            self._held[path] = known
+            self._notes_read[path] = known
         return known[1]
 
     def _read(self, folder: beneath.Folder, name: str, path: str) -> bytes:
         data = b""
-        for _ in range(READ_TRIES):
+        for _ in range(_READ_TRIES):
             fd = folder.file(name, os.O_RDONLY)
             try:
                 first = os.fstat(fd)
@@ -314,7 +318,7 @@ CONVERTED = "save it as UTF-8 in your editor, or convert it with iconv"
 
 
 class WrongEncodingError(PartialError):
-    """A note is in an encoding that is not read or written here, UTF-16 or UTF-32."""
+    """A note is in UTF-16 or UTF-32, which are neither read nor written here."""
 
     def __init__(self, path: str, encoding: str) -> None:
         super().__init__(WRONG_ENCODING.format(path, encoding), CONVERTED)
@@ -326,10 +330,10 @@ def _unreadable(message: str, hint: str = "look at it with ls -l") -> PartialErr
 
 
 def _make_id(root: Path, lost: str | None) -> str | None:
-    """Write an id, new or the lost one, unless another process does so first; returns the one that is there then."""
-    made = os.urandom(16).hex()
-    temporary = f".{ID_FILE}.{made}{beneath.TEMP_SUFFIX}"  # of this call alone: threads share a process
-    made = lost or "-".join((made[:8], made[8:12], made[12:16], made[16:20], made[20:]))
+    """Write an id, new or the lost one, unless another process does so first; returns the id that the file has then."""
+    digits = os.urandom(16).hex()
+    temporary = f".{ID_FILE}.{digits}{beneath.TEMP_SUFFIX}"  # unique to this call, as threads share a process
+    vault_id = lost or "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
     folder = beneath.Folder.open(root)
     try:
         folder.make(VAULT_FOLDER)
@@ -337,7 +341,7 @@ def _make_id(root: Path, lost: str | None) -> str | None:
         try:
             fd = inner.file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             try:
-                beneath.write_all(fd, f"{made}\n".encode("ascii"))
+                beneath.write_all(fd, f"{vault_id}\n".encode("ascii"))
                 beneath.sync(fd)
             finally:
                 os.close(fd)
@@ -348,7 +352,7 @@ def _make_id(root: Path, lost: str | None) -> str | None:
             except OSError:  # a file system without links: the name is taken first, then filled
                 fd = inner.file(ID_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
                 try:
-                    beneath.write_all(fd, f"{made}\n".encode("ascii"))
+                    beneath.write_all(fd, f"{vault_id}\n".encode("ascii"))
                 finally:
                     os.close(fd)
             inner.sync()
@@ -364,9 +368,12 @@ def _make_id(root: Path, lost: str | None) -> str | None:
 
 
 class FolderSweep(NamedTuple):
-    """The notes of one folder: ``prefix + name`` is a path, every name has four numbers.
+    """The notes of one folder.
 
-    ``numbers`` holds size, time of modification, time of change (both in ns) and inode of each name in turn.
+    Attributes:
+        prefix: the folder's path with a slash at its end; empty for the vault's root.
+        names: file names; ``prefix + name`` is a note's path.
+        numbers: four for each name in turn: size, time of modification, time of change (both in ns) and inode.
     """
 
     prefix: str
@@ -375,14 +382,18 @@ class FolderSweep(NamedTuple):
 
 
 class _Sweep:
-    """One sweep, and what it passed over."""
+    """One sweep of a vault.
+
+    Attributes:
+        passed_over: paths that were skipped, by reason.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.passed_over: dict[str, list[str]] = {}
 
     def notes(self) -> list[FolderSweep]:
-        """The notes, folder by folder and as bare numbers.
+        """Return the notes, folder by folder, with bare numbers.
 
         A sweep of 5,000 costs 1.3 times a bare scandir and stat; with a generator and a stat object for each, 1.6.
 
@@ -395,17 +406,17 @@ class _Sweep:
             prefix = pending.pop()
             names: list[str] = []
             numbers: list[int] = []
-            with self._listed(prefix) as listing:
+            with self._scan(prefix) as listing:
                 for entry in listing:
                     name = entry.name
                     try:
                         if name[-3:] == ".md" and name[0] != "." and "onflict" not in name and name[-4:] != ").md":
                             state = entry.stat(follow_symlinks=False)
-                            if state.st_mode >> 12 != REGULAR:
-                                self._other(entry, prefix, pending)
+                            if state.st_mode >> 12 != _REGULAR:
+                                self._look_at_other(entry, prefix, pending)
                                 continue
                         else:
-                            maybe = self._other(entry, prefix, pending)
+                            maybe = self._look_at_other(entry, prefix, pending)
                             if maybe is None:
                                 continue
                             state = maybe
@@ -417,43 +428,43 @@ class _Sweep:
                     names.append(name)
                     numbers += (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
             if names:
-                found.append(self._named(FolderSweep(prefix, names, numbers)))
+                found.append(self._without_misnamed(FolderSweep(prefix, names, numbers)))
         return found
 
-    def _named(self, folder: FolderSweep) -> FolderSweep:
-        """The folder without names in another encoding than UTF-8: no link, row or JSON could hold them."""
-        if _is_text("".join(folder.names)):
+    def _without_misnamed(self, folder: FolderSweep) -> FolderSweep:
+        """Return the folder without names that are not UTF-8, and skip those: no link, row or JSON could hold them."""
+        if _is_utf8("".join(folder.names)):
             return folder
-        named = FolderSweep(folder.prefix, [], [])
+        kept = FolderSweep(folder.prefix, [], [])
         for at, name in enumerate(folder.names):
-            if _is_text(name):
-                named.names.append(name)
-                named.numbers.extend(folder.numbers[4 * at : 4 * at + 4])
+            if _is_utf8(name):
+                kept.names.append(name)
+                kept.numbers.extend(folder.numbers[4 * at : 4 * at + 4])
             else:
                 self._skip(MISNAMED, folder.prefix + name)
-        return named
+        return kept
 
     @contextmanager
-    def _listed(self, prefix: str) -> Iterator[Iterable[os.DirEntry[str]]]:
-        """The entries of a folder, by its descriptor if possible; none, and counted, if it can't be listed.
+    def _scan(self, prefix: str) -> Iterator[Iterable[os.DirEntry[str]]]:
+        """List a folder, by its descriptor if possible; a folder that can't be listed is skipped.
 
-        The kernel then needn't follow the whole path again for each entry, which is a tenth of a sweep.
+        With a descriptor the kernel needn't resolve the whole path for each entry, which is a tenth of a sweep.
 
         Raises:
-            VaultError: it is the vault itself.
+            VaultError: the vault itself can't be listed.
         """
         folder = None
         path = f"{self.root}/{prefix}"
         try:
             if _BY_DESCRIPTOR:
                 folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            if not prefix and not os.access(path, os.X_OK):  # its names could be read, no note could
+            if not prefix and not os.access(path, os.X_OK):  # the names could be read, but no note
                 raise PermissionError(errno.EACCES, "it may not be entered")
             listing = os.scandir(path if folder is None else folder)
         except OSError as error:
             if folder is not None:
                 os.close(folder)
-            self._unlisted(prefix, error)
+            self._count_unreadable(prefix, error)
             yield ()
             return
         try:
@@ -463,8 +474,8 @@ class _Sweep:
             if folder is not None:
                 os.close(folder)
 
-    def _unlisted(self, prefix: str, error: OSError) -> None:
-        """Count a folder that can't be listed.
+    def _count_unreadable(self, prefix: str, error: OSError) -> None:
+        """Skip a folder that can't be listed.
 
         Raises:
             VaultError: it is the vault itself.
@@ -475,8 +486,17 @@ class _Sweep:
         if not isinstance(error, FileNotFoundError):
             self._skip(UNREADABLE_FOLDER, prefix)
 
-    def _other(self, entry: os.DirEntry[str], prefix: str, pending: list[str]) -> os.stat_result | None:
-        """What is not a plain note: a folder to enter later, a note with an unusual name, or something to skip."""
+    def _look_at_other(self, entry: os.DirEntry[str], prefix: str, pending: list[str]) -> os.stat_result | None:
+        """Handle an entry that is not a plain note.
+
+        Args:
+            entry: of the folder.
+            prefix: the folder's path with a slash at its end.
+            pending: folders to enter later; a folder is added to it.
+
+        Returns:
+            The ``stat`` of a note with an unusual name; None for a folder and for what is skipped.
+        """
         name = entry.name
         is_note = name[-3:].lower() == ".md"
         if name[0] == ".":
@@ -488,7 +508,7 @@ class _Sweep:
         elif entry.is_dir(follow_symlinks=False):
             if getattr(entry, "is_junction", bool)():
                 self._skip("link", prefix + name)
-            elif not _is_text(name):
+            elif not _is_utf8(name):
                 self._skip(MISNAMED, f"{prefix}{name}/")
             else:
                 pending.append(f"{prefix}{name}/")
@@ -522,8 +542,8 @@ class _Sweep:
             self._skip("link within the vault" if inside else "link out of the vault", path)
 
 
-def _is_text(name: str) -> bool:
-    """Whether a name is UTF-8: Python keeps what isn't as lone surrogates."""
+def _is_utf8(name: str) -> bool:
+    """Whether a name is UTF-8: Python decodes other bytes as lone surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -531,7 +551,7 @@ def _is_text(name: str) -> bool:
     return True
 
 
-# -- what syncs and merges leave behind: copies of a note that another device saved, notes with unresolved markers
+# -- left by syncs and merges: copies of a note that another device saved, notes with unresolved markers
 
 
 _COPY = (
@@ -544,19 +564,19 @@ _COPY = (
     r"(?=[^()]*(?:kop|c[oó]pi|коп|コピー|副本|複本|사본))[^()]*\)(?=\.md$)"
     r")"
 )
-"""Compiled when a name asks for it: most vaults have none, and every start would pay."""
+"""Pattern of conflict copies' names. It is compiled when first needed: most vaults have none, but all would pay."""
 _HINTS = ("conflict", "konflikt", "conflit", "конфликт", "競合", "冲突", "衝突", "충돌")
 _NUMBERED = r" [2-9](?=\.md$)"
 
-LONGEST_NAME = 200
-"""Bytes of a name, so that ``.md`` and a number that a sync program adds still fit into the 255 of a file system."""
+_MAX_NAME_BYTES = 200
+"""Maximum bytes of a name: with ``.md`` and a number that a sync program adds, it must fit into a file system's 255."""
 
 _UNNAMEABLE = r'[\\:*?"<>|#^\[\]]+'
-"""What Obsidian allows in no name on some system, or in no link."""
+"""Characters that Obsidian forbids in names on some system, or in links."""
 
 
 def note_lines(data: bytes) -> list[str]:
-    """A note's lines as editors count them: split at CRLF, CR and LF, and at nothing else."""
+    """Return a note's lines as editors count them: split at CRLF, CR and LF only."""
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -564,51 +584,51 @@ def note_lines(data: bytes) -> list[str]:
 
 
 def is_conflict_copy(name: str) -> bool:
-    """Whether a file's name is that of a conflict copy, which no walk shows."""
+    """Whether a file's name is that of a conflict copy, which the sweep skips."""
     low = name.lower()
     return any(hint in low for hint in _HINTS) and re.search(_COPY, name) is not None
 
 
 def numbered(path: str) -> str | None:
-    """The path that a copy with a number may be one of (``Tea 2.md``: iCloud, Finder), None if it bears no number.
+    """Return the path of the original of a numbered copy (``Tea 2.md``: iCloud, Finder); None if there is no number.
 
-    The name alone says little: people number notes, too.
+    The name proves little: people number notes, too.
     """
     original = re.sub(_NUMBERED, "", path)
     return original if original != path else None
 
 
 def original_of(path: str) -> str:
-    """The path of the note that a conflict copy is one of."""
+    """Return the path of the note that a conflict copy is a copy of."""
     folder, slash, name = path.rpartition("/")
     return folder + slash + re.sub(_COPY, "", name)
 
 
 def wide_encoding(data: bytes) -> str:
-    """UTF-16 or UTF-32, if a note is in one of them, by its byte order mark or its NULs; else empty."""
+    """Return "UTF-16" or "UTF-32" if a note's byte order mark or NULs show one of them; else an empty string."""
     if data[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
         return "UTF-32"
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "UTF-16"
-    if b"\0" not in data[:4]:  # whatever a note begins with in these encodings, it is a letter or a sign of ASCII
+    if b"\0" not in data[:4]:  # in these encodings, notes begin with an ASCII character
         return ""
-    nuls = data.count(0) % len(data)  # of nothing but NULs, as a crash leaves a note, it is no text
+    nuls = data.count(0) % len(data)  # 0 for nothing but NULs, as a crash leaves a note: that is not text
     return "UTF-32" if nuls * 2 > len(data) else "UTF-16" if nuls * 3 > len(data) else ""
 
 
 def is_narrow(data: bytes) -> bool:
-    """Whether a note is in an encoding of single bytes, as Latin-1: some are not UTF-8, and no character of it is."""
+    """Whether a note is in a single-byte encoding such as Latin-1: it has non-ASCII bytes, none of them UTF-8."""
     if data.isascii():
         return False
     text = data.decode("utf-8", "surrogateescape")
-    return all("\udc80" <= sign <= "\udcff" for sign in text if not sign.isascii())
+    return all("\udc80" <= character <= "\udcff" for character in text if not character.isascii())
 
 
 def has_markers(data: bytes) -> bool:
-    """Whether a merge left a note with all three of its markers, each at the start of a line."""
+    """Whether a merge left its three conflict markers in a note, in order and each at the start of a line."""
     at = 0
     for mark in (rb"(?m)^<{7} ", rb"(?m)^={7}[\r\n]", rb"(?m)^>{7} ") if b"<<<<<<< " in data else ():
-        found = re.compile(mark).search(data, at)  # one after the other: a pattern of all three would try them all
+        found = re.compile(mark).search(data, at)  # one by one: a pattern of all three would try all combinations
         if found is None:
             return False
         at = found.end()
@@ -616,21 +636,21 @@ def has_markers(data: bytes) -> bool:
 
 
 def lacks(original: bytes, copy: bytes) -> list[bytes]:
-    """The lines of a copy that its original does not hold anywhere, blank ones left out."""
+    """Return the lines of a copy that are nowhere in its original, without blank ones."""
     held = {line.strip() for line in re.split(rb"\r\n|\r|\n", original)}
     found = (line.strip() for line in re.split(rb"\r\n|\r|\n", copy))
     return [line for line in dict.fromkeys(found) if line and line not in held]
 
 
 def key_of(path: str) -> str:
-    """A path as links compare it: no case, and each letter in one piece, which a Mac may have taken apart."""
+    """Return a path in the form that links are compared in: lower case and NFC, for a Mac may decompose letters."""
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).lower()
 
 
 def file_name(text: str) -> str:
-    """A title, or a part of one, as a file may be called, without ``.md``; empty if nothing is left."""
-    words = " ".join(re.sub(_UNNAMEABLE, " ", visible(text)).split())
-    words = "".join(sign for sign in words if sign.isprintable())
-    while len(words.encode("utf-8", "replace")) > LONGEST_NAME:
-        words = words[:-1]
-    return words.strip(" .")
+    """Return a title, or a part of one, as a valid file name without ``.md``; empty if nothing is left."""
+    name = " ".join(re.sub(_UNNAMEABLE, " ", visible(text)).split())
+    name = "".join(character for character in name if character.isprintable())
+    while len(name.encode("utf-8", "replace")) > _MAX_NAME_BYTES:
+        name = name[:-1]
+    return name.strip(" .")
