@@ -259,7 +259,7 @@ def test_the_same_bytes_are_masked_once(monkeypatch: pytest.MonkeyPatch) -> None
     looked: list[str] = []
     plain = secrets.find
     monkeypatch.setattr(secrets, "find", lambda text: looked.append(text) or plain(text))
-    secrets._veiled.cache_clear()
+    secrets._veiled_or_none.cache_clear()
     shown = [secrets.veiled(bytes(bytearray(note))) for _ in range(3)]
     assert shown == [b"- tea\n- password: (masked password)\n"] * 3
     assert len(looked) == 2, "once, and once more what is left of it"

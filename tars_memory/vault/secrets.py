@@ -1,11 +1,11 @@
-"""Credentials in a text: where they stand, and the text without them.
+"""Find and mask credentials in a text.
 
 Only what is *shaped* like a credential counts: a provider's key (the table below), a private key, a password in an
 address or beside a word for one (:mod:`tars_memory.vault.labelled`), a long random value beside a word for a key, a
-payment card's or an account's number by its check digits. Plain words, dates, commits, UUIDs, links and block ids are
-none.
+payment card's or a bank account's number by its check digits. Plain words, dates, commits, UUIDs, links and block ids
+do not count.
 
-Every look takes time linear in the text. Patterns are compiled when a text holds what they begin with, so that an
+Every search takes time linear in the text. A pattern is compiled only when a text holds one of its hints, so that an
 ordinary line costs a few substring searches.
 """
 
@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.vault.suspicion import BROKEN, LONG, MARK, suspicious, unseen
+from tars_memory.vault.suspicion import LINE_BREAK, MARK, MIN_SHAPED_LENGTH, suspicious, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,8 @@ class Secret(NamedTuple):
     kind: str
 
 
-ROUNDS = 4
-"""Masking a text again finds nothing new after this many times; one is nearly always enough."""
+_MAX_ROUNDS = 4
+"""Maximum number of times that a text is masked: after that nothing new is found, and one is nearly always enough."""
 
 _FOLDED = str.maketrans(
     dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " ")
@@ -43,196 +44,208 @@ _FOLDED = str.maketrans(
         for code in range(*span)
     }
 )
-"""Blanks of all widths, breaks of lines, and full-width letters and digits, as the plain ones; each keeps its place."""
+"""Maps blanks of all widths, line separators and full-width letters and digits to plain ones, one character each."""
 
 
 def find(text: str) -> list[Secret]:
-    """The credentials of a text in order; they don't overlap.
+    """Return the credentials of a text in order; they don't overlap.
 
-    Invisible characters within one don't hide it.
+    Invisible characters within a credential don't hide it.
 
     Args:
-        text: of any length; what was not UTF-8 may be in it as lone surrogates.
+        text: of any length; bytes that are not UTF-8 may be in it as lone surrogates.
     """
     if not suspicious(text):
         return []
     if text.isascii() and text.isprintable():
-        return _merged(text, _all(text))
-    seen = text if text.isascii() else text.translate(_FOLDED)
-    gone = [match.span() for match in unseen().finditer(seen) if match[0] != "\r"]
-    if not gone:
-        return _merged(seen, _all(seen))
+        return _merge_overlapping(text, _find_all(text))
+    plain = text if text.isascii() else text.translate(_FOLDED)
+    invisible = [match.span() for match in unseen().finditer(plain) if match[0] != "\r"]
+    if not invisible:
+        return _merge_overlapping(plain, _find_all(plain))
     kept, at = [], 0
-    for start, end in gone:
+    for start, end in invisible:
         kept.append(range(at, start))
         at = end
-    places = [*chain(*kept, range(at, len(text)))]
-    seen = "".join([seen[part.start : part.stop] for part in (*kept, range(at, len(text)))])
-    found = _merged(seen, _all(seen))
-    return [Secret(places[one.start], places[one.end - 1] + 1, one.kind) for one in found]
+    kept.append(range(at, len(text)))
+    places = [*chain(*kept)]
+    plain = "".join([plain[part.start : part.stop] for part in kept])
+    found = _merge_overlapping(plain, _find_all(plain))
+    return [Secret(places[secret.start], places[secret.end - 1] + 1, secret.kind) for secret in found]
 
 
 def mask(text: str) -> str:
-    """The text with each credential replaced by its kind, ``(masked github token)``; idempotent.
+    """Return the text with each credential replaced by its kind, ``(masked github token)``; idempotent.
 
-    The marker means nothing in markdown, wherever it stands. Line breaks inside a private key go with it; see
-    :func:`veil` for a text whose lines must stay where they are.
+    The marker has no meaning in markdown, wherever it is. Line breaks inside a private key are removed with it; use
+    :func:`veil` for a text whose lines must keep their numbers.
     """
-    for _ in range(ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         found = find(text)
         if not found:
             return text
-        text = _replaced(text, [(one, f"{MARK}{one.kind})") for one in found])
+        text = _replace(text, [(secret, f"{MARK}{secret.kind})") for secret in found])
     return text
 
 
 def veil(text: str) -> str:
-    """As :func:`mask`, but every line break of the text stays: line N is line N."""
-    for _ in range(ROUNDS):
+    """Mask as :func:`mask`, but keep every line break of the text, so that lines keep their numbers."""
+    for _ in range(_MAX_ROUNDS):
         found = find(text)
         if not found:
             return text
         pairs = []
-        for one in found:
-            breaks = "".join(re.findall(r"\r\n|\r|\n", text[one.start : one.end]))
-            pairs.append((one, f"{MARK}{one.kind})" + breaks))
-        text = _replaced(text, pairs)
+        for secret in found:
+            breaks = "".join(re.findall(r"\r\n|\r|\n", text[secret.start : secret.end]))
+            pairs.append((secret, f"{MARK}{secret.kind})" + breaks))
+        text = _replace(text, pairs)
     return text
 
 
 def veiled(data: bytes) -> bytes:
-    """A note's bytes as :func:`veil` leaves them; the very same object if it holds no credential."""
-    shown = _veiled(data)
-    return data if shown is None else shown
+    """Return a note's bytes as :func:`veil` leaves them; the very same object if there is no credential."""
+    masked = _veiled_or_none(data)
+    return data if masked is None else masked
 
 
 @lru_cache(maxsize=2)
-def _veiled(data: bytes) -> bytes | None:
-    """None if it holds none. A search indexes a note that changed, then looks its hits up in it: the same bytes."""
+def _veiled_or_none(data: bytes) -> bytes | None:
+    """Return the masked bytes; None if there is no credential.
+
+    Cached: a search indexes a note that changed, then looks its hits up in the same bytes.
+    """
     text = data.decode("utf-8", "surrogateescape")
-    shown = veil(text)
-    return None if shown is text else shown.encode("utf-8", "surrogateescape")
+    masked = veil(text)
+    return None if masked is text else masked.encode("utf-8", "surrogateescape")
 
 
 def kinds(found: list[Secret]) -> str:
-    """What was found, in words: ``github token`` or ``github token, password (2)``."""
-    count: dict[str, int] = {}
-    for one in found:
-        count[one.kind] = count.get(one.kind, 0) + 1
-    return ", ".join(kind if many == 1 else f"{kind} ({many})" for kind, many in count.items())
+    """Return the kinds of credentials with their counts, in words: ``github token, password (2)``."""
+    counts = Counter(secret.kind for secret in found)
+    return ", ".join(kind if count == 1 else f"{kind} ({count})" for kind, count in counts.items())
 
 
-def _replaced(text: str, pairs: list[tuple[Secret, str]]) -> str:
+def _replace(text: str, pairs: list[tuple[Secret, str]]) -> str:
+    """Replace each credential of a text by the words paired with it."""
     parts, at = [], 0
-    for one, words in pairs:
-        parts += [text[at : one.start], words]
-        at = one.end
+    for secret, words in pairs:
+        parts += [text[at : secret.start], words]
+        at = secret.end
     return "".join([*parts, text[at:]])
 
 
-def _merged(text: str, found: Iterator[Secret]) -> list[Secret]:
-    """Sorted; of those that overlap one, with the first one's kind. What is only a placeholder is none."""
+def _merge_overlapping(text: str, found: Iterator[Secret]) -> list[Secret]:
+    """Sort credentials and merge those that overlap, which get the first one's kind; leave out placeholders."""
     merged: list[Secret] = []
-    for one in sorted(found, key=lambda secret: (secret.start, -secret.end)):
-        if merged and one.start < merged[-1].end:
+    for secret in sorted(found, key=lambda secret: (secret.start, -secret.end)):
+        if merged and secret.start < merged[-1].end:
             last = merged[-1]
-            merged[-1] = Secret(last.start, max(last.end, one.end), last.kind)
-        elif (len(set(text[one.start : one.end])) > 1 or one.kind == "recovery code") and not text.startswith(
-            MARK, one.start
+            merged[-1] = Secret(last.start, max(last.end, secret.end), last.kind)
+        elif (len(set(text[secret.start : secret.end])) > 1 or secret.kind == "recovery code") and not text.startswith(
+            MARK, secret.start
         ):
-            merged.append(one)
+            merged.append(secret)
     return merged
 
 
-def _all(text: str) -> Iterator[Secret]:
-    if "://" in text and _compiled(_WITH_USER).search(text):
-        yield from _addresses(text)
+def _find_all(text: str) -> Iterator[Secret]:
+    """Yield the credentials of a text, in no order; they may overlap."""
+    if "://" in text and _compiled(_USER_IN_ADDRESS).search(text):
+        yield from _find_in_addresses(text)
     if "-----" in text or "PuTTY-User-Key" in text or "Private-Lines" in text:
-        yield from _private_keys(text)
-    yield from _shaped(text)
+        yield from _find_private_keys(text)
+    yield from _find_prefixed(text)
     if "\n" in text:
-        yield from _wrapped(text)
+        yield from _find_wrapped(text)
     for kind, hints, pattern in COMMANDS:
-        if any(hint in text for hint in hints.split("|")) and (hints != ":" or _compiled(_WITH_PORT).search(text)):
+        if any(hint in text for hint in hints.split("|")) and (hints != ":" or _compiled(_PGPASS_PORT).search(text)):
             for match in _compiled(pattern).finditer(text):
-                if not _compiled(_PLACE).fullmatch(match[1][:80]):
+                if not _compiled(_PLACEHOLDER).fullmatch(match[1][:80]):
                     yield Secret(*match.span(1), kind)
     from tars_memory.vault import labelled
 
-    yield from (Secret(*one) for one in labelled.values(text))
+    yield from (Secret(*found) for found in labelled.values(text))
 
 
-_WITH_USER = r"://[^\s:@/\"'<>]{0,256}:"
-_WITH_PORT = r":(?:\*|\d{3,5}):"
-"""What every address with a password, and every line of ``.pgpass``, holds: what begins with a sign is found fast."""
+_USER_IN_ADDRESS = r"://[^\s:@/\"'<>]{0,256}:"
+_PGPASS_PORT = r":(?:\*|\d{3,5}):"
+"""A part of every address with a password, and of every line of ``.pgpass``.
 
-_PLACE = r"(?i)[x*.…•_-]+|<.*>?|\$.*|\{.*|%\w+%|\(masked.*|pass(?:word|wd)?"
-"""What stands where somebody is to put a password."""
+Both begin with a fixed character and so are found fast.
+"""
+
+_PLACEHOLDER = r"(?i)[x*.…•_-]+|<.*>?|\$.*|\{.*|%\w+%|\(masked.*|pass(?:word|wd)?"
+"""Placeholder for a password in a command."""
 
 
-def _shaped(text: str) -> Iterator[Secret]:
-    if not _compiled(rf"[!-~]{{{LONG}}}").search(text):
+def _find_prefixed(text: str) -> Iterator[Secret]:
+    """Yield the credentials of :data:`PREFIXED`."""
+    if not _compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH}}}").search(text):
         return
-    runs = " ".join(_compiled(rf"[!-~]{{{SHORTEST},}}").findall(text))  # a hint stands in one of them, if it counts
-    if _NO_RUN in text:
-        runs += _NO_RUN
-    rules, by_signs = _prefixed()
-    begun = by_signs.keys() & _pairs(runs) | {-1}
-    for kind, hints, inside, pattern in map(rules.__getitem__, sorted({r for signs in begun for r in by_signs[signs]})):
+    runs = " ".join(_compiled(rf"[!-~]{{{_MIN_RUN},}}").findall(text))  # a hint only counts in one of them
+    if _HINT_OF_MIXED_RUN in text:
+        runs += _HINT_OF_MIXED_RUN
+    rules, by_pair = _rules_by_pair()
+    present = by_pair.keys() & _character_pairs(runs) | {-1}
+    for kind, hints, inside, pattern in map(rules.__getitem__, sorted({r for pair in present for r in by_pair[pair]})):
         for hint in hints:
             if hint in runs:
                 if inside:
-                    yield from _told(text, kind, _compiled(pattern).finditer(text))
+                    yield from _secrets_of_matches(text, kind, _compiled(pattern).finditer(text))
                     break
-                yield from _told(text, kind, _beginning(text, hint, _compiled(pattern)))
+                yield from _secrets_of_matches(text, kind, _matches_at_hint(text, hint, _compiled(pattern)))
 
 
-def _pairs(signs: str) -> set[int]:
-    """Each two signs in ASCII that stand side by side, as a number: as tuples they would cost three times as much."""
-    data = signs.encode("ascii")
+def _character_pairs(text: str) -> set[int]:
+    """Return all pairs of adjacent ASCII characters, each as a number: tuples would cost three times as much."""
+    data = text.encode("ascii")
     odd = len(data) % 2
     return {*memoryview(data[: len(data) - odd]).cast("H"), *memoryview(data[1 : len(data) - 1 + odd]).cast("H")}
 
 
-SHORTEST = 15
-"""Characters of the shortest credential that is known by its own shape (``xoxb-`` and ten more), all of one run."""
-_NO_RUN = "otpauth://"
-"""The one hint whose credential may have other characters in it."""
+_MIN_RUN = 15
+"""Length of the shortest credential that is known by its own shape (``xoxb-`` and ten more), a run without blanks."""
+_HINT_OF_MIXED_RUN = "otpauth://"
+"""The only hint whose credential may hold other than visible ASCII characters."""
 
 
 @cache
-def _prefixed() -> tuple[list[tuple[str, tuple[str, ...], bool, str]], dict[int, list[int]]]:
-    """Kind, hints, whether these may stand inside, and pattern of each rule; the rules by two signs of their hints."""
+def _rules_by_pair() -> tuple[list[tuple[str, tuple[str, ...], bool, str]], dict[int, list[int]]]:
+    """Return the rules of :data:`PREFIXED`, and their numbers by the first two characters of their hints.
+
+    A rule is its kind, its hints, whether these may be inside a match instead of at its start, and its pattern. The
+    numbers of hints with one character only are under -1.
+    """
     rules = [
         (kind, tuple(hints.removeprefix("*").split("|")), hints.startswith("*"), pattern)
         for kind, hints, pattern in PREFIXED
     ]
-    by_signs: dict[int, list[int]] = {}
+    by_pair: dict[int, list[int]] = {}
     for number, (_, hints, _, _) in enumerate(rules):
         for hint in hints:
-            by_signs.setdefault(next(iter(_pairs(hint[:2])), -1), []).append(number)
-    return rules, by_signs
+            by_pair.setdefault(next(iter(_character_pairs(hint[:2])), -1), []).append(number)
+    return rules, by_pair
 
 
-_SIGN = "A-Za-z0-9_+/=.~:$%-"
-_SIGNS = "".join(filter(re.compile(f"[{_SIGN}]").match, map(chr, range(128))))
-_BROKEN = rf"(?<![{_SIGN}])[{_SIGN}]{{3,}}+(?:{BROKEN}[{_SIGN}]{{3,}}+)+"
-_BEGINS, _ENDS = rf"\n[ \t>]{{0,8}}[{_SIGN}]{{3}}", rf"[{_SIGN}]{{3}}[ \t]?\\?\r?\Z"
-"""A line that begins, and one that ends, as a broken key goes on."""
+_KEY_CHARACTER = "A-Za-z0-9_+/=.~:$%-"
+_KEY_CHARACTERS = "".join(filter(re.compile(f"[{_KEY_CHARACTER}]").match, map(chr, range(128))))
+_BROKEN_KEY = rf"(?<![{_KEY_CHARACTER}])[{_KEY_CHARACTER}]{{3,}}+(?:{LINE_BREAK}[{_KEY_CHARACTER}]{{3,}}+)+"
+_LINE_BEGINS, _LINE_ENDS = rf"\n[ \t>]{{0,8}}[{_KEY_CHARACTER}]{{3}}", rf"[{_KEY_CHARACTER}]{{3}}[ \t]?\\?\r?\Z"
+"""The beginning and the end of a line that can be a part of a wrapped key."""
 
 
-def _wrapped(text: str) -> Iterator[Secret]:
-    """Keys that a terminal or a mail has broken over lines: what only a joined text shows.
+def _find_wrapped(text: str) -> Iterator[Secret]:
+    """Yield keys that a terminal or a mail has wrapped over lines, which are only found in the joined text.
 
-    What stands on the next line is part of a key if this is none without it, if it doesn't look like a word, or if it
-    stands alone below a full line.
+    The beginning of the next line belongs to the key if there is no key without it, if it doesn't look like a word, or
+    if it is alone on its line below a full line.
     """
     joined: list[str] = []
-    places: list[tuple[int, int]] = []  # where each part begins that is joined, and where in the text
+    places: list[tuple[int, int]] = []  # where each joined part begins in the joined text, and where in the text
     ends: list[int] = []
     length = 0
-    broken = _compiled(BROKEN)
-    for at, last in _broken(text):
+    broken = _compiled(LINE_BREAK)
+    for at, last in _broken_runs(text):
         for gap in broken.finditer(text, at, last):
             start, after = gap.span()
             soft = start - (text[start - 1] == "=")
@@ -246,60 +259,68 @@ def _wrapped(text: str) -> Iterator[Secret]:
         length += last + 1 - at
     if not ends:
         return
-    glued = "".join(joined)
+    unwrapped = "".join(joined)
 
     def place(number: int) -> int:
         begins, at = places[bisect_right(places, (number, len(text))) - 1]
         return at + number - begins
 
-    for one in _shaped(glued):
-        inside = ends[bisect_right(ends, one.start) : bisect_left(ends, one.end)]
-        end = one.start
-        for cut, after in pairwise([*inside, one.end]):
-            alone = [found for found in _shaped(glued[one.start : cut] + "\n") if found.start == 0]
-            if alone and not _goes_on(text, place(cut), place(after - 1) + 1, glued[cut:after]):
+    for secret in _find_prefixed(unwrapped):
+        cuts = ends[bisect_right(ends, secret.start) : bisect_left(ends, secret.end)]
+        end = secret.start
+        for cut, after in pairwise([*cuts, secret.end]):
+            is_key = any(found.start == 0 for found in _find_prefixed(unwrapped[secret.start : cut] + "\n"))
+            if is_key and not _continues(text, place(cut), place(after - 1) + 1, unwrapped[cut:after]):
                 break
             end = after
-        if end > one.start:
-            yield Secret(place(one.start), place(end - 1) + 1, one.kind)
+        if end > secret.start:
+            yield Secret(place(secret.start), place(end - 1) + 1, secret.kind)
 
 
-def _broken(text: str) -> Iterator[tuple[int, int]]:
-    """The runs of signs that go on behind a break, as far as they are long enough for a key.
+def _broken_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of runs of key characters that go on after a line break and are long enough for a key.
 
-    A break is found by its one sign, in a tenth of the time that a search for the whole pattern takes.
+    Searching for the line break first takes a tenth of the time of a search for the whole pattern.
     """
-    ends, broken = _compiled(_ENDS), _compiled(_BROKEN)
+    ends, broken = _compiled(_LINE_ENDS), _compiled(_BROKEN_KEY)
     done = 0
-    for begins in _compiled(_BEGINS).finditer(text):
+    for begins in _compiled(_LINE_BEGINS).finditer(text):
         at = begins.start()
         before = ends.search(text, max(0, at - 8), at) if at >= done else None
         if before is None:
             continue
         line = text.rfind("\n", 0, at) + 1
-        run = broken.match(text, line + len(text[line : before.start() + 3].rstrip(_SIGNS)))
+        run = broken.match(text, line + len(text[line : before.start() + 3].rstrip(_KEY_CHARACTERS)))
         if run is not None:
             done = run.end()
-            if done - run.start() >= SHORTEST:
+            if done - run.start() >= _MIN_RUN:
                 yield run.span()
 
 
-def _goes_on(text: str, start: int, end: int, part: str) -> bool:
-    """Whether the part of a line may belong to a key that could end before it."""
-    if next((True for one in _shaped(text[start : start + 400].split("\n")[0] + "\n") if one.start == 0), False):
+def _continues(text: str, start: int, end: int, part: str) -> bool:
+    """Whether the beginning of a line may belong to a key that could end on the line before.
+
+    Args:
+        text: the text.
+        start: where the line's part begins.
+        end: where it ends.
+        part: the part itself.
+    """
+    rest = text[start : start + 400].split("\n")[0] + "\n"
+    if any(secret.start == 0 for secret in _find_prefixed(rest)):
         return False
     if not _compiled(r"[A-Za-z]?[a-z]*|[A-Z]{1,3}|\d{1,4}").fullmatch(part):
         return not (part.isupper() and text[end : end + 1] == ":")
     before = re.split(r"\r\n|\r|\n", text[max(0, start - 400) : start])[-2:]
-    return text[end : end + 1] in ("", "\r", "\n") and max(map(len, before)) >= _WIDTH
+    return text[end : end + 1] in ("", "\r", "\n") and max(map(len, before)) >= _MIN_WRAP_WIDTH
 
 
-_WIDTH = 60
-"""Signs of the shortest line that a terminal or a mail breaks."""
+_MIN_WRAP_WIDTH = 60
+"""Minimum length of a line that a terminal or a mail wraps."""
 
 
-def _beginning(text: str, hint: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    """The matches that begin with a hint: a search for its letters is ten times as fast as one for the pattern."""
+def _matches_at_hint(text: str, hint: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Yield the matches that begin with a hint: searching for the hint is ten times as fast as for the pattern."""
     at = text.find(hint)
     while at >= 0:
         match = pattern.match(text, at)
@@ -308,39 +329,41 @@ def _beginning(text: str, hint: str, pattern: re.Pattern[str]) -> Iterator[re.Ma
         at = text.find(hint, match.end() if match else at + 1)
 
 
-def _told(text: str, kind: str, matches: Iterator[re.Match[str]]) -> Iterator[Secret]:
+def _secrets_of_matches(text: str, kind: str, matches: Iterator[re.Match[str]]) -> Iterator[Secret]:
+    """Yield the credentials of a rule's matches without placeholders; after an AWS key id also its secret."""
     for match in matches:
         start, end = match.span(match.lastindex or 0)
-        if not _blank(text[start:end]):
+        if not _is_placeholder(text[start:end]):
             yield Secret(start, end, kind)
             if kind == "aws key id":
-                second = _compiled(_AWS_SECOND).search(text, end, end + 240)
-                if second and _mixed(second[0]):
+                second = _compiled(_AFTER_AWS_ID).search(text, end, end + 240)
+                if second and _is_mixed(second[0]):
                     yield Secret(*second.span(), "aws secret key")
 
 
-_AWS_SECOND = r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])"
-"""What follows an AWS key id within a line or two: its secret, which has no mark of its own."""
+_AFTER_AWS_ID = r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])"
+"""The secret that follows an AWS key id within a line or two; it has no prefix of its own."""
 
 
-def _mixed(value: str) -> bool:
+def _is_mixed(value: str) -> bool:
     return any(map(str.isupper, value)) and any(map(str.islower, value)) and any(map(str.isdigit, value))
 
 
-def _blank(value: str) -> bool:
-    """Whether a value only holds a key's place: ``ghp_xxxxxxxx``, ``sk-...``."""
+def _is_placeholder(value: str) -> bool:
+    """Whether a value is only a placeholder for a key: ``ghp_xxxxxxxx``, ``sk-...``."""
     body = value[4:].strip("xX*.•…_-")
     return len(body) < 4
 
 
-def _addresses(text: str) -> Iterator[Secret]:
+def _find_in_addresses(text: str) -> Iterator[Secret]:
+    """Yield the passwords in addresses."""
     for match in _compiled(ADDRESS).finditer(text):
         if not re.fullmatch(r"(?i)pass(?:word|wd)?|pwd|secret|x+|\*+|\.+|\$\{?\w+\}?|\{+[^{}]*\}+|<[^>]*>", match[1]):
             yield Secret(*match.span(1), "password")
 
 
-def _private_keys(text: str) -> Iterator[Secret]:
-    """Blocks from BEGIN to END; one that is cut off, to the end of what still looks like key."""
+def _find_private_keys(text: str) -> Iterator[Secret]:
+    """Yield private keys from BEGIN to END, or if END is missing as far as the text looks like a key."""
     start = None
     for match in _compiled(
         r"-----(BEGIN|END) ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----"
@@ -375,18 +398,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 #
 # Sources: the published formats of the providers, and the rules of gitleaks and betterleaks (MIT) and detect-secrets
 # (Apache-2.0), which agree on most of them. They are rewritten for notes instead of code: no rule looks at a file's
-# name, a run is taken to its end so that nothing of it stays behind, and publishable keys (``pk_live_…``, Sentry DSNs)
-# and mere account names are none.
+# name, a match extends to the end of its run so that no part of a key is left, and publishable keys (``pk_live_…``,
+# Sentry DSNs) and mere account names do not count.
 
 
 _B = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
-"""Where a short prefix may begin: after no letter or digit, or after the ``\\n`` of a quoted text."""
+"""Boundary before a short prefix: no letter or digit before it, or the ``\\n`` of a quoted text."""
 
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 PREFIXED: tuple[tuple[str, str, str], ...] = (
-    # kind, hints (`|` between), pattern. Without one of the hints in a text the pattern is not even compiled; it begins
-    # with the hint, unless this bears a star.
+    # kind, hints (`|` between), pattern. The pattern is only compiled if the text holds a hint; a match begins with the
+    # hint, unless the hints begin with a star.
     ("aws key id", "AKIA|ASIA|ABIA|ACCA|A3T", _B + r"(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("aws bedrock key", "ABSK", r"ABSK[A-Za-z0-9+/]{80,}={0,2}"),
     ("aws bedrock key", "bedrock-api-key-", r"bedrock-api-key-[A-Za-z0-9+/=]{20,}"),
@@ -548,13 +571,13 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("password hash", "$6$|$5$|$y$|$1$|$apr1$", r"\$(?:6|5|y|1|apr1)\$[A-Za-z0-9./$=]{22,}"),
     ("one-time password secret", "otpauth://", r"otpauth://[^\s\"'<>]{0,512}?[?&]secret=([A-Za-z2-7]{12,}=*)"),
 )
-"""Shapes that say by themselves what they are. If a pattern has a group, the group is the secret."""
+"""Credentials with a shape of their own. If a pattern has a group, the group is the credential."""
 
 ADDRESS = (
     r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s:@/\"'<>]{0,256}:"
     r"([^\s/\"'<>]{1,256}|(?!\d{1,5}[/?#])[^\s@\"'<>]{1,256})@(?=[A-Za-z0-9\[.$_{%-])"
 )
-"""``scheme://user:password@host``; the group is the password, in which somebody may have left a ``/`` as it is."""
+"""``scheme://user:password@host``; the group is the password, which may hold an unescaped ``/``."""
 
 _COOKIE = (
     r"(?<![A-Za-z0-9])(?:[A-Za-z0-9_.-]{0,40}?(?:SESSI(?:ON)?ID\w{0,12}|[Ss]ess(?:ion)?(?:[._-]?(?:[Ii]d|[Tt]oken|[Kk]ey))?"
@@ -579,25 +602,25 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("wifi password", "WIFI:|wifi:|Wifi:", _WIFI),
     ("password", ":", _PGPASS),
 )
-"""Passwords at a known place of a command, a header, a QR text or a line of ``.pgpass``."""
+"""Passwords at a known place in a command, a header, a QR code's text or a line of ``.pgpass``."""
 
 STRONG = (
     "password passwd passwort passphrase passcode pwd kennwort contraseña contrasena senha wachtwoord hasło haslo "
     "lösenord losenord salasana heslo şifre пароль 密码 密碼 パスワード 비밀번호 "
     "adgangskode jelszó jelszava κωδικός סיסמה סיסמא पासवर्ड รหัสผ่าน"
 )
-"""Words for a password; what they name is one even if it is short."""
+"""Words for a password; the value after one counts even if it is short."""
 
 SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "authorization",
     "parola", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور",
 )  # fmt: skip
-"""As :data:`STRONG`; some of several words, or too short to stand inside another word."""
+"""Like :data:`STRONG`, but of several words, or too short to be looked for inside other words."""
 
 PASSWORDS = (
     "passwords|passcodes|passwörter|kennwörter|mots de passe|contraseñas|contrasenas|senhas|wachtwoorden|hasła|hesla|lösenord|"
     "пароли|密码|密碼|パスワード|비밀번호|credentials|logins|zugangsdaten"
 )
-"""Words for several; a pattern."""
+"""Words for several passwords; a pattern."""
 
 MEDIUM = (
     "secret",
@@ -611,14 +634,14 @@ MEDIUM = (
     "recovery code|backup code|recovery key|security code",
     "zugangsdaten|schlüssel|geheimnis|clave|clé|chiave|chave|sleutel",
 )
-"""Words for what programs use; only what looks made by a machine is one."""
+"""Words for credentials of programs; the value after one only counts if it looks machine-made."""
 
 KEY_OF = (
     "encryption|signing|master|license|licence|account|storage|shared|subscription|deploy|app|application|consumer|"
     "service|admin|root|webhook|recovery|backup|wifi|wi-fi|wpa|wpa2|network|security|integration|client|server|bot|"
     "product|activation|session|jwt|hmac|aes|rsa|user|live|prod|production"
 )
-"""Before ``key``, these make it one of a program; a plain ``key`` may be that of a map, a song or a table."""
+"""Words that make a ``key`` after them that of a program; a mere ``key`` may belong to a map, a song or a table."""
 
 PROVIDERS = (
     "adafruit adobe algolia amplitude asana assemblyai auth0 aws azure binance bitbucket bittrex cloudflare codecov "
@@ -630,7 +653,7 @@ PROVIDERS = (
     "stability stripe sumologic telegram tiktok todoist travis trello twilio twitch twitter typeform unsplash vultr "
     "wandb weaviate yelp zendesk zoho zoom"
 )
-"""Services whose keys bear no prefix: a long random value right after the name and a colon or equals sign is one."""
+"""Services whose keys have no prefix: a long random value after the name and a colon or equals sign counts."""
 
 CODES = (
     r"(?:recovery|back-?up|rescue|emergency|scratch|one[- ]?time|single[- ]use|2fa|mfa|two[- ]factor|security)[ _-]?codes?",
@@ -652,7 +675,7 @@ PHRASES = (
     r"frase[ ](?:de[ ](?:recuperaci[óo]n|recupera[çc][ãa]o)|di[ ]recupero|semilla|seed|mnem[óo]nica|secreta|segreta)|"
     r"(?:herstel|seed)[ -]?(?:zin|woorden)|助记词|助記詞|ニーモニック|シードフレーズ|니모닉|시드[ ]?구문|сид[ -]?фраз\w{0,2}|мнемони\w{0,10}"
 )
-"""Words for the words of a wallet; a pattern, in lower case."""
+"""Words for a wallet's recovery words; a pattern, in lower case."""
 
 IBAN = (
     "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 "
