@@ -1,15 +1,14 @@
 """Folders and notes beneath the vault, reached without ever following a link; and leases on open notes.
 
-Every step of a path is opened in the folder before it (``O_NOFOLLOW``), so that a folder swapped for a link between
-two steps leads nowhere. Where a system has no such calls (Windows) paths are joined, and every step is looked at
-first.
+Every step of a path is opened in the folder before it (``O_NOFOLLOW``), so that a folder replaced by a link between
+two steps leads nowhere. On systems without such calls (Windows) paths are joined, and every step is checked first.
 
-By a lease Linux tells us whether somebody else has a note open for writing, and holds him up while we work. A read
-lease is only granted while nobody has the file open for writing; from then on a program that opens it for writing waits
-in ``open`` until we let go (the kernel breaks the lease after 45 s), and we can see that it waits. So a save in
-progress is seen as such, and a save that begins in the middle of ours is never written into a file that we are about
-to remove. Other systems, network file systems and files of another owner have no leases: there the bytes are compared
-instead, which leaves a window of microseconds.
+With a lease, Linux tells us whether another program has a note open for writing, and makes it wait while we work. A
+read lease is only granted while nobody has the file open for writing; from then on a program that opens it for writing
+waits in ``open`` until we release the lease (the kernel breaks it after 45 s), and we can see that it waits. So we
+notice a save in progress, and a save that begins during ours is never written into a file that we are about to remove.
+Other systems, network file systems and files of another owner have no leases: there the bytes are compared instead,
+which leaves a window of microseconds.
 """
 
 from __future__ import annotations
@@ -34,22 +33,22 @@ if TYPE_CHECKING:
 
 
 FREE, TAKEN, UNKNOWN = "free", "taken", "unknown"
-"""Answers of :func:`take_lease`: we have the lease; somebody has the file open; this file can't be leased."""
+"""Results of :func:`take_lease`: we have the lease; another program has the file open; this file can't be leased."""
 
 FOLDER_HANDLES = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd
-"""Whether this system opens names inside an open folder."""
+"""Whether this system can open names inside an open folder."""
 
 SAVE_WAIT = 2.0
-"""Seconds to wait for another program that is in the middle of saving a note."""
+"""Seconds to wait for another program that is saving a note."""
 
 SETTLE = 0.02
-"""Seconds that a note must have been left alone before it is read, where there are no leases to tell."""
+"""Seconds that a note must have been unchanged before it is read, where there are no leases."""
 
 REMOVE_TRIES = 20
-"""How often a removal is tried that something interrupts."""
+"""Maximum number of tries of a removal that is interrupted."""
 
 EMPTY_WAIT = 0.3
-"""Seconds that a note must have been empty before that is believed, where there are no leases to tell."""
+"""Seconds that a note must have been empty before it is read as empty, where there are no leases."""
 
 TEMP_SUFFIX = ".tars-tmp"
 """End of the names of our temporary files."""
@@ -64,7 +63,12 @@ class NotPlainError(UnwritableError):
 
 
 class Folder:
-    """An open folder. ``path`` is where it was found, for messages and for systems without folder handles."""
+    """An open folder.
+
+    Args:
+        path: its full path, for messages and for systems without folder handles.
+        fd: its descriptor; None on systems without folder handles.
+    """
 
     def __init__(self, path: str, fd: int | None) -> None:
         self.path = path
@@ -72,86 +76,88 @@ class Folder:
 
     @classmethod
     def open(cls, root: Path, *, handles: bool = FOLDER_HANDLES) -> Folder:
-        """The vault's root, a real path."""
+        """Open the vault's root, given by its real path."""
         path = os.fspath(root)
         return cls(path, os.open(path, _AS_FOLDER) if handles else None)
 
     def child(self, name: str) -> Folder:
-        """The folder of that name in this one.
+        """Open a folder in this one.
 
         Raises:
             FileNotFoundError: there is none.
-            UnwritableError: it is a link, or no folder.
+            UnwritableError: it is a link, or not a folder.
         """
         path = os.path.join(self.path, name)
         if self.fd is None:
             found = os.stat(path, follow_symlinks=False)
             if not stat.S_ISDIR(found.st_mode) or _is_junction(found):
-                raise _refused(path, "is a link or no folder")
+                raise _not_plain(path, "is a link or no folder")
             return Folder(path, None)
         try:
             return Folder(path, os.open(name, _AS_FOLDER, dir_fd=self.fd))
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
-                raise _refused(path, "is a link or no folder") from error
+                raise _not_plain(path, "is a link or no folder") from error
             raise
 
     def close(self) -> None:
-        """Give the handle back; harmless if done before."""
+        """Close the descriptor; harmless if done before."""
         if self.fd is not None:
             fd, self.fd = self.fd, None
             close(fd)
 
     def file(self, name: str, flags: int, mode: int = 0o666) -> int:
-        """Open a file in this folder, never through a link."""
-        if self.fd is None and os.path.islink(self._at(name)):
+        """Open a file in this folder, never through a link; returns its descriptor."""
+        if self.fd is None and os.path.islink(self._argument(name)):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
         deadline = time.monotonic() + SAVE_WAIT
         while True:
             try:
-                return os.open(self._at(name), flags | _SAFE, mode, dir_fd=self.fd)
-            except BlockingIOError:  # somebody holds a lease, as we do for the moment of a write
+                return os.open(self._argument(name), flags | _SAFE, mode, dir_fd=self.fd)
+            except BlockingIOError:  # another process holds a lease, as we do during a write
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.001)
 
     def look(self, name: str) -> os.stat_result | None:
-        """What stands under a name (a link itself, not its target); None if nothing does."""
+        """Return the ``stat`` of a name (of a link itself, not its target); None if there is no such name."""
         try:
-            return os.stat(self._at(name), dir_fd=self.fd, follow_symlinks=False)
+            return os.stat(self._argument(name), dir_fd=self.fd, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def may_write(self, name: str) -> bool:
         """Whether the file's mode lets this process write it."""
         if os.access in os.supports_effective_ids:
-            return os.access(self._at(name), os.W_OK, dir_fd=self.fd, effective_ids=True)
-        return os.access(self._at(name), os.W_OK, dir_fd=self.fd)
+            return os.access(self._argument(name), os.W_OK, dir_fd=self.fd, effective_ids=True)
+        return os.access(self._argument(name), os.W_OK, dir_fd=self.fd)
 
     def is_read_only(self) -> bool:
-        """Whether the file system is mounted for reading alone; False where that can't be told."""
+        """Whether the file system is mounted read-only; False where the system doesn't say."""
         try:
             return self.fd is not None and bool(os.fstatvfs(self.fd).f_flag & os.ST_RDONLY)
         except (AttributeError, OSError):
             return False
 
     def make(self, name: str) -> None:
-        """Make a folder; one that is there already is fine."""
+        """Make a folder unless it exists."""
         try:
-            os.mkdir(self._at(name), dir_fd=self.fd)
+            os.mkdir(self._argument(name), dir_fd=self.fd)
         except FileExistsError:
             return
         self.sync()
 
     def remove(self, name: str) -> bool:
-        """Remove a file; False if there is none.
+        """Remove a file; return False if there is none.
+
+        Interrupted calls are repeated for a while, as network file systems need it.
 
         Raises:
-            OSError: it can't be removed; interrupted calls are repeated for a while, as network file systems need it.
+            OSError: it can't be removed.
         """
         for attempt in range(REMOVE_TRIES):
             try:
-                os.unlink(self._at(name), dir_fd=self.fd)
+                os.unlink(self._argument(name), dir_fd=self.fd)
             except FileNotFoundError:
                 return False
             except InterruptedError:
@@ -162,25 +168,29 @@ class Folder:
         return True
 
     def remove_empty(self, name: str) -> None:
-        """Remove a folder; one that holds anything, or can't be removed, stays."""
+        """Remove a folder if it is empty and can be removed."""
         with contextlib.suppress(OSError):
-            os.rmdir(self._at(name), dir_fd=self.fd)
+            os.rmdir(self._argument(name), dir_fd=self.fd)
 
     def rename(self, name: str, new: str) -> None:
-        """Rename within this folder; ``new`` is a name that only we use."""
-        os.rename(self._at(name), self._at(new), src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        """Rename a file within this folder; ``new`` is a name that only we use."""
+        os.rename(self._argument(name), self._argument(new), src_dir_fd=self.fd, dst_dir_fd=self.fd)
 
     def move(self, name: str, target: Folder, new: str) -> None:
-        """Rename into another folder of the vault."""
-        os.rename(self._at(name), target._at(new), src_dir_fd=self.fd, dst_dir_fd=target.fd)
+        """Move a file into another folder of the vault under the name ``new``."""
+        os.rename(self._argument(name), target._argument(new), src_dir_fd=self.fd, dst_dir_fd=target.fd)
 
     def link(self, name: str, new: str) -> None:
-        """Give a file a second name; FileExistsError if that is taken."""
+        """Give a file a second name.
+
+        Raises:
+            FileExistsError: the name is taken.
+        """
         follow = {"follow_symlinks": False} if os.link in os.supports_follow_symlinks else {}
-        os.link(self._at(name), self._at(new), src_dir_fd=self.fd, dst_dir_fd=self.fd, **follow)
+        os.link(self._argument(name), self._argument(new), src_dir_fd=self.fd, dst_dir_fd=self.fd, **follow)
 
     def at(self, name: str) -> str:
-        """The full path of a name here, for systems without folder handles."""
+        """Return the full path of a name in this folder."""
         return os.path.join(self.path, name)
 
     def sync(self) -> None:
@@ -188,14 +198,19 @@ class Folder:
         if self.fd is not None:
             os.fsync(self.fd)
 
-    def _at(self, name: str) -> str:
+    def _argument(self, name: str) -> str:
+        """Return a name as system calls take it: itself beside the folder's descriptor, else its full path."""
         return name if self.fd is not None else os.path.join(self.path, name)
 
 
 class OpenNote:
-    """A note as it was read: its bytes, what ``fstat`` said, and the open file that guards it (a lease) if it can.
+    """A note as it was read.
 
-    ``fd`` is None where an open file would be in the way of replacing it.
+    Attributes:
+        data: its bytes.
+        stat: its ``fstat``.
+        fd: descriptor of the open file, which holds the lease; None once it is closed.
+        leased: whether there is a lease on it.
     """
 
     def __init__(self, data: bytes, found: os.stat_result, fd: int | None, leased: bool) -> None:
@@ -205,40 +220,40 @@ class OpenNote:
         self.leased = leased
 
     def close(self) -> None:
-        """Let go of the file and the lease; harmless if done before."""
+        """Close the file and release the lease; harmless if done before."""
         if self.fd is not None:
             fd, self.fd = self.fd, None
             close(fd)
 
     def undisturbed(self) -> bool:
-        """Whether nobody waits to write the file that was read; True as well where there are no leases."""
+        """Whether no program waits to write the file that was read; also True where there are no leases."""
         return not self.leased or (self.fd is not None and keeps_lease(self.fd))
 
     def is_at(self, folder: Folder, name: str) -> bool:
-        """Whether the very file that was read stands under the name, untouched as far as ``stat`` can tell."""
+        """Whether the name is that of the file that was read, unchanged as far as ``stat`` shows."""
         found = folder.look(name)
         return found is not None and same_state(found, self.stat)
 
 
-def same_file(one: os.stat_result, other: os.stat_result) -> bool:
-    """Whether two looks saw the same file."""
-    return (one.st_ino, one.st_dev) == (other.st_ino, other.st_dev)
+def same_file(before: os.stat_result, after: os.stat_result) -> bool:
+    """Whether two ``stat`` results are of the same file."""
+    return (before.st_ino, before.st_dev) == (after.st_ino, after.st_dev)
 
 
-def same_state(one: os.stat_result, other: os.stat_result) -> bool:
-    """Whether two looks saw the same file with the same length and time of change."""
-    return same_file(one, other) and (one.st_size, one.st_mtime_ns) == (other.st_size, other.st_mtime_ns)
+def same_state(before: os.stat_result, after: os.stat_result) -> bool:
+    """Whether two ``stat`` results are of the same file with the same length and time of modification."""
+    return same_file(before, after) and (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
 
 
 def steps(path: str) -> list[str]:
-    """The steps of a path relative to the vault.
+    """Return the steps of a path relative to the vault.
 
     Raises:
-        UsageError: the path could leave the vault, or is none.
+        UsageError: the path could leave the vault, or is not a valid path.
     """
     parts = path.split("/")
-    bad = not path or "\0" in path or any(part in ("", ".", "..") for part in parts)
-    if bad or (sys.platform == "win32" and any(sign in path for sign in '\\:<>"|?*')):
+    invalid = not path or "\0" in path or any(part in ("", ".", "..") for part in parts)
+    if invalid or (sys.platform == "win32" and any(character in path for character in '\\:<>"|?*')):
         raise UsageError(
             f"{path!r} is not a path inside the vault", "name the note as the vault shows it: folder/note.md"
         )
@@ -248,14 +263,14 @@ def steps(path: str) -> list[str]:
 def read_note(
     folder: Folder, name: str, *, leases: bool = True, keep: bool = True, trusted: str | None = None
 ) -> OpenNote | None:
-    """Read a note whole, never the half of a save; None if there is no such file.
+    """Read a whole note, never half of a save; return None if there is no such file.
 
     Args:
-        folder: where it stands.
-        name: of the note in the folder.
-        leases: ask the kernel whether somebody is writing.
+        folder: the note's folder.
+        name: the note's name in it.
+        leases: ask the kernel whether another program is writing.
         keep: leave the file open, and the lease with it.
-        trusted: SHA-256 of a text that we wrote ourselves and that need not settle.
+        trusted: SHA-256 of a text that we wrote ourselves, which is read without waiting for :data:`SETTLE`.
 
     Raises:
         UnwritableError: it is not a regular file, or another program did not end saving it within :data:`SAVE_WAIT`.
@@ -284,20 +299,25 @@ def read_note(
 
 
 def _try_read(folder: Folder, name: str, leases: bool, trusted: str | None) -> OpenNote | str | None:
-    """One look: the note, None if there is none, or why it can't be believed yet (``cut``: it lost its text)."""
+    """Read a note once.
+
+    Returns:
+        The note; None if there is none; or why it can't be trusted yet: ``open`` for writing by another program,
+        ``cut`` (it just lost its text), ``moving`` (it changed while it was read) or ``fresh`` (it just changed).
+    """
     try:
         fd = folder.file(name, os.O_RDONLY)
     except FileNotFoundError:
         return None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK):
-            raise _refused(folder.at(name), "is a link") from error
+            raise _not_plain(folder.at(name), "is a link") from error
         raise
-    good = False
+    keep_open = False
     try:
         first = os.fstat(fd)
         if not stat.S_ISREG(first.st_mode):
-            raise _refused(folder.at(name), "is not a regular file")
+            raise _not_plain(folder.at(name), "is not a regular file")
         answer = take_lease(fd) if leases else UNKNOWN
         if answer == TAKEN:
             return "open"
@@ -309,20 +329,20 @@ def _try_read(folder: Folder, name: str, leases: bool, trusted: str | None) -> O
             age = time.time() - last.st_mtime
             if 0 <= age < (SETTLE if data else EMPTY_WAIT) and digest(data) != trusted:
                 return "fresh"
-        good = True
+        keep_open = True
         return OpenNote(data, last, fd, answer == FREE)
     finally:
-        if not good:
+        if not keep_open:
             close(fd)
 
 
 def digest(data: bytes) -> str:
-    """The SHA-256 by which journal and notes are compared."""
+    """Return the SHA-256, in hexadecimal, by which journal and notes are compared."""
     return sha256(data).hexdigest()
 
 
 def read_all(fd: int, size: int) -> bytes:
-    """The file from its start to its end; ``size`` is what is expected."""
+    """Read a file from its position to its end; ``size`` is the expected number of bytes."""
     parts: list[bytes] = []
     while True:
         part = os.read(fd, max(size + 1 - sum(map(len, parts)), 65536))
@@ -332,14 +352,14 @@ def read_all(fd: int, size: int) -> bytes:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write everything, in as many calls as the system wants."""
+    """Write all bytes, in as many calls as the system needs."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def sync(fd: int) -> None:
-    """Make a file durable; on macOS past the drive's own cache too."""
+    """Make a file durable; on macOS also flush the drive's own cache."""
     if sys.platform == "darwin":
         try:
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
@@ -350,7 +370,7 @@ def sync(fd: int) -> None:
 
 
 def close(fd: int) -> None:
-    """Close; an error here would tell of data that was already made durable, or is about to be given up."""
+    """Close a file; errors are ignored, as its data is durable already or about to be given up."""
     try:
         os.close(fd)
     except OSError:
@@ -361,9 +381,9 @@ def _is_junction(found: os.stat_result) -> bool:
     return bool(getattr(found, "st_reparse_tag", 0))
 
 
-def _refused(path: str, what: str) -> NotPlainError:
+def _not_plain(path: str, problem: str) -> NotPlainError:
     return NotPlainError(
-        f"{path} {what}: neither read nor written", "put the note itself there; links out of it are never followed"
+        f"{path} {problem}: neither read nor written", "put the note itself there; links out of it are never followed"
     )
 
 
@@ -375,7 +395,10 @@ def take_lease(fd: int, *, write: bool = False) -> str:
 
     Args:
         fd: open for reading only; with ``write`` it may be open for writing.
-        write: nobody else may have the file open at all, else nobody may have it open for writing.
+        write: only if no other program has the file open at all; otherwise, only if none has it open for writing.
+
+    Returns:
+        :data:`FREE`, :data:`TAKEN` or :data:`UNKNOWN`.
     """
     if sys.platform != "linux":
         return UNKNOWN
@@ -389,7 +412,7 @@ def take_lease(fd: int, *, write: bool = False) -> str:
 
 
 def keeps_lease(fd: int) -> bool:
-    """Whether a read lease is still whole: nobody waits to write."""
+    """Whether we still have a read lease, so that no program waits to write."""
     if sys.platform != "linux":
         return False
     try:
@@ -399,7 +422,7 @@ def keeps_lease(fd: int) -> bool:
 
 
 def drop_lease(fd: int) -> None:
-    """Let those who wait go on."""
+    """Release a lease, so that programs that wait can go on."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
