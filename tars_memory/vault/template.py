@@ -1,4 +1,4 @@
-"""What a new vault and a new note begin with, and the filling of templates as Obsidian fills them."""
+"""Create a new vault, and fill the templates of new notes as Obsidian does."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 
 
 CONFIG = f"{OURS}config.toml"
-"""A vault's own settings."""
+"""File of a vault's own settings."""
 
 FRESH = ("Memory.md", "Procedural.md", "templates/daily.md", ".obsidian/daily-notes.json")
-"""What ``init`` puts into an empty folder."""
+"""Files that ``init`` puts into an empty folder."""
 
-SHOWN = 3
-"""So many users of an agent's folder are named."""
+_MAX_USERS_SHOWN = 3
+"""Maximum number of users of an agent's folder that a notice names."""
 
 _IGNORED = frozenset({".tars", ".git", ".gitignore", ".gitattributes", ".DS_Store", ".stfolder", "desktop.ini"})
-"""Names that leave a folder empty in a person's eyes."""
+"""Names that may be in a folder that counts as empty."""
 
 
 class InitReport(NamedTuple):
-    """What ``init`` did.
+    """The result of ``init``.
 
     Attributes:
         root: the vault's real path.
-        created: paths relative to the vault that were made; in a dry run, that would be.
+        created: paths relative to the vault that were created; in a dry run, those that would be.
         fresh: whether the folder was empty before.
-        notices: what the person should know.
+        notices: messages for the person.
         layout: the program whose layout the vault has (``[layout] like``); empty for ours.
-        daily: today's note where the vault has a folder or a name of its own for it; else empty.
+        daily: path of today's note if the vault has its own folder or format for daily notes; else empty.
     """
 
     root: Path
@@ -59,11 +59,11 @@ class InitReport(NamedTuple):
 
 
 def make_root(path: Path) -> Path:
-    """The vault's folder, made if it is missing; returns its real path.
+    """Create the vault's folder if it is missing; returns its real path.
 
     Raises:
         VaultError: the path is taken by something that is not a folder.
-        UnwritableError: it can't be made.
+        UnwritableError: the folder can't be created.
     """
     try:
         path.expanduser().mkdir(parents=True, exist_ok=True)
@@ -76,25 +76,25 @@ def make_root(path: Path) -> Path:
 
 
 def imagined(path: Path) -> InitReport:
-    """What would be made at a path where nothing is, for a dry run.
+    """Return what ``init`` would create at a path that doesn't exist, for a dry run.
 
     Raises:
-        VaultError: something on the way to it is not a folder.
+        VaultError: a parent in the path is not a folder.
     """
     real = path.resolve()
-    there = next(parent for parent in real.parents if os.path.lexists(parent))
-    if not there.is_dir():
-        raise VaultError(f"{there} is not a folder", "name a folder, new or existing: tars-memory init PATH")
+    parent = next(parent for parent in real.parents if os.path.lexists(parent))
+    if not parent.is_dir():
+        raise VaultError(f"{parent} is not a folder", "name a folder, new or existing: tars-memory init PATH")
     return InitReport(real, [*FRESH, f"{VAULT_FOLDER}/vault-id"], fresh=True, notices=[])
 
 
 def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
-    """Make what is missing; no byte of anything that exists is touched, and a second time nothing is done.
+    """Create what a vault lacks. No byte of an existing file is changed, and a second call does nothing.
 
-    An empty folder gets all of ``vault-template/`` that :data:`FRESH` names; one with notes or Obsidian settings of
-    its own only the tier notes, at the places that its settings give them. One that another program made gets only the
-    line in ``.tars/config.toml`` that says so, unless it says something else already; its notes come with what is
-    written into them.
+    An empty folder gets the files of ``vault-template/`` that :data:`FRESH` names. A folder with its own notes or
+    Obsidian settings only gets the tier notes, at the places that its settings give them. A folder that another program
+    made only gets a line in ``.tars/config.toml`` that names that program, unless there is such a line already; its
+    notes are created when something is written into them.
 
     Raises:
         UnwritableError: the vault can't be written.
@@ -106,9 +106,10 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
     if like:
         vault = vault.with_places_of(like)
     with store.session("init", vault) as session:
-        if like and session.write(CONFIG, lambda data: _saying(data or b"", like)).created:
+        if like and session.write(CONFIG, lambda data: _config_splices(data or b"", like)).created:
             created.append(CONFIG)
-        for path in FRESH if fresh else _tiers(vault.layout):  # a fresh one's layout is what is written here
+        # The layout of an empty folder is made by the files that are written here.
+        for path in FRESH if fresh else _missing_tier_notes(vault.layout):
             text = shipped(path if fresh else vault.layout.inner(path))
             written = session.write(path, lambda _: (), create=text, restore=True)
             if written.created:
@@ -118,22 +119,22 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
     notices = [str(vault.layout.problem)] if vault.layout.problem else []
     notices += [f"{path} counts, not {other}: they differ only by case" for path, other in vault.layout.twins()]
     if users := _users(vault.root) if vault.layout.like == "starpod" else []:
-        some = f"{', '.join(users[:SHOWN])}{', …' if len(users) > SHOWN else ''}"
+        some = f"{', '.join(users[:_MAX_USERS_SHOWN])}{', …' if len(users) > _MAX_USERS_SHOWN else ''}"
         notices.append(f"the users have a memory each, over the common one: {some}; --project {shlex.quote(users[0])}")
     above = vault.root.parent.parent
-    if vault.layout.like == "starpod" and vault.root.name in _users(above) and _named(above, "soul.md"):
+    if vault.layout.like == "starpod" and vault.root.name in _users(above) and _find_ignoring_case(above, "soul.md"):
         notices.append(
             "SOUL.md of the agent is not a note of this vault; to have it in context: "
             f"tars-memory init {shlex.quote(str(above))}, then --project {shlex.quote(vault.root.name)}"
         )
     own = vault.layout.daily_folder or vault.layout.daily_format != DAILY_FORMAT
     daily = vault.layout.daily_path(today) if own else ""
-    notices += [] if own else _days_elsewhere(vault)
+    notices += [] if own else _hint_about_days(vault)
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
 
 
-def _days_elsewhere(vault: Vault) -> list[str]:
-    """Return the settings that take up daily notes which are elsewhere than the layout expects; empty if none are."""
+def _hint_about_days(vault: Vault) -> list[str]:
+    """Return a notice if notes are named by days, but none is in the place where today's note would be."""
     layout, paths = vault.layout, list(vault.paths())
     if any(map(layout.day_of, paths)):
         return []
@@ -142,28 +143,28 @@ def _days_elsewhere(vault: Vault) -> list[str]:
         return []
     settings = {"daily_folder": folder, "daily_format": form if form != DAILY_FORMAT else ""}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items() if value]
-    return [
-        (
-            f"in {folder or 'the root'}, {counted(count, 'note')} named by their day: to have today's there "
-            f"write {' and '.join(lines)} under [layout] in {CONFIG}"
-        )
-    ]
+    where = f"in {folder or 'the root'}, {counted(count, 'note')} named by their day"
+    return [f"{where}: to have today's there write {' and '.join(lines)} under [layout] in {CONFIG}"]
 
 
-def _tiers(layout: Layout) -> tuple[str, ...]:
-    """The tier notes that a vault gets: none where another program makes them."""
+def _missing_tier_notes(layout: Layout) -> tuple[str, ...]:
+    """Return the tier notes that a vault gets: none if another program makes them."""
     return () if layout.like else (layout.memory, layout.procedural)
 
 
-def _saying(data: bytes, like: str) -> Sequence[Splice]:
-    """What a vault's settings lack to say whose layout it has."""
+def _config_splices(data: bytes, like: str) -> Sequence[Splice]:
+    """Return the splices that add ``[layout] like`` to a vault's settings; none if it is set already."""
     text = data.decode("utf-8", "surrogateescape")
-    said = with_setting(text, "layout", f'like = "{like}"', "like").encode("utf-8", "surrogateescape")
-    return [] if said == data else [Splice(0, len(data), said)]
+    new = with_setting(text, "layout", f'like = "{like}"', "like").encode("utf-8", "surrogateescape")
+    return [] if new == data else [Splice(0, len(data), new)]
 
 
 def is_fresh(root: Path) -> bool:
-    """Whether a folder holds nothing that a person would miss."""
+    """Whether a folder is empty but for files of sync programs, git and the like.
+
+    Raises:
+        VaultError: the folder can't be listed.
+    """
     try:
         return all(entry.name in _IGNORED for entry in root.iterdir())
     except OSError as error:
@@ -171,27 +172,30 @@ def is_fresh(root: Path) -> bool:
 
 
 def daily_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> bytes:
-    """What a new daily note begins with: the vault's own daily template, filled; without one the title that the program
-    has for it which made the vault, if any.
+    """Return the text that a new daily note begins with.
+
+    It is the vault's daily template, filled; without a template the title that the program which made the vault gives
+    its daily notes, if any.
 
     Args:
-        vault: where the template is.
-        path: of the new note, whose name is the title.
-        when: the instant that dates and times in it say.
-        notices: gets a line if the template can't be read or filled.
+        vault: holds the template.
+        path: path of the new note, whose name is the title.
+        when: the instant of the dates and times in it.
+        notices: receives a message if the template can't be read or filled.
     """
     title = vault.layout.daily_title.encode() if not vault.layout.daily_template_path else b""
     if title:
         return fill(title, "", when, vault.layout)
-    return _filled(vault, vault.layout.daily_template_path, path, when, notices)
+    return _filled_template(vault, vault.layout.daily_template_path, path, when, notices)
 
 
 def new_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> bytes:
-    """What a note that ``new`` makes begins with: the template that is set for it; as :func:`daily_note`."""
-    return _filled(vault, vault.layout.note_template_path, path, when, notices)
+    """Return the text that a note made by ``new`` begins with: its template, filled; see :func:`daily_note`."""
+    return _filled_template(vault, vault.layout.note_template_path, path, when, notices)
 
 
-def _filled(vault: Vault, name: str | None, path: str, when: datetime, notices: list[str]) -> bytes:
+def _filled_template(vault: Vault, name: str | None, path: str, when: datetime, notices: list[str]) -> bytes:
+    """Return the template ``name``, filled; empty if there is none or it can't be used, which adds a notice."""
     if not name:
         return b""
     try:
@@ -204,27 +208,29 @@ def _filled(vault: Vault, name: str | None, path: str, when: datetime, notices: 
 
 
 def review_base(layout: Layout) -> bytes:
-    """A base for Obsidian (https://help.obsidian.md/bases/syntax) beside Review.md: the days with what Memory.md took
-    from them, the sessions, and the notes of the memory by when they changed.
+    """Return a base for Obsidian (https://help.obsidian.md/bases/syntax) that is put beside Review.md.
+
+    It lists the daily notes and which of them Memory.md links to, the sessions, and the notes that this program keeps
+    by the time of their last change.
     """
     own = layout.within(layout.scope, "")
-    memory = [f"file.path == {_text(path)}" for path in layout.kept]
-    days = [f"file.inFolder({_text(own + layout.daily_folder)})"] if layout.daily_folder else []
+    memory = [f"file.path == {_text_literal(path)}" for path in layout.kept]
+    days = [f"file.inFolder({_text_literal(own + layout.daily_folder)})"] if layout.daily_folder else []
     if layout.daily_format == DAILY_FORMAT:
         days.append("/^\\d{4}-\\d{2}-\\d{2}$/.matches(file.basename)")
     if own and not layout.daily_folder:
-        days.append(f"file.inFolder({_text(own[:-1])})")
+        days.append(f"file.inFolder({_text_literal(own[:-1])})")
     if not own:
         days.append(f'!file.inFolder("{layout.projects}")')
-    sessions = [f"file.inFolder({_text(layout.sessions)})"]
-    kept = f'if(file({_text(layout.memory)}).hasLink(file), "kept", "")'
+    sessions = [f"file.inFolder({_text_literal(layout.sessions)})"]
+    kept = f'if(file({_text_literal(layout.memory)}).hasLink(file), "kept", "")'
     rows = [
         "# Made once by tars-memory review --note; change it as you like, it is never written again.",
         "filters:",
         "  and:",
-        _quoted("    - ", 'file.ext == "md"'),
+        _yaml_quoted("    - ", 'file.ext == "md"'),
         "formulas:",
-        _quoted("  kept: ", kept),
+        _yaml_quoted("  kept: ", kept),
         "properties:",
         "  formula.kept:",
         "    displayName: In Memory",
@@ -238,27 +244,28 @@ def review_base(layout: Layout) -> bytes:
     return ("\n".join(rows) + "\n").encode("utf-8", "surrogateescape")
 
 
-def _view(name: str, joined: str, filters: list[str], columns: tuple[str, ...], by: str) -> list[str]:
-    rows = ["  - type: table", f"    name: {name}", "    filters:", f"      {joined}:"]
-    rows += [_quoted("        - ", each) for each in filters]
-    rows += ["    order:", *(f"      - {each}" for each in columns)]
+def _view(name: str, operator: str, filters: list[str], columns: tuple[str, ...], by: str) -> list[str]:
+    """Return the lines of a base's table, with filters joined by ``and`` or ``or``, latest first by a property."""
+    rows = ["  - type: table", f"    name: {name}", "    filters:", f"      {operator}:"]
+    rows += [_yaml_quoted("        - ", expression) for expression in filters]
+    rows += ["    order:", *(f"      - {column}" for column in columns)]
     return [*rows, "    sort:", f"      - property: {by}", "        direction: DESC"]
 
 
-def _text(path: str) -> str:
-    """A text of the expressions of a base."""
+def _text_literal(path: str) -> str:
+    """Return a text as a literal in a base's expressions."""
     return json.dumps(path, ensure_ascii=False)
 
 
-def _quoted(head: str, text: str) -> str:
-    """A line of YAML whose value is a text between single quotes."""
+def _yaml_quoted(head: str, text: str) -> str:
+    """Return a line of YAML whose value is a text in single quotes."""
     return head + "'" + text.replace("'", "''") + "'"
 
 
 def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
-    """A template with ``{{title}}``, ``{{date}}``, ``{{time}}`` and ``{{date:FORMAT}}`` filled in; all else stays.
+    """Return a template with ``{{title}}``, ``{{date}}``, ``{{time}}`` and ``{{date:FORMAT}}`` filled in.
 
-    A format that Moment would fill by Obsidian's language is left as it stands.
+    All else stays, and so does a format that Moment would fill by Obsidian's language.
     """
 
     def value(found: re.Match[str]) -> str:
@@ -281,50 +288,61 @@ def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
 
 
 def recognised(root: Path) -> str:
-    """The program whose layout a folder has, by what is in it; empty for none, or ours."""
-    if _named(root, "config", "user.md") or _has_days(root, "memories") or _inside(root, "channels", "channel.md"):
+    """Return the program whose layout a folder has, by its files; empty for none, or ours."""
+    if (
+        _find_ignoring_case(root, "config", "user.md")
+        or _has_days(root, "memories")
+        or _folders_with_note(root, "channels", "channel.md")
+    ):
         return "istota"
-    if _inside(root, PROJECTS, "pmemory.md"):
+    if _folders_with_note(root, PROJECTS, "pmemory.md"):
         return "starbot"
     if _has_days(root, "memory") or _users(root):
         return "starpod"
-    if any(_named(root, name) for name in ("pinned.md", "feedback")):
+    if any(_find_ignoring_case(root, name) for name in ("pinned.md", "feedback")):
         ours = ("memory.md", "procedural.md", "corrections.md", "rewards.md")
-        return "tars" if any(_named(root, name) for name in ours) else ""
+        return "tars" if any(_find_ignoring_case(root, name) for name in ours) else ""
     return ""
 
 
 def _users(root: Path) -> list[str]:
-    """The users of a Starpod agent's folder, by their folders' names; empty for any other folder."""
-    return _inside(root, "users", "user.md", "memory.md")
+    """Return the users in a Starpod agent's folder, by their folders' names; empty for any other folder."""
+    return _folders_with_note(root, "users", "user.md", "memory.md")
 
 
-def _inside(root: Path, folder: str, *notes: str) -> list[str]:
-    """The names of the folders within one that have one of some notes."""
-    found = _named(root, folder)
-    return (
-        [name for name in sorted(_names(found)) if any(_named(found / name, note) for note in notes)] if found else []
-    )
+def _folders_with_note(root: Path, folder: str, *notes: str) -> list[str]:
+    """Return the names of the folders in ``folder`` that hold one of the notes."""
+    parent = _find_ignoring_case(root, folder)
+    if parent is None:
+        return []
+    names = sorted(_list_names(parent))
+    return [name for name in names if any(_find_ignoring_case(parent / name, note) for note in notes)]
 
 
 def _has_days(root: Path, folder: str) -> bool:
-    found = _named(root, folder)
-    return found is not None and any(re.fullmatch(r"\d{4}-\d\d-\d\d\.md", name) for name in _names(found))
+    """Whether a folder holds notes named by days."""
+    found = _find_ignoring_case(root, folder)
+    return found is not None and any(re.fullmatch(r"\d{4}-\d\d-\d\d\.md", name) for name in _list_names(found))
 
 
-def _named(folder: Path, *steps: str) -> Path | None:
-    """What is called so in a folder, and in that, in letters of whatever case; None if there is no such thing."""
+def _find_ignoring_case(folder: Path, *steps: str) -> Path | None:
+    """Return the path of ``steps`` below a folder, whatever its case; None if it doesn't exist.
+
+    Args:
+        folder: where to begin.
+        steps: names in lower case, each in the folder before it.
+    """
     found = folder
     for step in steps:
-        name = next((each for each in sorted(_names(found)) if each.lower() == step), None)
+        name = next((entry for entry in sorted(_list_names(found)) if entry.lower() == step), None)
         if name is None:
             return None
         found /= name
     return found
 
 
-def _names(folder: Path) -> list[str]:
-    """The names in a folder; none if it can't be listed."""
+def _list_names(folder: Path) -> list[str]:
+    """Return the names in a folder; none if it can't be listed."""
     try:
         return os.listdir(folder)
     except OSError:
