@@ -1,19 +1,19 @@
-"""The nouns of the vault: actor, role, tier, splice, line, entry.
+"""The vault's data types: actor, role, tier, splice, line, entry.
 
-Tuples with names: every start of the command line imports this module, and a frozen dataclass costs 0.8 ms to make.
-Annotations are not put off here: such a tuple compiles each that is a string.
+They are named tuples: every start of the command line imports this module, and a frozen dataclass costs 0.8 ms to
+create. Annotations are not deferred here, as a named tuple compiles each annotation that is a string.
 """
 
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
 Actor = Literal["person", "script", "cron", "agent", "model"]
-"""Who causes a write: a person at a terminal, a script, a cron job, an agent, or a model's words."""
+"""The cause of a write: a person at a terminal, a script, a cron job, an agent, or a model's words."""
 
 ACTORS: tuple[Actor, ...] = ("person", "script", "cron", "agent", "model")
 
 Role = Literal["user", "assistant", "system", "tool"]
-"""Who speaks: the person, the model, the program's instructions, or a tool's output."""
+"""The speaker of a message: the person, the model, the program's instructions, or a tool's output."""
 
 _ROLES: dict[Role, str] = {
     "user": "user human customer",
@@ -22,16 +22,16 @@ _ROLES: dict[Role, str] = {
     "tool": "tool function toolresult observation",
 }
 ROLES = {word: role for role, words in _ROLES.items() for word in words.split()}
-"""What the logs' own words for who speaks mean here."""
+"""Roles by the words that logs use for speakers."""
 
 
 def role(value: object) -> Role | None:
-    """Who speaks, by a log's own word; None for a word that is none."""
+    """Return the role for a log's word for a speaker; None for any other word."""
     return ROLES.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 class Tier(StrEnum):
-    """What kind of memory a note is; decided by its path alone (:mod:`tars_memory.vault.layout`)."""
+    """The kind of memory that a note holds, decided by its path alone (:mod:`tars_memory.vault.layout`)."""
 
     SEMANTIC = "semantic"
     PROCEDURAL = "procedural"
@@ -49,17 +49,17 @@ class Splice(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What one line of a note is (:mod:`tars_memory.vault.markdown.lines` reads it).
+    """The properties of one line of a note (:mod:`tars_memory.vault.markdown.lines` reads it).
 
     Attributes:
-        indent: columns before its mark or its words.
-        kind: item, heading, text, machinery (says who or which session said the line above), replaced (keeps words
-            that the line above it had) or repeated (in a session's summary by rules: what a turn says).
-        state: of the candidate that it belongs to: extracted, promoted, rejected, expired, or ''.
-        block_id: that stands on it, or ''.
-        speaker: whose words it is, by the name that it begins with, or ''.
-        source: where it came from, as in the link to it (``2026-11-14#^d-abc``), or ''.
-        since: the ISO day from which it holds, or ''.
+        indent: number of columns before its list mark or its words.
+        kind: item, heading, text, machinery (names the speaker or the session of the line above), replaced (keeps
+            earlier words of the line above) or repeated (in a session's summary by rules: repeats a turn).
+        state: state of the candidate that it belongs to: extracted, promoted, rejected, expired, or ''.
+        block_id: its block id, or ''.
+        speaker: the speaker's name at its beginning, or ''.
+        source: the line that it came from, as in the link to it (``2026-11-14#^d-abc``), or ''.
+        since: the first ISO day on which it holds, or ''.
         until: the first ISO day on which it no longer holds, or ''.
     """
 
@@ -74,7 +74,7 @@ class Line(NamedTuple):
 
     @property
     def day(self) -> str:
-        """The ISO day on which it was said or began to hold, as far as the line tells; else ''."""
+        """ISO day on which the line was said or began to hold, if it has one; else ''."""
         day = self.since or self.source.rpartition("/")[2][:10]
         return day if day[:4].isdigit() and day[4:5] == "-" == day[7:8] else ""
 
@@ -83,19 +83,19 @@ class Entry(NamedTuple):
     """One bullet of a note, read by the grammar of :mod:`tars_memory.vault.markdown.entries`.
 
     Attributes:
-        path: of the note, relative to the vault, with ``/``.
-        line: 1-based line of the bullet.
-        end_line: last line of the bullet with its nested children, inclusive.
+        path: path of the note relative to the vault, with ``/``.
+        line: 1-based number of the bullet's first line.
+        end_line: number of the last line of the bullet with its nested children, inclusive.
         text: the words, without list mark, time, state tag, provenance and block id.
-        raw: the bullet's own lines as they stand in the note, joined by one newline, without nested bullets.
-        section: plain text of the nearest heading above; empty before the first.
-        tags: ``#tag`` words of the text, without the mark, in order, each once.
-        time: ``HH:MM`` as written, with the date where that is written; or None.
+        raw: the bullet's own lines as they are in the note, joined by newlines, without nested bullets.
+        section: plain text of the nearest heading above; empty before the first heading.
+        tags: ``#tag`` words of the text, without the mark, in order and without repeats.
+        time: ``HH:MM`` as written, with the date if that is written; or None.
         state: ``extracted``, ``promoted``, ``rejected``, ``expired``, or None.
         block_id: without the caret, or None.
         provenance: the target of the provenance link (``2026-11-21#^d-abc``), or None.
-        author: who wrote it, where that is said, or None.
-        ref: the name that every listing shows: 8 characters.
+        author: who wrote it, if the entry says so, or None.
+        ref: the ref that every listing shows: 8 characters.
         occurrence: 0 for the first entry with this text in the note, 1 for the next one, and so on.
         depth: 0 for a top-level bullet, 1 for one nested in it, and so on.
     """

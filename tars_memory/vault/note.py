@@ -1,6 +1,6 @@
-"""A note as a value: its path, its bytes, and what the layout says of the path; for everybody who asks what it says.
+"""A note as a value: its path, its bytes, and what the layout says about the path. All readers of a note use it.
 
-Pure. A note never changes: another text is another note. What it says is parsed once, when it is asked for.
+Pure. A note never changes: another text is another note. It is parsed once, when its content is first needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry, Tier
 
 
-BLOCK_ID = re.compile(rb"(?<=[ \t])\^([A-Za-z0-9-]+)(?=[ \t]*(?:[\r\n]|\Z))")
+_BLOCK_ID = re.compile(rb"(?<=[ \t])\^([A-Za-z0-9-]+)(?=[ \t]*(?:[\r\n]|\Z))")
 
 
 class Note:
@@ -29,9 +29,9 @@ class Note:
 
     Args:
         path: relative to the vault, with ``/``.
-        data: its bytes; empty for a note that isn't there.
-        timed: whether its entries begin with a time, if no layout says so.
-        layout: of its vault.
+        data: its bytes; empty for a missing note.
+        timed: whether its entries begin with a time; not used if there is a layout.
+        layout: the vault's layout, if there is one.
     """
 
     def __init__(self, path: str, data: bytes, *, timed: bool = False, layout: Layout | None = None) -> None:
@@ -42,11 +42,11 @@ class Note:
 
     @classmethod
     def of(cls, layout: Layout, path: str, data: bytes | None) -> Note:
-        """A note of a vault; None for bytes is a note that isn't there."""
+        """Return a note of a vault; ``data`` is None for a missing note."""
         return cls(path, data or b"", layout=layout)
 
     def saying(self, data: bytes) -> Note:
-        """The same note with another text."""
+        """Return the note with other bytes; itself if they are the same."""
         return self if data == self.data else Note(self.path, data, timed=self._timed, layout=self._layout)
 
     @cached_property
@@ -56,63 +56,64 @@ class Note:
 
     @property
     def numbered(self) -> bool:
-        """Whether its numbered items are entries, too: a playbook's steps."""
+        """Whether its numbered items are entries too, as the steps of a playbook."""
         return self._layout is not None and self._layout.is_playbook(self.path)
 
     @cached_property
     def tier(self) -> Tier | None:
-        """The tier that it belongs to; None if there is no layout to ask."""
+        """Its tier; None if there is no layout."""
         return self._layout.tier_of(self.path) if self._layout else None
 
     @cached_property
     def document(self) -> Document:
-        """Its structure."""
+        """Its parsed markdown structure."""
         return Document(self.data)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Its bullets with words, nested ones too, in order of their lines; of a playbook its steps as well."""
+        """Its bullets with words, nested ones included, in the order of lines; in a playbook its steps too."""
         return tuple(entries.read(self.path, self.document, timed=self.timed, numbered=self.numbered))
 
     @cached_property
     def facts(self) -> tuple[tuple[Entry, Fact], ...]:
-        """The facts over time in it, each with its entry; see :func:`tars_memory.vault.markdown.facts.read`."""
+        """Its facts over time, each with its entry; see :func:`tars_memory.vault.markdown.facts.read`."""
         return tuple(markdown.facts.read(self.path, self.document))
 
     @cached_property
     def raws(self) -> dict[str, list[Entry]]:
         """Its entries by their own lines."""
-        return _by((entry.raw, entry) for entry in self.entries)
+        return _grouped((entry.raw, entry) for entry in self.entries)
 
     @cached_property
     def texts(self) -> dict[str, list[Entry]]:
         """Its entries by their words."""
-        return _by((entry.text, entry) for entry in self.entries)
+        return _grouped((entry.text, entry) for entry in self.entries)
 
     @cached_property
     def sources(self) -> dict[str, list[Entry]]:
-        """Its entries that came from another line, by that (``2026-11-21#^d-abc``)."""
-        return _by((entry.provenance, entry) for entry in self.entries if entry.provenance)
+        """Its entries that came from another line, by their provenance (``2026-11-21#^d-abc``)."""
+        return _grouped((entry.provenance, entry) for entry in self.entries if entry.provenance)
 
     @cached_property
     def bullets(self) -> dict[int, Bullet]:
-        """Its bullets by their lines, and the lines that are entries without being bullets."""
+        """Its bullets, and other lines that are entries, by line number."""
         found = entries.listed(self.document, timed=self.timed, numbered=self.numbered)
         return {bullet.line: bullet for bullet in found}
 
     @cached_property
     def block_ids(self) -> frozenset[str]:
-        """The block ids that stand in it, without the caret; it needs no parse."""
-        return frozenset(found[1].decode("ascii") for found in BLOCK_ID.finditer(self.data))
+        """Its block ids, without the caret; found without parsing the note."""
+        return frozenset(found[1].decode("ascii") for found in _BLOCK_ID.finditer(self.data))
 
     @property
     def properties(self) -> dict[str, Any]:
-        """What its front matter says, scalars as text; empty if there is none or it can't be read."""
+        """Its front matter, with scalars as text; empty if there is none or it can't be read."""
         return self.document.front_matter
 
 
-def _by(pairs: Iterable[tuple[str, Entry]]) -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {}
-    for name, entry in pairs:
-        found.setdefault(name, []).append(entry)
-    return found
+def _grouped(pairs: Iterable[tuple[str, Entry]]) -> dict[str, list[Entry]]:
+    """Return the entries of each key."""
+    groups: dict[str, list[Entry]] = {}
+    for key, entry in pairs:
+        groups.setdefault(key, []).append(entry)
+    return groups
