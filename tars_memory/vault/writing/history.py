@@ -236,14 +236,16 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
             removed, added, _, _ = edits.changed(span)
             for line in map(edits.bare, removed):
                 if line in lines:
-                    lines[line].pop(_index_of_writer(lines[line], line, _line_above(line, removed, span), -1))
+                    lines[line].pop(
+                        _index_of_writer(lines[line], line, _heading_or_line_above(line, removed, span), -1)
+                    )
                     if not lines[line]:
                         del lines[line]
             for line in map(edits.bare, added):
                 if line.strip():
                     held = lines.setdefault(line, [])
                     if held and record["command"] == RESTORE:  # it takes the place of the lost one
-                        held.pop(_index_of_writer(held, line, _line_above(line, added, span), 0))
+                        held.pop(_index_of_writer(held, line, _heading_or_line_above(line, added, span), 0))
                     held.append(record)
     return notes
 
@@ -262,7 +264,7 @@ def written_days(journal: Journal) -> Callable[[Entry], str]:
     return day
 
 
-def _line_above(line: bytes, lines: Sequence[bytes], span: Span) -> bytes | None:
+def _heading_or_line_above(line: bytes, lines: Sequence[bytes], span: Span) -> bytes | None:
     """Return the nearest heading above a line within a span, or the line before the span if there is none.
 
     Args:
@@ -282,7 +284,7 @@ def _index_of_writer(records: Sequence[Record], line: bytes, above: bytes | None
     Args:
         records: those that wrote the line.
         line: without its ending.
-        above: the heading or line above it, as :func:`_line_above` returns it.
+        above: the heading or line above it, as :func:`_heading_or_line_above` returns it.
         otherwise: the result if no record, or only one, comes into question.
     """
     if len(records) == 1 or above is None:
@@ -290,7 +292,7 @@ def _index_of_writer(records: Sequence[Record], line: bytes, above: bytes | None
     for number, record in enumerate(records):
         for span in unpack(record):
             added = edits.changed(span)[1]
-            if line in map(edits.bare, added) and _line_above(line, added, span) == above:
+            if line in map(edits.bare, added) and _heading_or_line_above(line, added, span) == above:
                 return number
     return otherwise
 

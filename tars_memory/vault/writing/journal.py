@@ -99,7 +99,7 @@ class Journal:
         return sorted(found)
 
     def _journal_files(self) -> dict[Path, bool]:
-        """Return the paths with the name of a journal file, each with whether it is a regular file."""
+        """Return all paths with the name of a journal file, and whether each is a regular file."""
         try:
             with os.scandir(self.folder) as found:
                 return {
@@ -117,7 +117,7 @@ class Journal:
         return [path for path, is_file in sorted(self._journal_files().items()) if not is_file]
 
     def emptied(self) -> list[Path]:
-        """Files without a single whole line. No writer leaves such a file: each begins with its first record.
+        """Files without a single whole line. No writer leaves such a file, as it is created with its first record.
 
         Raises:
             UnwritableError: as for :meth:`files`, or a file can't be read.
@@ -156,6 +156,7 @@ class Journal:
 
     @staticmethod
     def _damaged_lines(path: Path) -> Iterator[bytes]:
+        """Yield the lines of a file that are not a record, in order; a torn last line is left out."""
         fd = os.open(path, os.O_RDONLY | _BINARY)
         try:
             lines = list(_lines_backwards(fd, os.fstat(fd).st_size))
@@ -209,6 +210,7 @@ class Journal:
         return last
 
     def _open_file(self, path: Path) -> Record | None:
+        """Open a file for writing, cut off a torn last line, and return its last record; None if there is none."""
         self._name = str(path)
         self._fd = os.open(path, _FLAGS)
         self._size = os.fstat(self._fd).st_size
@@ -417,6 +419,7 @@ def _optional_bytes(text: str | None) -> bytes | None:
 
 
 def _unfinished(record: Record | None) -> bool:
+    """Whether the journal's last record is of an unfinished write."""
     return record is not None and record["t"] == "begin"
 
 
@@ -448,6 +451,7 @@ def _is_record(record: Record) -> bool:
 
 
 def _is_begin(record: Record) -> bool:
+    """Whether a ``begin`` record has valid members; their types are known to be right."""
     names = {"time", "command", "actor", "file", "op", "spans"} | (
         set() if "purged" in record else {"old", "new", "size"}
     )
@@ -527,6 +531,7 @@ def _read_at(fd: int, start: int, length: int) -> bytes:
 
 
 def _lines_backwards(fd: int, size: int) -> Iterator[bytes]:
+    """Yield the lines of the first ``size`` bytes of a file, last line first; a torn last line is left out."""
     parts: list[bytes] = []  # of the line that begins in an earlier block, last part first
     torn = True
     while size > 0:
@@ -579,6 +584,7 @@ def time_of(txn: str) -> datetime:
 
 
 def _txn_number(txn: str) -> int:
+    """Return the milliseconds since 1970 that a transaction's name stands for; unknown characters count as 0."""
     number = 0
     for digit in txn:
         number = number * 32 + max(TXN_DIGITS.find(digit), 0)

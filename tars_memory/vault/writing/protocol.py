@@ -101,7 +101,15 @@ class Job:
         self.made = False
 
     def begin(self, op: str, spans: Sequence[Span], old: bytes | None, new: bytes | None, **more: Any) -> None:
-        """Write the ``begin`` record durably, before anything in the vault is touched."""
+        """Write the ``begin`` record durably, before anything in the vault is touched.
+
+        Args:
+            op: ``append``, ``edit``, ``create`` or ``remove``.
+            spans: the changes.
+            old: the note's bytes before the write; None if there is no note.
+            new: its bytes after the write; None if there is no note then.
+            more: further fields of the record.
+        """
         if op != "append":
             more["temp"] = self.temp = self._free_name()
         if op == "edit" and new is not None:
@@ -135,22 +143,22 @@ class Job:
             txn = f"{self.record['txn']}-{number}"
         return name
 
-    def discard(self, own: os.stat_result | None) -> bool:
+    def discard(self, own_stat: os.stat_result | None) -> bool:
         """Remove the file beside the note if it is ours, and end the record if that worked. Always returns False."""
         with contextlib.suppress(OSError):
             if self.made:
                 found = self.folder.look(self.temp)
-                if found is not None and own is not None and not same_file(found, own):
+                if found is not None and own_stat is not None and not same_file(found, own_stat):
                     return False  # the exchange reported an error but took place: recovery settles it
                 if found is not None:
                     self.folder.remove(self.temp)
             self.end(False)
         return False
 
-    def put_back(self, displaced: str, own: os.stat_result) -> None:
+    def put_back(self, displaced: str, own_stat: os.stat_result) -> None:
         """Undo an exchange: give the displaced file the note's name again and remove ours."""
-        ours = self.journal.unsettled["new"] if self.journal.unsettled else None
-        kept = put_back(self.folder, self.name, displaced, self.temp, own, self.exchange, ours)
+        own_digest = self.journal.unsettled["new"] if self.journal.unsettled else None
+        kept = put_back(self.folder, self.name, displaced, self.temp, own_stat, self.exchange, own_digest)
         if kept is not None:
             self.keep_in_limbo(kept)
 
@@ -206,7 +214,13 @@ def aside_of(temp: str) -> str:
 
 
 def put_back(
-    folder: Folder, name: str, displaced: str, temp: str, own: os.stat_result, exchange: Exchange, ours: str | None
+    folder: Folder,
+    name: str,
+    displaced: str,
+    temp: str,
+    own_stat: os.stat_result,
+    exchange: Exchange,
+    own_digest: str | None,
 ) -> str | None:
     """Exchange again, so that another program's save has the note's name again, and remove our file.
 
@@ -218,9 +232,9 @@ def put_back(
         name: the note's name.
         displaced: the name of the other program's save.
         temp: the name of our file beside the note.
-        own: the ``stat`` of our file when it took the note's place.
+        own_stat: the ``stat`` of our file when it took the note's place.
         exchange: the system's calls that replace files.
-        ours: SHA-256 of our file's text; None if it isn't known.
+        own_digest: SHA-256 of our file's text; None if it isn't known.
 
     Returns:
         None, or the name of a file that can't be put in place and must not be destroyed.
@@ -241,19 +255,21 @@ def put_back(
         found = folder.look(after)
         if found is None:
             return None
-        if same_file(found, own):
+        if same_file(found, own_stat):
             try:
-                gone = _remove_unwritten(folder, after, own, exchange, ours)
+                gone = _remove_unwritten(folder, after, own_stat, exchange, own_digest)
             except UnwritableError:  # another program keeps it open: what it still writes must not be lost
                 return after
             if gone:
                 folder.sync()
                 return None
-        displaced, own, ours = after, held, None
+        displaced, own_stat, own_digest = after, held, None
     return displaced
 
 
-def _remove_unwritten(folder: Folder, name: str, known: os.stat_result, exchange: Exchange, text: str | None) -> bool:
+def _remove_unwritten(
+    folder: Folder, name: str, known: os.stat_result, exchange: Exchange, known_digest: str | None
+) -> bool:
     """Remove a file that had the note's name for a moment, unless another program opened it then and wrote into it.
 
     Args:
@@ -261,7 +277,7 @@ def _remove_unwritten(folder: Folder, name: str, known: os.stat_result, exchange
         name: its present name.
         known: its ``stat`` while it had the note's name.
         exchange: the system's calls that replace files.
-        text: SHA-256 of its text; None if it isn't known.
+        known_digest: SHA-256 of its text then; None if it isn't known.
 
     Returns:
         False if the name now holds a text that another program wrote.
@@ -269,11 +285,12 @@ def _remove_unwritten(folder: Folder, name: str, known: os.stat_result, exchange
     Raises:
         UnwritableError: another program still has it open for writing.
     """
-    note = read_note(folder, name, leases=exchange.leases, trusted=text)
+    note = read_note(folder, name, leases=exchange.leases, trusted=known_digest)
     if note is None:
         return True
     try:
-        if not same_state(note.stat, known) or text not in (None, digest(note.data)) or not note.undisturbed():
+        unchanged = same_state(note.stat, known) and known_digest in (None, digest(note.data))
+        if not unchanged or not note.undisturbed():
             return False
         if not exchange.keeps_open:
             note.close()
@@ -408,28 +425,28 @@ def _cut_own_tail(fd: int, size: int, written: bytes) -> bool:
 def edit(job: Job, note: OpenNote, new: bytes, spans: Sequence[Span], line: int) -> bool:
     """Exchange the note for a file with the new text; remove the old file once it is known to be what was read."""
     job.begin("edit", spans, note.data, new)
-    own = None
+    own_stat = None
     try:
-        own = _write_temp(job, new, note)
+        own_stat = _write_temp(job, new, note)
         if not _is_unchanged(job, note):
-            return job.discard(own)
+            return job.discard(own_stat)
         _close_before_replacing(job, note)
         displaced = job.exchange.swap(job.folder, job.name, job.temp, aside_of(job.temp))
     except FileNotFoundError:  # deleted or renamed just now
-        return job.discard(own)
+        return job.discard(own_stat)
     except OSError:
-        job.discard(own)
+        job.discard(own_stat)
         raise
     try:
         as_read = _is_durably_as_read(job, displaced, note)
     except OSError:
-        job.put_back(displaced, own)
+        job.put_back(displaced, own_stat)
         job.end(False)
         raise
     if not as_read:
-        job.put_back(displaced, own)
+        job.put_back(displaced, own_stat)
         return job.end(False)
-    return _finish_edit(job, note, displaced, own, spans, line)
+    return _finish_edit(job, note, displaced, own_stat, spans, line)
 
 
 def create(
@@ -446,18 +463,18 @@ def create(
         attributes: mode and time of modification (ns) of the note that it replaces; None for those of a new note.
     """
     job.begin("create", spans, None, new, base=text_of(base))
-    own = None
+    own_stat = None
     try:
-        own = _write_temp(job, new, None, attributes)
+        own_stat = _write_temp(job, new, None, attributes)
         clean = job.exchange.place(job.folder, job.temp, job.name)
         job.folder.sync()
     except FileExistsError:
-        return job.discard(own)
+        return job.discard(own_stat)
     except UnsupportedError:
-        job.discard(own)
+        job.discard(own_stat)
         return _create_directly(job, base, new, spans, line)
     except OSError:
-        _withdraw(job, own, new)
+        _withdraw(job, own_stat, new)
         raise
     if clean:
         job.end(True, line)
@@ -582,7 +599,7 @@ def _has_same_bytes(job: Job, name: str, note: OpenNote) -> bool:
 
 
 def _finish_edit(
-    job: Job, note: OpenNote, displaced: str, own: os.stat_result, spans: Sequence[Span], line: int
+    job: Job, note: OpenNote, displaced: str, own_stat: os.stat_result, spans: Sequence[Span], line: int
 ) -> bool:
     """Remove the old note, and check that the note's name now holds our text; return whether the edit is in it."""
     try:
@@ -592,11 +609,11 @@ def _finish_edit(
     except OSError:
         return True  # the edit is made; the record stays unfinished and the next writer removes the old file
     if late is not None:
-        save_late_write(job.folder, job.temp, late, own.st_mode)
-        job.put_back(job.temp, own)
+        save_late_write(job.folder, job.temp, late, own_stat.st_mode)
+        job.put_back(job.temp, own_stat)
         return job.end(False)
     done = True
-    if found is not None and not same_file(found, own):
+    if found is not None and not same_file(found, own_stat):
         # Another program saved over the new note. If it had read ours, the edit is in its text; else we write it again.
         newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
         done = newer is None or present(newer.data, spans)
@@ -611,17 +628,17 @@ def _restore_name(job: Job) -> None:
         job.keep_in_limbo(job.temp)
 
 
-def _withdraw(job: Job, own: os.stat_result | None, new: bytes) -> None:
+def _withdraw(job: Job, own_stat: os.stat_result | None, new: bytes) -> None:
     """Remove a note that was made, but not durably, unless another program wrote into it meanwhile."""
     found = job.folder.look(job.name)
-    if own is None or found is None or not same_file(found, own):
-        job.discard(own)
+    if own_stat is None or found is None or not same_file(found, own_stat):
+        job.discard(own_stat)
         return
     job.folder.remove(job.temp)  # the file's second name, if removing that is what failed
     job.folder.rename(job.name, job.temp)
     note = read_note(job.folder, job.temp, leases=False, keep=False, trusted=digest(new))
     if note is not None and note.data == new:
-        job.discard(own)
+        job.discard(own_stat)
     else:
         _restore_name(job)
 

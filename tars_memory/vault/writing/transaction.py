@@ -110,6 +110,7 @@ def writing(path: str) -> Iterator[None]:
 
 
 def _hint(number: int | None) -> str:
+    """Return what to do about an error of the operating system, by its ``errno``."""
     if number in (errno.ENOSPC, errno.EDQUOT):
         return "make room on the disk, then try again"
     if number in (errno.EACCES, errno.EPERM):
@@ -549,6 +550,11 @@ class Transaction:
         return Written(self.id, path, text, spans, line=line)
 
     def _job(self, path: str, undoes: str | None, *, make: bool = False) -> Job:
+        """Return the job for the next write of a note; with ``make`` its missing folders are made.
+
+        Raises:
+            OSError: the note is read-only.
+        """
         folder, name = self._folder(path, make=make)
         assert folder is not None
         if not make and not folder.may_write(name) and folder.look(name) is not None:
@@ -598,6 +604,7 @@ class Transaction:
         return folder, name
 
     def _read(self, path: str, *, keep: bool = True) -> OpenNote | None:
+        """Read a note, in a dry run as it is planned so far; see :func:`read_note`."""
         if path in self._planned:  # only in a dry run
             planned = self._planned[path]
             return None if planned is None else OpenNote(planned, os.stat(self._store.root), None, False)
