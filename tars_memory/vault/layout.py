@@ -421,6 +421,7 @@ class Layout:
         return day
 
     def _day(self, path: str) -> date | None:
+        """Return the day of a daily note in its place, by its path within the project; None for any other path."""
         folder = f"{self.daily_folder}/" if self.daily_folder else ""
         if not path.startswith(folder) or path[-3:].lower() != ".md":
             return None
@@ -593,6 +594,7 @@ def _daily_settings(files: _Files) -> dict[str, Any]:
 
 
 def _read_excluded(files: _Files) -> Excluded:
+    """Return Obsidian's excluded files; none if its settings can't be read."""
     try:
         filters = _settings_of(files, OBSIDIAN_APP).get("userIgnoreFilters")
     except UsageError:
@@ -693,6 +695,7 @@ def _folder(path: str, source: str) -> str:
 
 
 def _template(path: str | None) -> str | None:
+    """Return a setting as the path of a note, with ``.md`` if that is missing; None if it is empty."""
     path = (path or "").strip().strip("/")
     if not path:
         return None

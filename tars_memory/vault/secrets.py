@@ -346,6 +346,7 @@ _AFTER_AWS_ID = r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])"
 
 
 def _is_mixed(value: str) -> bool:
+    """Whether a value has upper-case and lower-case letters and digits."""
     return any(map(str.isupper, value)) and any(map(str.islower, value)) and any(map(str.isdigit, value))
 
 
@@ -383,6 +384,7 @@ def _find_private_keys(text: str) -> Iterator[Secret]:
 
 
 def _key_end(text: str, start: int) -> int:
+    """Return where the body of a private key that begins at ``start`` ends."""
     header = r"(?:Proc-Type|DEK-Info|Version|Comment): [^\r\n]{0,200}"
     lines = rf"(?>(?:[\s>]|\\[nr]|{header}|[A-Za-z0-9+/=]{{16,}}+)*)(?:[A-Za-z0-9+/]{{0,15}}=={{0,2}})?"
     match = _compiled(lines).match(text, start)

@@ -78,11 +78,13 @@ def _disguises() -> re.Pattern[str]:
 
 @cache
 def _long_runs() -> re.Pattern[str]:
+    """Match runs of visible ASCII characters as long as a credential with its own shape."""
     return re.compile(f"[!-~]{{{MIN_SHAPED_LENGTH},}}")
 
 
 @cache
 def _machine_made() -> re.Pattern[str]:
+    """Match characters that a long run has if a machine made it."""
     return re.compile("[0-9A-Z_]")
 
 
@@ -247,11 +249,13 @@ def unseen() -> re.Pattern[str]:
 
 @cache
 def _kept_or_invisible() -> re.Pattern[str]:
+    """Match a sequence that stays visible (the group ``kept``), or a run of invisible characters."""
     return re.compile(f"(?P<kept>{_VISIBLE_SEQUENCES})|[{CONTROL}{IGNORABLE}]+")
 
 
 @cache
 def _markdown_unseen() -> re.Pattern[str]:
+    """Match the parts of a markdown line that a reader doesn't see."""
     target = r"\((?:[^()\\]|\\.|\([^()]*\))*\)"
     return re.compile(
         rf"!\[[^\[\]]*\]{target}|(?<=\]){target}"  # a picture, or where a link leads

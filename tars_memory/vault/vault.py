@@ -207,9 +207,10 @@ class Vault:
             return path
 
     def last_days(self, today: date, count: int, scopes: Sequence[str]) -> list[date]:
-        """Return the last days up to today that have a daily note, archived ones aside, newest first.
+        """Return the last days up to today that have a daily note, newest first.
 
-        The last days are looked up one by one; the vault is only swept if that finds too few.
+        The days just past are looked up one by one, but not in the archive. Only if that finds too few days, the vault
+        is swept, archive included.
 
         Args:
             today: in the local zone.
@@ -522,6 +523,7 @@ class _Sweep:
         self.passed_over.setdefault(reason, []).append(path)
 
     def _skip_hidden(self, entry: os.DirEntry[str], path: str) -> None:
+        """Count a temporary file, an iCloud placeholder, a hidden folder or a hidden note; ignore other hidden files."""
         if path.endswith(beneath.TEMP_SUFFIX):
             self._skip("temporary file", path)
         elif path.endswith(".icloud"):
@@ -532,6 +534,7 @@ class _Sweep:
             self._skip("hidden file", path)
 
     def _skip_link(self, path: str, is_note: bool) -> None:
+        """Count a link that dangles, leads to a folder or has the name of a note; ignore other links."""
         try:
             target = os.path.realpath(os.path.join(self.root, path), strict=True)
         except (OSError, ValueError):

@@ -277,6 +277,7 @@ class Store:
 
     @contextlib.contextmanager
     def _open(self, command: str, make: Callable[[Folder], AnyTransaction]) -> Iterator[AnyTransaction]:
+        """Lock the vault, begin the transaction that ``make`` returns for its open root, and close it at the end."""
         with contextlib.ExitStack() as stack:
             if not self.dry_run:
                 lock = VaultLock(self.state / "lock", timeout=self.options.lock_timeout, command=command)
@@ -646,6 +647,7 @@ class Spool:
         return f"kept in the spool as {item.id}: {why}; tars-memory doctor --drop {item.id} makes a file of it"
 
     def _names(self) -> list[str]:
+        """Return the file names of the items, oldest first."""
         try:
             names = os.listdir(self.folder)
         except FileNotFoundError:
@@ -656,6 +658,7 @@ class Spool:
         return sorted(name for name in names if name.endswith(".json") and not name.startswith("."))
 
     def _load(self, name: str) -> SpooledItem | None:
+        """Return the item in a file; None if the file is gone or damaged."""
         try:
             record = disk.json_of(disk.read(self.folder / name, most=MAX_ITEM_BYTES) or b"", name, text=False)
             command, arguments = record["command"], record["arguments"]

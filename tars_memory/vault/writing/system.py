@@ -84,6 +84,7 @@ class VaultLock:
             self._release(fd)
 
     def _acquire(self) -> int:
+        """Take the lock and return the descriptor of its file."""
         deadline = time.monotonic() + self.timeout
         while True:
             fd = self._open()
@@ -159,6 +160,7 @@ class VaultLock:
         return True
 
     def _is_current(self, fd: int) -> bool:
+        """Whether the open file is still the one at the lock's path."""
         try:
             named = os.stat(self.path)
         except FileNotFoundError:
@@ -167,6 +169,7 @@ class VaultLock:
         return (named.st_ino, named.st_dev) == (held.st_ino, held.st_dev)
 
     def _write_holder(self, fd: int) -> None:
+        """Write this process's id and command into the lock file."""
         line = f"{os.getpid()} {self.command}".encode("utf-8", "replace")[: HOLDER_BYTES - 1]
         with contextlib.suppress(OSError):  # a full disk only costs the holder's name
             os.lseek(fd, 0, os.SEEK_SET)
@@ -434,6 +437,7 @@ def _renameat2(library: Any) -> Any:
 
 
 def _raise_unless_ok(result: int, name: str) -> None:
+    """Raise the error of a C library call unless its result is 0."""
     if result == 0:
         return
     import ctypes
@@ -477,6 +481,7 @@ def _kernel32() -> Any:
 
 
 def _windows_error(library: Any, name: str) -> OSError:
+    """Return the last error of a Windows call as an ``OSError``."""
     code = library.GetLastError()
     if code in (1, 50, 120):  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED, ERROR_CALL_NOT_IMPLEMENTED
         return UnsupportedError(errno.EOPNOTSUPP, "no ReplaceFileW on this file system", name)

@@ -214,6 +214,7 @@ class Withheld:
 
     @staticmethod
     def _applies(record: _Forgotten, when: datetime | None, logs: Collection[str]) -> bool:
+        """Whether a text said at ``when``, or if that isn't known in these logs, falls under a record."""
         if when is None:
             return not record.logs or any(log in logs for log in record.logs)
         return when.astimezone() < record.at
@@ -222,6 +223,7 @@ class Withheld:
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self._salt).hexdigest()
 
     def _digest_byte(self, unit: str) -> int:
+        """Return one byte of a unit's hash, to rule out most texts quickly."""
         return blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=1, key=self._salt).digest()[0]
 
 
@@ -239,6 +241,7 @@ def _log_name(log: str) -> str:
 
 
 def _is_short(sentence: Sequence[str]) -> bool:
+    """Whether a sentence is too short to be looked for within other sentences."""
     return len(sentence) < MIN_WORDS or sum(map(len, sentence)) < MIN_CHARACTERS
 
 
