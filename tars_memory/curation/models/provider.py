@@ -1,9 +1,9 @@
-"""The process that speaks to a model's provider, through litellm; :mod:`tars_memory.curation.models.llm` starts it.
+"""The process that talks to a model's provider through litellm; :mod:`tars_memory.curation.models.llm` starts it.
 
-A process of its own, because only a process can be ended at a moment's notice, whatever its sockets, threads and
-libraries are doing; and because litellm takes seconds to import and prints, logs and caches as it likes. It is run as a
-script and imports nothing of this package: one JSON object a line on stdin and stdout, the first one says which model.
-When stdin ends, so does it.
+It is a process of its own because only a process can be ended at once, whatever its sockets, threads and libraries are
+doing; and because litellm takes seconds to import, and prints, logs and caches as it likes. It runs as a script and
+imports nothing of this package. It reads and writes one JSON object per line on stdin and stdout; the first one names
+the model. It ends when stdin ends.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_BODY = 8_000_000
-"""Bytes of one HTTP answer that are read; an answer of 8,000 tokens has about 40,000."""
+"""Maximum number of bytes read of an HTTP response; an answer of 8,000 tokens has about 40,000."""
 MAX_PACKED = 200_000
-"""The same for an answer that came compressed although none was asked for: a thousandfold is the most deflate packs."""
+"""The same for a response that is compressed though we asked for none: deflate packs up to a thousandfold."""
 MAX_TEXT = 1_000_000
-"""Characters of the model's words that are handed on."""
+"""Maximum number of characters of the model's words that are passed on."""
 MAX_SAID = 2_000
-"""Bytes of a body, and characters of an error, that are kept to say what went wrong."""
+"""Maximum number of bytes of a body, and of characters of an error, that are kept to say what went wrong."""
 RETRIES = 3
-"""Further attempts after too many requests, a server's error or a lost connection, within the time limit."""
+"""Maximum number of retries after a temporary status or a lost connection, within the time limit."""
 FIRST_PAUSE = 0.5
-"""Seconds before the first further attempt, doubled each time unless the server names a time."""
+"""Seconds before the first retry; doubled each time unless the server names a time."""
 PASSING = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
-"""HTTP statuses that may be gone at the next attempt."""
+"""HTTP statuses that may be temporary."""
 REFUSING = frozenset((400, 422))
-"""HTTP statuses of a provider that does not know one of the options; the next rung of the ladder leaves it out."""
+"""HTTP statuses of a provider that does not know one of the options; the next rung leaves one out."""
 RUNGS = 4
-"""Answers held to a schema; held to JSON; held to nothing; and asked for without a temperature."""
+"""Number of rungs: ask with a JSON schema; for any JSON; without a format; and without a temperature either."""
 FINAL = frozenset(("ContextWindowExceededError", "ContentPolicyViolationError"))
-"""litellm's names for refusals that no other option would change."""
+"""litellm's names for refusals that fewer options would not change."""
 ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
@@ -54,32 +54,32 @@ ENVIRONMENT = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
 }
-"""Without these litellm fetches a price list and reads the ``.env`` of the current folder."""
+"""Environment without which litellm fetches a price list and reads the ``.env`` of the current folder."""
 
 OPENAIS_OWN = ("OPENAI_API_KEY", "OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
-"""Variables that say who somebody is at OpenAI; another endpoint must not learn it."""
+"""Variables with a person's identity at OpenAI; no other endpoint may learn it."""
 
 
 ENOUGH_OF_A_NAME = 5
-"""Letters by which two variables are of one provider: ``TOGETHERAI_API_KEY`` and ``TOGETHER_API_KEY``."""
+"""Number of first letters by which variables belong to one provider: ``TOGETHERAI_API_KEY``, ``TOGETHER_API_KEY``."""
 
 
 class RefusedError(Exception):
-    """An answer that is not taken, whatever the library would make of it."""
+    """A request or response that the guard refuses."""
 
 
 class Guard:
-    """What every HTTP exchange of this process passes: no place but the endpoint, no redirects, no endless bodies.
+    """Guards every HTTP exchange of this process: only with the endpoint, no redirects, limited bodies.
 
     Args:
-        endpoint: the only server that is spoken to; empty for any, as the provider has it.
+        endpoint: the only server to talk to; empty for the provider's own.
 
     Attributes:
-        refused: why an answer was not taken; empty if it was.
-        status: of the last answer; None if there was none.
+        refused: why an exchange was refused; empty if it was not.
+        status: of the last response; None if there was none.
         kind: its content type.
         head: the beginning of its body.
-        lost: what the network said instead of an answer, or of its rest; empty if nothing.
+        lost: error of the network, instead of a response or of its rest; empty for none.
         pause: seconds that the server asks to wait; None if it does not.
     """
 
@@ -88,20 +88,20 @@ class Guard:
         self.forget()
 
     def forget(self) -> None:
-        """A new exchange begins."""
+        """Reset for a new exchange."""
         self.refused = self.lost = self.kind = ""
         self.head = b""
         self.status: int | None = None
         self.pause: float | None = None
 
     def install(self) -> None:
-        """Stand before the transport that every client of httpx uses."""
+        """Wrap the transport that every client of httpx uses."""
         import httpx
 
         guard, send = self, httpx.HTTPTransport.handle_request
 
-        class Counted(httpx.SyncByteStream):
-            """A body that ends at the limit."""
+        class LimitedBody(httpx.SyncByteStream):
+            """A response body that is refused beyond a number of bytes."""
 
             def __init__(self, stream: Any, limit: int) -> None:
                 self.stream, self.left = stream, limit
@@ -132,25 +132,25 @@ class Guard:
             except httpx.TransportError as error:
                 guard.lost = str(error) or type(error).__name__
                 raise
-            guard.look(response.status_code, response.headers)
+            guard.note(response.status_code, response.headers)
             if 300 <= response.status_code < 400:
-                place = response.headers.get("location", "nowhere")
+                target = response.headers.get("location", "nowhere")
                 response.close()
-                raise guard.refuse(f"{request.url} redirects to {place}, and nothing is sent on to there")
+                raise guard.refuse(f"{request.url} redirects to {target}, and nothing is sent on to there")
             packed = response.headers.get("content-encoding", "identity") != "identity"
-            response.stream = Counted(response.stream, MAX_PACKED if packed else MAX_BODY)
+            response.stream = LimitedBody(response.stream, MAX_PACKED if packed else MAX_BODY)
             return response
 
         httpx.HTTPTransport.handle_request = handle_request  # type: ignore[method-assign,assignment]
 
-    def look(self, status: int, headers: Any) -> None:
-        """Note what an answer says before its body."""
+    def note(self, status: int, headers: Any) -> None:
+        """Note status and headers of a response."""
         self.status, self.kind = status, headers.get("content-type", "")
         with contextlib.suppress(ValueError):
             self.pause = max(float(headers.get("retry-after", "")), 0.0)
 
-    def said(self) -> str:
-        """The server's own words: an error's message, else how its body begins."""
+    def message(self) -> str:
+        """Return the server's own words: the message of its error, or the beginning of its body."""
         text = self.head.decode("utf-8", "replace")
         try:
             found = json.loads(text)
@@ -160,13 +160,13 @@ class Guard:
             return text[:200]
 
     def refuse(self, why: str) -> RefusedError:
-        """Remember why: the libraries wrap whatever is raised beneath them."""
+        """Return the error to raise, and note the reason: libraries wrap errors that are raised below them."""
         self.refused = why
         return RefusedError(why)
 
 
 def _origin(address: str) -> tuple[str, str, int]:
-    """Scheme, host and port."""
+    """Return scheme, host and port of an address."""
     parts = urlsplit(address)
     return parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
@@ -182,15 +182,15 @@ class Provider:
         if setup["endpoint"]:
             for name in OPENAIS_OWN:
                 os.environ.pop(name, None)
-            os.environ["OLLAMA_API_BASE"] = setup["endpoint"]  # where litellm asks for the model's abilities
+            os.environ["OLLAMA_API_BASE"] = setup["endpoint"]  # where litellm asks what the model can do
         for name in [name for name, value in os.environ.items() if name.endswith("_API_KEY") and not value.strip()]:
-            del os.environ[name]  # set to nothing, as a service's template does it, is not set
+            del os.environ[name]  # an empty variable, as in a service's template, counts as not set
         import litellm
 
         self.litellm = litellm
         litellm.suppress_debug_info = True
         litellm.disable_hf_tokenizer_download = True
-        litellm.drop_params = True  # of what litellm itself knows that a model can't take, as a temperature
+        litellm.drop_params = True  # options of which litellm itself knows that the model does not take them
         litellm.telemetry = False
         self.guard = Guard(setup["endpoint"])
         self.guard.install()
@@ -202,12 +202,12 @@ class Provider:
         if setup["key"]:
             self.options["api_key"] = setup["key"]
         elif setup["endpoint"] and provider in ("openai", "custom_openai", "openai_like"):
-            self.options["api_key"] = "none"  # the library insists on one; a server of one's own does not
+            self.options["api_key"] = "none"  # the library insists on a key; a local server does not
         self.prices = self._prices(provider)
         self.missing = [] if setup["key"] or setup["endpoint"] else self._missing()
 
     def _provider(self) -> str:
-        """The provider's name; a model that litellm does not know is at an endpoint that speaks as OpenAI's."""
+        """Return the provider's name; with an endpoint, an unknown model is taken to be OpenAI-compatible."""
         try:
             return str(self.litellm.get_llm_provider(**{**self.options, "api_base": None})[1])
         except Exception:
@@ -217,21 +217,21 @@ class Provider:
             return "openai"
 
     def _missing(self) -> list[str]:
-        """The variables one of which would hold the provider's key; none if it needs none, or if one may be set."""
+        """Return the variables for the provider's key if none is set; empty if it needs none, or one may be set."""
         try:
             names = [str(name) for name in self.litellm.validate_environment(self.options["model"])["missing_keys"]]
         except Exception:
             return []
         if not all(name.endswith("_API_KEY") for name in names):
-            return []  # it takes more than a key, or other ways to sign in
+            return []  # it needs more than a key, or offers other ways to sign in
         stems = tuple(name[:ENOUGH_OF_A_NAME] for name in names)
         others = (name for name in os.environ if name.startswith(stems) and re.search("KEY|TOKEN", name))
         return [] if any(others) else names
 
     def _prices(self, provider: str) -> list[float] | None:
-        """US dollars for a token in and a token out; None if nobody knows. Nothing is sent for it."""
+        """Return US dollars per token in and per token out; None if they are unknown. Nothing is sent."""
         if provider.startswith("ollama"):
-            return [0.0, 0.0]  # one's own machine, which litellm would ask what the model can do
+            return [0.0, 0.0]  # runs locally; litellm would ask it what the model can do
         try:
             known = self.litellm.get_model_info(self.options["model"], custom_llm_provider=provider)
             return [float(known["input_cost_per_token"] or 0.0), float(known["output_cost_per_token"] or 0.0)]
@@ -239,32 +239,32 @@ class Provider:
             return None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The model's words, or why there are none.
+        """Return the model's answer, or the failure.
 
         Args:
             request: ``system``, ``user``, ``schema``, ``job``, ``max_tokens``, ``timeout`` (seconds).
         """
         end = time.monotonic() + request["timeout"]
-        pause, left, rung = FIRST_PAUSE, RETRIES, self.rung
+        pause, retries, rung = FIRST_PAUSE, RETRIES, self.rung
         while True:
             self.guard.forget()
             try:
                 return self._read(self._ask(request, rung, end - time.monotonic()), rung)
             except Exception as error:
-                failed = self._failure(error)
+                failure = self._failure(error)
             status = self.guard.status
-            if status in REFUSING and failed["error"] not in FINAL and rung + 1 < RUNGS:
+            if status in REFUSING and failure["error"] not in FINAL and rung + 1 < RUNGS:
                 rung += 1
                 continue
             wait = pause if self.guard.pause is None else self.guard.pause
-            passing = failed["error"] == "Lost" or status in PASSING
-            if not passing or not left or time.monotonic() + wait >= end:
-                return failed
+            temporary = failure["error"] == "Lost" or status in PASSING
+            if not temporary or not retries or time.monotonic() + wait >= end:
+                return failure
             time.sleep(wait)
-            pause, left = pause * 2, left - 1
+            pause, retries = pause * 2, retries - 1
 
     def _failure(self, error: Exception) -> dict[str, Any]:
-        """What went wrong, by what was seen on the wire; litellm's own words and classes differ by provider."""
+        """Return what went wrong, by what the guard saw: litellm's messages and classes differ by provider."""
         guard, name = self.guard, type(error).__name__
         if guard.refused:
             return {"error": "Refused", "message": guard.refused}
@@ -275,12 +275,12 @@ class Provider:
         if guard.status is None:
             return {"error": name, "message": _BEFORE.sub("", str(error)[:MAX_SAID])}
         if guard.status < 300:
-            said = f"it answers, but not as a language model does ({guard.kind}): {guard.said()!r}"
-            return {"error": "Malformed", "message": said}
-        return {"error": name if guard.status == 400 else "HTTP", "message": guard.said(), "status": guard.status}
+            message = f"it answers, but not as a language model does ({guard.kind}): {guard.message()!r}"
+            return {"error": "Malformed", "message": message}
+        return {"error": name if guard.status == 400 else "HTTP", "message": guard.message(), "status": guard.status}
 
     def _ask(self, request: dict[str, Any], rung: int, timeout: float) -> Any:
-        """One HTTP exchange, on a rung of the ladder."""
+        """Make one HTTP exchange, with the options of a rung (:data:`RUNGS`)."""
         options = dict(self.options)
         if rung == 0:
             schema = {"name": request["job"], "schema": request["schema"], "strict": True}
@@ -299,7 +299,7 @@ class Provider:
         )
 
     def _read(self, response: Any, rung: int) -> dict[str, Any]:
-        """What of a response is handed on; the rung that bore is where the next one begins."""
+        """Return the parts of a response to pass on; the next request begins on the rung that worked."""
         choice = response.choices[0]
         text = choice.message.content
         usage = getattr(response, "usage", None)
@@ -318,41 +318,41 @@ def _number(value: object) -> int:
 
 
 _BEFORE = re.compile(r"(?:\s*(?:litellm\.)?\w*(?:Error|Exception)\s*[:-]\s*(?:error - )?)+")
-"""litellm's names before a server's words."""
+"""The names of errors that litellm puts before a server's message."""
 
 
 def serve(lines: Iterator[str], out: IO[str]) -> None:
-    """Answer each line of input by a line of output."""
-    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    """Answer each line of input with a line of output."""
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def listen() -> None:
         for line in lines:
-            waiting.put(line)
-        os._exit(0)  # whoever asked is gone, also in the middle of an answer
+            requests.put(line)
+        os._exit(0)  # the parent is gone, perhaps in the middle of an answer
 
-    def say(value: dict[str, Any]) -> None:
+    def reply(value: dict[str, Any]) -> None:
         out.write(json.dumps(value) + "\n")
         out.flush()
 
     threading.Thread(target=listen, daemon=True).start()
     try:
-        provider = Provider(json.loads(waiting.get()))
+        provider = Provider(json.loads(requests.get()))
     except Exception as error:
-        say({"error": type(error).__name__, "message": str(error)[:2000]})
+        reply({"error": type(error).__name__, "message": str(error)[:2000]})
         return
-    say({"ready": True, "prices": provider.prices, "missing": provider.missing})
+    reply({"ready": True, "prices": provider.prices, "missing": provider.missing})
     while True:
-        say(provider.answer(json.loads(waiting.get())))
+        reply(provider.answer(json.loads(requests.get())))
 
 
 def main() -> None:
-    """Keep stdout for the answers: whatever libraries print goes nowhere."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it ends this process
+    """Serve on stdin and stdout, and discard whatever libraries print."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
     os.environ.update(ENVIRONMENT)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.dup2(devnull, 2)
     serve(iter(sys.stdin), out)
     os._exit(0)
 
