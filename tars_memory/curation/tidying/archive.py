@@ -1,8 +1,7 @@
-"""``tidy --archive``: daily notes past the window go to ``archive/``; the plan first, then exactly what it says.
+"""``tidy --archive``: plans which daily notes past the window move to ``archive/``, and moves exactly those.
 
-A note moves only if nothing that leads to it, and nothing that it leads to, would be lost on the way: each link of the
-vault (of notes, canvases and bookmarks) is followed before and after, and must end at the same note by a way that still
-holds.
+A note moves only if no link breaks, neither to it nor from it: each link of the vault (in notes, canvases and
+bookmarks) is followed before and after the move, and must lead to the same note by a way that still works.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ CHANGED = "it changed while it was moved: it stays, run it again"
 
 
 class Archived(NamedTuple):
-    """What ``tidy --archive`` plans, or did.
+    """The plan, or the result, of ``tidy --archive``.
 
     Attributes:
         plan: a step for each daily note past the window, oldest first.
-        txn: the transaction that ``undo`` takes; None if nothing was moved.
+        txn: the transaction, for ``undo``; None if nothing was moved.
         moved: paths of the notes that were moved.
-        failed: whether a note that was to move could not be.
-        notices: what the person should know.
+        failed: whether a note of the plan could not be moved.
+        notices: sentences for the person.
     """
 
     plan: list[DailyMove]
@@ -49,13 +48,13 @@ class Archived(NamedTuple):
 
 
 def archive(ctx: Caller, *, apply: bool = False) -> Archived:
-    """Plan which daily notes go to the archive; with ``apply`` move them, in one transaction.
+    """Plan which daily notes to archive; with ``apply`` move them, in one transaction.
 
-    Nothing is deleted, no byte of any note changes. The plan is made again under the lock, from what is there then.
+    Nothing is deleted, and no byte of any note changes. The plan is made again under the lock.
 
     Args:
         ctx: the command's view of the vault.
-        apply: move them.
+        apply: move the notes.
 
     Raises:
         UsageError: the vault's daily note format can't be used.
@@ -69,14 +68,14 @@ def archive(ctx: Caller, *, apply: bool = False) -> Archived:
         return Archived(steps, None, [], False, ctx.notices)
     with ctx.writing("tidy", None) as session:
         steps = survey(ctx)
-        done = [_carried_out(session, step) if step.action == "move" else step for step in steps]
+        done = [_move(session, step) if step.action == "move" else step for step in steps]
         txn = session.txn
     moved = [step.path for step in done if step.action == "move"]
     return Archived(done, txn, moved if txn else [], len(moved) < sum(s.action == "move" for s in steps), ctx.notices)
 
 
 def survey(ctx: Caller) -> list[DailyMove]:
-    """Look at the whole vault: what happens to the daily notes of our scope past the window, oldest first."""
+    """Return a step for each daily note of our scope past the window, oldest first, from all links of the vault."""
     days = ((ctx.layout.day_of(path), path) for path in ctx.vault.ours(Tier.DAILY))
     old = sorted((day, path) for day, path in days if day and _is_old(ctx, path, day))
     if not old:
@@ -90,22 +89,29 @@ def survey(ctx: Caller) -> list[DailyMove]:
 
 
 def _is_old(ctx: Caller, path: str, day: date) -> bool:
-    """Whether a daily note has its place in the archive: it is of more than so many days ago."""
+    """Whether a daily note belongs in the archive: it is past the window and not archived."""
     in_place = not (ctx.layout.is_archived(path) or ctx.layout.is_template(path))
     return in_place and (ctx.now.date() - day).days > ctx.settings.tidy.daily_days
 
 
 def _step(ctx: Caller, path: str, day: date, waits: str) -> DailyMove:
-    """What happens to an old daily note if no link holds it."""
+    """Return the step for an old daily note, links aside.
+
+    Args:
+        ctx: the command's view of the vault.
+        path: of the note.
+        day: of the note.
+        waits: why the note has to wait; empty if it need not.
+    """
     to = ctx.layout.archived(path)
-    if kept := _obstacle(ctx, path, to, day) or waits:
-        return DailyMove(path, to, "keep", kept)
+    if reason := _obstacle(ctx, path, to, day) or waits:
+        return DailyMove(path, to, "keep", reason)
     age = f"{counted((ctx.now.date() - day).days, 'day')} old"
     return DailyMove(path, to, "move", age if ctx.vault.look(to) is None else CUT_OFF)
 
 
 def _obstacle(ctx: Caller, path: str, to: str, day: date) -> str:
-    """Why a daily note can't go to the archive; empty if it can."""
+    """Return why a daily note can't move to the archive; empty if it can."""
     layout = ctx.layout
     try:
         data = ctx.vault.read(path)
@@ -117,7 +123,7 @@ def _obstacle(ctx: Caller, path: str, to: str, day: date) -> str:
 
 
 def taken(ctx: Caller, to: str, data: bytes) -> str:
-    """Why a note with these bytes can't have a place; empty if it can, or the same is there already."""
+    """Return why a note with these bytes can't move to a path; empty if it can, or the same note is there already."""
     try:
         same = ctx.vault.read(to) == data
     except NotFoundError:
@@ -127,8 +133,8 @@ def taken(ctx: Caller, to: str, data: bytes) -> str:
     return "" if same else f"{to} is there already and says something else"
 
 
-def _carried_out(session: WriteSession, step: DailyMove) -> DailyMove:
-    """The step as it was done; one that could not be keeps its note, and says why."""
+def _move(session: WriteSession, step: DailyMove) -> DailyMove:
+    """Move a note; return the step as it was done: if the move failed, ``keep`` with the reason."""
     try:
         if session.move(step.path, step.to):
             return step
@@ -144,13 +150,13 @@ CUT_OFF = "its copy in the archive is the same: a move that was cut off is finis
 
 
 class DailyMove(NamedTuple):
-    """What is to happen to one daily note that is past the window.
+    """The step of a plan for one daily note past the window.
 
     Attributes:
         path: where it is.
-        to: where it goes, or would go.
+        to: where it moves, or would move.
         action: ``move`` or ``keep``.
-        reason: in words.
+        reason: why, in words.
     """
 
     path: str
@@ -162,53 +168,55 @@ class DailyMove(NamedTuple):
 def held_by_links(
     moves: Mapping[str, str], outgoing: Mapping[str, Collection[Outlink]], files: Collection[str]
 ) -> dict[str, str]:
-    """Which of some notes must stay where they are because a link would break, each with the reason.
+    """Return the notes that must stay because a move would break a link, with the reasons.
 
     Args:
-        moves: where each note would go, by where it is.
-        outgoing: the links of every note, canvas and list of bookmarks, by the path of what holds them.
+        moves: by a note's path, the path that it would move to.
+        outgoing: the links of every note, canvas and list of bookmarks, by its path.
         files: the paths of all files of the vault.
     """
     reasons: dict[str, str] = {}
-    told = _near(outgoing, moves)
-    while broken := _broken(told, files, moves):
+    links = _affected(outgoing, moves)
+    while broken := _broken(links, files, moves):
         reasons |= broken
         moves = {path: to for path, to in moves.items() if path not in broken}
     return reasons
 
 
-def _near(outgoing: Mapping[str, Collection[Outlink]], moves: Mapping[str, str]) -> list[tuple[str, Outlink]]:
-    """The links that a move could touch: those of a moved note, and those that name one."""
+def _affected(outgoing: Mapping[str, Collection[Outlink]], moves: Mapping[str, str]) -> list[tuple[str, Outlink]]:
+    """Return the links that a move could affect, with their sources: those in a moved note, and those to its name."""
     names = {_name(path) for path in moves}
     return [
         (source, link)
-        for source, found in outgoing.items()
-        for link in found
+        for source, links in outgoing.items()
+        for link in links
         if source in moves or _name(link.target) in names
     ]
 
 
-def _broken(told: Sequence[tuple[str, Outlink]], files: Collection[str], moves: Mapping[str, str]) -> dict[str, str]:
-    """The notes that must stay after all, each with the reason; empty if every link holds."""
+def _broken(links: Sequence[tuple[str, Outlink]], files: Collection[str], moves: Mapping[str, str]) -> dict[str, str]:
+    """Return the notes whose moves would break one of the links, with the reasons; empty if none would."""
     before, after = Links(files), Links(moves.get(path, path) for path in files)
-    come = {to: path for path, to in moves.items()}
-    kept: dict[str, str] = {}
-    for source, link in told:
-        way, found = before.lead(link, source)
-        if found is None:
+    moved_from = {to: path for path, to in moves.items()}
+    reasons: dict[str, str] = {}
+    for source, link in links:
+        way, target = before.lead(link, source)
+        if target is None:
             continue
-        new_way, new_found = after.lead(link, moves.get(source, source))
-        if new_found == moves.get(found, found) and (way == new_way or way == "name"):
+        new_way, new_target = after.lead(link, moves.get(source, source))
+        if new_target == moves.get(target, target) and (way == new_way or way == "name"):
             continue
-        if found in moves:
-            kept.setdefault(found, f"{source} links to it by its path: {link}")
+        if target in moves:
+            reasons.setdefault(target, f"{source} links to it by its path: {link}")
         elif source in moves:
-            kept.setdefault(source, f"its own link {link} would lead nowhere or elsewhere")
-        elif new_found in come:
-            kept.setdefault(come[new_found], f"the link {link} in {source} would lead to it instead of {found}")
-    return kept
+            reasons.setdefault(source, f"its own link {link} would lead nowhere or elsewhere")
+        elif new_target in moved_from:
+            reason = f"the link {link} in {source} would lead to it instead of {target}"
+            reasons.setdefault(moved_from[new_target], reason)
+    return reasons
 
 
 def _name(path: str) -> str:
+    """Return the name that a path or a link's target ends with, folded, without ``.md``."""
     name = path.replace("\\", "/").rpartition("/")[2].casefold().strip()
     return name.removesuffix(".md")

@@ -1,10 +1,10 @@
-"""``tidy --compress``: old sessions go to ``archive/``, and a summary of each month or year takes their place.
+"""``tidy --compress``: old sessions move to ``archive/``, and a summary of each month or year takes their place.
 
-First a proposal: which sessions, which of them may go, which grew in the archive since, and every word of each summary.
-What the sessions say is read statement by statement, repeats are merged, and the weightiest are the summary: each
-verbatim, decisions and what the person promoted first, as many as it may hold. What found no room is counted; the
-originals keep it. What a person then applies is one transaction, all of it or nothing: the sessions moved, not a byte
-of them changed, and the summaries written.
+The plan comes first: which sessions are old, which of them can move, which have grown in the archive since, and every
+word of each summary. The statements of the sessions are read, repeats are merged, and the most important ones make the
+summary: verbatim, decisions and promoted statements first, up to a limit. Those that find no room are counted; they
+stay in the originals. Applying the plan is one transaction, all of it or nothing: it moves the sessions, without
+changing a byte of them, and writes the summaries.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 NOT_ALLOWED = "moving sessions takes a person at a terminal"
 ALLOW = "run it there, or set unattended_compress = true under [permissions] in your own configuration"
 NO_DATE = "it says no day, neither its name nor its front matter"
+"""Reason to keep a session that no period can be found for."""
 
 _STATE = re.compile(
     rb"(?m)(?:^|(?<=\r))[ \t]*[-*+][ \t]+(?:\d{1,2}:\d\d[ \t]+)?\[(extracted|promoted|rejected|expired)\](?!\S)"
@@ -45,33 +46,33 @@ _STATE = re.compile(
 """A candidate's line in a daily note, with its state and its block id."""
 
 BY = ("month", "year")
-"""What sessions are grouped by."""
+"""Periods to group sessions by."""
 
 LONGEST = 500
-"""Characters of a statement, as for what a model says; longer ones are texts, and stay in the original alone."""
+"""Maximum number of characters of a statement, as in a model's answer; a longer text stays in the original only."""
 
 PASSED_OVER = frozenset({"summary", "tools", "turns", notes.SOURCES.casefold()})
-"""Sections of a session note that hold no statements; bullets elsewhere count as facts."""
+"""Sections of a session note without statements. Bullets of sections not known otherwise are facts."""
 
 MOST_ORIGINS = 8
-"""Links under a statement that was made again and again; the first ones."""
+"""Maximum number of links below a statement that was made many times; the first ones are kept."""
 
 _DONE = re.compile(r"\[[xX-]\]")
 _NAME_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 
 RULES = "rules"
-"""Who sums up, as the note says it; older ones may name a model."""
+"""The author of a summary, as the note names it; older notes may name a model."""
 
 
 class Compressed(NamedTuple):
-    """What ``tidy --compress`` proposes, or did.
+    """The plan, or the result, of ``tidy --compress``.
 
     Attributes:
-        txn: the transaction that ``undo`` takes; None if nothing was written.
-        plan: a step for each session that is old, oldest first; those that grew in the archive among them.
+        txn: the transaction, for ``undo``; None if nothing was written.
+        plan: a step for each old session, oldest first, including those that have grown in the archive.
         summaries: one for each period.
         moved: paths of the sessions that were moved.
-        notices: what the person should know.
+        notices: sentences for the person.
     """
 
     txn: str | None
@@ -89,19 +90,20 @@ def compress(
     apply: bool = False,
     allowed: bool = False,
 ) -> Compressed:
-    """Plan which sessions go to the archive, and what is to take their place; with ``apply`` do it.
+    """Plan which sessions to archive, and the summaries that take their place; with ``apply`` carry out the plan.
 
     Args:
         ctx: the command's view of the vault.
-        by: ``month`` or ``year``; None for what is set.
+        by: ``month`` or ``year``; None for the setting.
         before: sessions before this day; None for those whose period ended long enough ago.
-        apply: write, in one transaction that is done as a whole or not at all.
-        allowed: whether whoever asks may apply it.
+        apply: carry out the plan, in one transaction.
+        allowed: whether the caller may apply it.
 
     Raises:
-        UsageError: it may not be applied, there is no such period, or the vault's daily note format can't be used.
+        UsageError: the caller may not apply it, there is no such period, or the vault's daily note format can't be
+            used.
         ConflictError: a note changed in the meantime; nothing was written.
-        UnwritableError: a note can't be written; nothing was.
+        UnwritableError: a note can't be written; nothing was written.
     """
     by = by or ctx.settings.tidy.session_period
     if by not in BY:
@@ -111,59 +113,63 @@ def compress(
     if ctx.layout.problem:
         raise ctx.layout.problem
     if apply and not ctx.store.dry_run and ctx.store.pending():
-        ctx.store.recover()  # what a killed run left must not be taken for the vault
-    seen = survey(ctx, by, before)
-    summaries = propose(ctx, seen)
+        ctx.store.recover()  # plan from a vault that no killed run has left half changed
+    planned = survey(ctx, by, before)
+    summaries = propose(ctx, planned)
     if not apply or not (summaries or ctx.store.pending()):
-        return Compressed(None, seen.steps, summaries, [], ctx.notices)
+        return Compressed(None, planned.steps, summaries, [], ctx.notices)
     with ctx.writing("tidy", None, atomic=True) as session:
-        now = survey(ctx, by, before, last=seen)
-        if now != seen and all(step.action == "keep" for step in now.steps):
-            return Compressed(None, now.steps, [], [], ctx.notices)  # another process did it meanwhile
-        if now != seen:
+        current = survey(ctx, by, before, last=planned)
+        if current != planned and all(step.action == "keep" for step in current.steps):
+            return Compressed(None, current.steps, [], [], ctx.notices)  # another process did it in the meantime
+        if current != planned:
             raise ConflictError("sessions changed while they were summed up", "run it again; nothing was written")
-        moved = _moved(session, seen)
-        for each in summaries:
-            session.write(each.path, _plan(each))
+        moved = _move_sessions(session, planned)
+        for summary in summaries:
+            session.write(summary.path, _plan(summary))
         txn = session.txn
-    return Compressed(txn, seen.steps, summaries, moved if txn else [], ctx.notices)
+    return Compressed(txn, planned.steps, summaries, moved if txn else [], ctx.notices)
 
 
-def _moved(session: WriteSession, seen: Survey) -> list[str]:
-    """Move what is to move; one note that is no longer what was summed up stops it all."""
+def _move_sessions(session: WriteSession, planned: Survey) -> list[str]:
+    """Move the sessions of a plan, and return their paths.
+
+    Raises:
+        ConflictError: a session is not the one that was summed up any more.
+    """
     moved = []
-    for step in seen.steps:
+    for step in planned.steps:
         if step.action != "move":
             continue
-        if session.read(step.path) != seen.notes[step.path].data or not session.move(step.path, step.to):
+        if session.read(step.path) != planned.notes[step.path].data or not session.move(step.path, step.to):
             raise ConflictError(f"{step.path} changed while it was moved", "run it again; nothing was written")
         moved.append(step.path)
     return moved
 
 
-def _plan(each: Proposed) -> Plan:
-    """The write of a summary; an existing one must still be what the additions were made for."""
+def _plan(summary: Proposed) -> Plan:
+    """Return the write of a summary; it raises :class:`ConflictError` if the note has changed since it was planned."""
 
     def plan(data: bytes | None) -> Sequence[Splice]:
-        if (data or b"") != each.base:
-            raise ConflictError(f"{each.path} changed in the meantime", "run it again; nothing was written")
-        return each.splices
+        if (data or b"") != summary.base:
+            raise ConflictError(f"{summary.path} changed in the meantime", "run it again; nothing was written")
+        return summary.splices
 
     return plan
 
 
 class Proposed(NamedTuple):
-    """The summary of one period, new or added to.
+    """The summary of one period, new or extended.
 
     Attributes:
         period: ``2025-03`` or ``2025``.
         path: of the note.
-        sessions: how many go into it.
-        statements: how many it is given.
-        left_out: statements that found no room; the originals keep them.
-        passed_over: bullets that were rejected in review, are done, too long, or hold a credential.
+        sessions: number of sessions that it summarises.
+        statements: number of statements added.
+        left_out: number of statements that found no room; they stay in the originals.
+        passed_over: number of bullets that were rejected in review, are done, too long, or contain a credential.
         base: the note as it is; empty for a new one.
-        splices: what to change in it.
+        splices: the changes to make in it.
     """
 
     period: str
@@ -177,7 +183,7 @@ class Proposed(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The words that the note is to hold, or that are added to it."""
+        """The words of a new note, or those that are added to an existing one."""
         if not self.base:
             return apply(b"", list(self.splices)).decode("utf-8", "replace")
         return "".join(splice.data.decode("utf-8", "replace") for splice in self.splices)
@@ -189,16 +195,16 @@ class Proposed(NamedTuple):
 
 
 def propose(ctx: Caller, seen: Survey) -> list[Proposed]:
-    """The summaries of what was found, oldest period first.
+    """Return the summaries of the sessions that move or have grown, oldest period first.
 
     Raises:
-        ConflictError: a summary that is there takes nothing more.
+        ConflictError: an existing summary can't be added to.
     """
     by_path: dict[str, list[Aged]] = {}
     for step in seen.steps:
         if step.action != "keep":
-            each = seen.notes[step.path]
-            by_path.setdefault(each.summary, []).append(each)
+            session = seen.notes[step.path]
+            by_path.setdefault(session.summary, []).append(session)
     link, lines = _linker(seen) if by_path else str, ctx.settings.tidy.summary_lines
     order = sorted(by_path, key=lambda path: (by_path[path][0].period, path))
     return [
@@ -208,44 +214,44 @@ def propose(ctx: Caller, seen: Survey) -> list[Proposed]:
 
 
 def _proposed(path: str, sessions: list[Aged], base: bytes, limit: int, link: Callable[[str], str]) -> Proposed:
-    """The summary of one period: what its sessions say that it does not hold yet."""
-    held = notes.read(base).texts if base else frozenset[str]()
-    told = [
-        one
-        for each in sessions
-        for one in each.told.statements
-        if not each.since or not one.turn or one.turn > each.since
+    """Return the summary of one period, with the statements of its sessions that the note ``base`` does not have."""
+    known = notes.read(base).texts if base else frozenset[str]()
+    new_statements = [
+        statement
+        for session in sessions
+        for statement in session.digest.statements
+        if not session.since or not statement.turn or statement.turn > session.since
     ]
-    said = [each for each in merged(told) if each[0].text not in held]
-    chosen = weightiest(said, max(0, limit - len(held)))
-    left_out = len(said) - len(chosen)
+    groups = [group for group in merged(new_statements) if group[0].text not in known]
+    chosen = weightiest(groups, max(0, limit - len(known)))
+    left_out = len(groups) - len(chosen)
     sources = tuple(
-        notes.SummarySource(each.day.isoformat(), link(each.path), notes.number_in(each.data, "turns"))
-        for each in sessions
+        notes.SummarySource(session.day.isoformat(), link(session.path), notes.number_in(session.data, "turns"))
+        for session in sessions
     )
-    day = max(each.day for each in sessions).isoformat()
-    told_lines = tuple(summary_line(each, link) for each in chosen)
-    summary = notes.Summary(sessions[0].period, day, RULES, told_lines, sources, left_out)
+    day = max(session.day for session in sessions).isoformat()
+    lines = tuple(summary_line(group, link) for group in chosen)
+    summary = notes.Summary(sessions[0].period, day, RULES, lines, sources, left_out)
     try:
         splices = notes.add(base, summary) if base else [Splice(0, 0, notes.render(summary))]
     except ConflictError as error:
         raise ConflictError(f"{path} takes nothing more: {error.message}", error.hint) from error
-    passed_over = sum(each.told.left_out for each in sessions)
+    passed_over = sum(session.digest.left_out for session in sessions)
     counts = (len(sessions), len(chosen), left_out, passed_over)
     return Proposed(sessions[0].period, path, *counts, base, tuple(splices))
 
 
 def _linker(seen: Survey) -> Callable[[str], str]:
-    """From a session's path to the link that leads to it in the archive."""
+    """Return a function that makes, of a session's path, the link to the session in the archive."""
     to = {step.path: step.to for step in seen.steps if step.action != "keep"}
     links = Links({to.get(path, path) for path in seen.files})
 
     def link(path: str) -> str:
-        place = to[path]
-        name = links.name_of(place)
-        if any(sign in name for sign in "#^[]|") or name.strip() != name or not name.isprintable():
+        target = to[path]
+        name = links.name_of(target)
+        if any(char in name for char in "#^[]|") or name.strip() != name or not name.isprintable():
             label = entries.visible(name.rpartition("/")[2].translate(_NO_BRACKETS))
-            return f"[{label}]({quote(place, errors='surrogateescape')})"
+            return f"[{label}]({quote(target, errors='surrogateescape')})"
         return f"[[{name}]]"
 
     return link
@@ -258,14 +264,14 @@ Action = Literal["move", "add", "keep"]
 
 
 class SessionMove(NamedTuple):
-    """What is to happen to one old session.
+    """The step of a plan for one old session.
 
     Attributes:
         path: where it is.
-        to: where it goes, or is already.
+        to: where it moves, or is already.
         period: its month or year; empty for a session without a date.
-        action: ``move``; ``add`` (it is in the archive, and grew since); ``keep``.
-        reason: in words.
+        action: ``move``; ``add`` (it is in the archive, and has grown since); ``keep``.
+        reason: why, in words.
     """
 
     path: str
@@ -284,8 +290,8 @@ class Aged(NamedTuple):
         day: of the session.
         period: its month or year.
         summary: path of the summary that it goes into.
-        since: turns that are summed up already; 0 for all of it.
-        told: what it says.
+        since: number of turns that are summed up already; 0 for none.
+        digest: its statements.
     """
 
     path: str
@@ -294,17 +300,17 @@ class Aged(NamedTuple):
     period: str
     summary: str
     since: int
-    told: SessionDigest
+    digest: SessionDigest
 
 
 class Survey(NamedTuple):
-    """What was found.
+    """The old sessions of a scope, and what to do with them.
 
     Attributes:
-        steps: for each old session, oldest first.
-        notes: the sessions by their paths, those with a step.
+        steps: for each old session, oldest first; then for those without a date.
+        notes: the old sessions by their paths.
         files: the paths of all files of the vault.
-        states: what became of candidates, by block id.
+        states: the states of candidates, by block id.
     """
 
     steps: list[SessionMove]
@@ -314,13 +320,13 @@ class Survey(NamedTuple):
 
 
 def survey(ctx: Caller, by: str, before: date | None, *, last: Survey | None = None) -> Survey:
-    """Look at the sessions of our scope, and plan.
+    """Read the sessions of our scope, and plan what to do with the old ones.
 
     Args:
         ctx: the command's view of the vault; nothing is written.
-        by: what they are grouped by.
+        by: ``month`` or ``year``.
         before: as for :func:`compress`.
-        last: what a look a moment ago found: what has not changed since need not be parsed again.
+        last: result of an earlier call; notes that have not changed since are not parsed again.
     """
     today = ctx.now.date()
     sessions, summaries = _read(ctx)
@@ -339,20 +345,20 @@ def survey(ctx: Caller, by: str, before: date | None, *, last: Survey | None = N
     files = files_of(ctx.vault)
     states = _States(ctx)
     aged: dict[str, Aged] = {}
-    known = last.notes if last is not None and last.states == states.words else {}
+    known = last.notes if last is not None and last.states == states.by_id else {}
 
-    def told(path: str, data: bytes, day: date) -> SessionDigest:
-        held = known.get(path)
-        if held is not None and (held.data, held.day) == (data, day):
-            return held.told
-        return read_session(path, data, day, states.words)
+    def digest(path: str, data: bytes, day: date) -> SessionDigest:
+        parsed = known.get(path)
+        if parsed is not None and (parsed.data, parsed.day) == (data, day):
+            return parsed.digest
+        return read_session(path, data, day, states.by_id)
 
     for path, day in old.items():
         period = period_of(day, by)
-        summary = summaries.get(period) or _free(ctx, period)
-        said = told(path, sessions[path], day)
-        aged[path] = Aged(path, sessions[path], day, period, summary, 0, said)
-        obstacle = WAITING if states.open(said) else _obstacle(ctx, path, sessions[path])
+        summary = summaries.get(period) or _free_path(ctx, period)
+        content = digest(path, sessions[path], day)
+        aged[path] = Aged(path, sessions[path], day, period, summary, 0, content)
+        obstacle = WAITING if states.waits(content) else _obstacle(ctx, path, sessions[path])
         if obstacle:
             reasons[path] = obstacle
     moves = {path: ctx.layout.archived(path) for path in old if path not in reasons}
@@ -360,46 +366,51 @@ def survey(ctx: Caller, by: str, before: date | None, *, last: Survey | None = N
         reasons |= held_by_links(moves, links_by_source(ctx.vault, files), files)
     for path, (summary, period, since, data) in grown.items():
         day = day_of(path, data)
-        said = told(path, data, day or today)
-        if day is not None and not states.open(said):
-            aged[path] = Aged(path, data, day, period, summary, since, said)
-    order = sorted(aged.values(), key=lambda each: (each.day, each.path))
-    return Survey([*(_step(ctx, each, reasons, today) for each in order), *undated], aged, files, states.words)
+        content = digest(path, data, day or today)
+        if day is not None and not states.waits(content):
+            aged[path] = Aged(path, data, day, period, summary, since, content)
+    order = sorted(aged.values(), key=lambda session: (session.day, session.path))
+    steps = [_step(ctx, session, reasons, today) for session in order]
+    return Survey([*steps, *undated], aged, files, states.by_id)
 
 
 def _is_old(ctx: Caller, day: date, by: str, before: date | None) -> bool:
-    """Whether a session of that day is to be summed up: before a given day (today's never), or its period is past."""
+    """Whether a session of a day is old: before a given day (and before today), or its period ended long enough ago."""
     today = ctx.now.date()
     if before is not None:
         return day < min(before, today)
     return (today - last_day(day, by)).days > ctx.settings.tidy.session_days
 
 
-def _step(ctx: Caller, each: Aged, reasons: dict[str, str], today: date) -> SessionMove:
-    if each.since:
-        return SessionMove(
-            each.path,
-            each.path,
-            each.period,
-            "add",
-            f"it grew since {counted(each.since, 'turn was', 'turns were')} summed up",
-        )
-    to = ctx.layout.archived(each.path)
-    if each.path in reasons:
-        return SessionMove(each.path, to, each.period, "keep", reasons[each.path])
-    return SessionMove(each.path, to, each.period, "move", f"{counted((today - each.day).days, 'day')} old")
+def _step(ctx: Caller, session: Aged, reasons: dict[str, str], today: date) -> SessionMove:
+    """Return the step for an old session.
+
+    Args:
+        ctx: the command's view of the vault.
+        session: to move or to keep, or one that has grown.
+        reasons: by path, why a session is kept.
+        today: the local day.
+    """
+    path, period = session.path, session.period
+    if session.since:
+        grown = f"it grew since {counted(session.since, 'turn was', 'turns were')} summed up"
+        return SessionMove(path, path, period, "add", grown)
+    to = ctx.layout.archived(path)
+    if path in reasons:
+        return SessionMove(path, to, period, "keep", reasons[path])
+    return SessionMove(path, to, period, "move", f"{counted((today - session.day).days, 'day')} old")
 
 
 def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The session notes of our scope that are in their place, and the summaries among them by their periods; a notice
-    names those that can't be read.
+    """Return the session notes of our scope that are not archived: data by path; and the summaries: path by period.
+
+    A notice names each note that can't be read.
     """
     layout = ctx.layout
     sessions: dict[str, bytes] = {}
     summaries: dict[str, str] = {}
-    sessions_of_ours = sorted(ctx.vault.ours(Tier.EPISODIC))
-    ours = (path for path in sessions_of_ours if not layout.is_archived(path) and not layout.is_template(path))
-    for note in ctx.notes(ours):
+    ours = sorted(ctx.vault.ours(Tier.EPISODIC))
+    for note in ctx.notes(path for path in ours if not layout.is_archived(path) and not layout.is_template(path)):
         period = notes.period_of(note.data)
         if period:
             summaries.setdefault(period, note.path)
@@ -409,7 +420,11 @@ def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
 
 
 def _grown(ctx: Caller, summaries: dict[str, str]) -> Iterator[tuple[str, tuple[str, str, int, bytes]]]:
-    """Sessions of the archive of which more turns were examined than their summary says: with it, and that number."""
+    """Yield the archived sessions of which more turns were examined than their summary says.
+
+    Yields:
+        Path of the session; path and period of its summary, the number of turns there, and the session's data.
+    """
     if not summaries:
         return
     layout = ctx.layout
@@ -427,8 +442,8 @@ def _grown(ctx: Caller, summaries: dict[str, str]) -> Iterator[tuple[str, tuple[
                 yield path, (summary, period, turns, data)
 
 
-def _free(ctx: Caller, period: str) -> str:
-    """Where a new summary goes: a place where no note is."""
+def _free_path(ctx: Caller, period: str) -> str:
+    """Return a path for a new summary, where no file is."""
     number = 1
     while True:
         path = notes.path_for(ctx.layout.sessions, period, number)
@@ -438,7 +453,7 @@ def _free(ctx: Caller, period: str) -> str:
 
 
 def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
-    """Why a session can't go to its place in the archive; empty if it can."""
+    """Return why a session can't move to its place in the archive; empty if it can."""
     layout = ctx.layout
     to = layout.archived(path)
     if not layout.is_archived(to) or layout.tier_of(to) is not Tier.EPISODIC or layout.is_template(to):
@@ -451,37 +466,37 @@ def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
 
 
 class _States:
-    """What became of the candidates of our scope, as their lines in the daily notes say.
+    """The states of the candidates of our scope, from their lines in the daily notes.
 
     Attributes:
-        words: the state by the block id, in lower case.
+        by_id: the state by block id, in lower case.
     """
 
     def __init__(self, ctx: Caller) -> None:
         self._ctx = ctx
         self._offered: frozenset[str] | None = None
-        said = (row for _, data in ctx.vault.readable(ctx.vault.ours(Tier.DAILY)) for row in _STATE.finditer(data))
-        self.words = {row[2].decode("ascii").lower(): row[1].decode("ascii") for row in said}
+        found = (row for _, data in ctx.vault.readable(ctx.vault.ours(Tier.DAILY)) for row in _STATE.finditer(data))
+        self.by_id = {row[2].decode("ascii").lower(): row[1].decode("ascii") for row in found}
 
-    def open(self, told: SessionDigest) -> bool:
-        """Whether a candidate of a session is still offered."""
-        if told.waiting and self._offered is None:
+    def waits(self, digest: SessionDigest) -> bool:
+        """Whether a candidate of a session is still offered for review."""
+        if digest.waiting and self._offered is None:
             self._offered = frozenset(name for _, name in offered(self._ctx))
-        return any(name in (self._offered or ()) for name in told.waiting)
+        return any(name in (self._offered or ()) for name in digest.waiting)
 
 
 class SessionStatement(NamedTuple):
-    """One thing that a session says.
+    """One statement of a session.
 
     Attributes:
         kind: a key of :data:`tars_memory.vault.summaries.KINDS`.
         text: its words, neutralised.
         day: of the session, ``YYYY-MM-DD``.
         path: of the session, before it is moved.
-        source: target of the link to the day's line; empty for none.
-        turn: in which it was said; 0 if that is not known.
-        promoted: whether the person took it into memory.
-        author: whose words they are, where the line says so.
+        source: target of the link to the daily line; empty for none.
+        turn: number of the turn it was said in; 0 if that is not known.
+        promoted: whether the person accepted it into the memory.
+        author: whose words they are, if the line names an author; else empty.
     """
 
     kind: str
@@ -495,12 +510,12 @@ class SessionStatement(NamedTuple):
 
 
 class SessionDigest(NamedTuple):
-    """What one session says.
+    """The statements of one session.
 
     Attributes:
         statements: in the order of the note.
         waiting: block ids of its candidates that are still undecided.
-        left_out: how many bullets were rejected, done, too long, or held a credential.
+        left_out: number of bullets that were rejected, are done, too long, or contain a credential.
     """
 
     statements: list[SessionStatement]
@@ -509,23 +524,23 @@ class SessionDigest(NamedTuple):
 
 
 def day_of(path: str, data: bytes) -> date | None:
-    """The day of a session: its name's, else its front matter's; None if neither says one."""
-    named = _NAME_DAY.match(path.rpartition("/")[2])
-    for said in (named[0] if named else "", notes.date_in(data)):
+    """Return the day of a session, from its name or else from its front matter; None if neither has one."""
+    in_name = _NAME_DAY.match(path.rpartition("/")[2])
+    for text in (in_name[0] if in_name else "", notes.date_in(data)):
         try:
-            return date.fromisoformat(said)
+            return date.fromisoformat(text)
         except ValueError:
             continue
     return None
 
 
 def period_of(day: date, by: str) -> str:
-    """The month or year of a day: ``2025-03``, ``2025``."""
+    """Return the month or year of a day: ``2025-03``, ``2025``."""
     return day.isoformat()[: 7 if by == "month" else 4]
 
 
 def last_day(day: date, by: str) -> date:
-    """The last day of the month or year of a day."""
+    """Return the last day of the month or year of a day."""
     if by == "year":
         return date(day.year, 12, 31)
     first = day.replace(day=1)
@@ -533,23 +548,23 @@ def last_day(day: date, by: str) -> date:
 
 
 def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -> SessionDigest:
-    """What one session says.
+    """Return the statements of one session.
 
     Args:
         path: of its note.
         data: the note.
         day: of the session.
-        states: what became of candidates, by the block id of their line, in lower case.
+        states: the states of candidates, by the block id of their line, in lower case.
     """
     statements: list[SessionStatement] = []
     waiting: list[str] = []
     left_out = 0
     titles = {title.casefold(): kind for kind, title in notes.KINDS.items()}
-    for entry, said in sessions.facts_of(Note(path, data).entries, None):
+    for entry, fact in sessions.facts_of(Note(path, data).entries, None):
         section = entry.section.casefold()
         if section in PASSED_OVER:
             continue
-        name = said.source.partition("#^")[2].lower()
+        name = fact.source.partition("#^")[2].lower()
         state = states.get(name, entry.state or "")
         if state == "extracted" and name:
             waiting.append(name)
@@ -558,56 +573,59 @@ def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -
         if not text:
             left_out += 1
             continue
-        source = said.source or (f"{_name(path)}#^{entry.block_id}" if entry.block_id else "")
-        stands = (kind, text, day.isoformat(), path, source, said.turn)
-        statements.append(SessionStatement(*stands, promoted=state == "promoted", author=entry.author or ""))
+        source = fact.source or (f"{_name(path)}#^{entry.block_id}" if entry.block_id else "")
+        promoted, author = state == "promoted", entry.author or ""
+        statements.append(
+            SessionStatement(kind, text, day.isoformat(), path, source, fact.turn, promoted=promoted, author=author)
+        )
     return SessionDigest(statements, waiting, left_out)
 
 
 def merged(found: Iterable[SessionStatement]) -> list[list[SessionStatement]]:
-    """Each statement as often as it was made, by kind, author and words, in the order of the days."""
+    """Group statements of the same kind, author and words; the groups, and each of them, in the order of the days."""
     groups: dict[tuple[str, str, object], list[SessionStatement]] = {}
-    for each in sorted(found, key=lambda one: (one.day, one.path)):
-        said = grammar.read(each.text)
-        words = (said.words, said.tags) if said.words else each.text
-        groups.setdefault((each.kind, each.author, words), []).append(each)
+    for statement in sorted(found, key=lambda statement: (statement.day, statement.path)):
+        parsed = grammar.read(statement.text)
+        words = (parsed.words, parsed.tags) if parsed.words else statement.text
+        groups.setdefault((statement.kind, statement.author, words), []).append(statement)
     return [*groups.values()]
 
 
 def weightiest(found: Sequence[list[SessionStatement]], limit: int) -> list[list[SessionStatement]]:
-    """As many as there is room for, in their order.
+    """Return the ``limit`` most important groups of statements, in their order.
 
-    Decisions and promoted facts come first, then other facts, open ends, topics; of each the ones that were made most
-    often, then the newest.
+    Decisions and promoted statements come first, then other facts, open ends, topics; within each kind those that were
+    made most often, then the newest.
     """
     kinds = list(notes.KINDS)
 
-    def worth(said: list[SessionStatement]) -> tuple[int, int, int]:
-        first = said[0].kind == "decision" or any(each.promoted for each in said)
-        return 0 if first else kinds.index(said[0].kind), -len(said), -date.fromisoformat(said[-1].day).toordinal()
+    def rank(group: list[SessionStatement]) -> tuple[int, int, int]:
+        first = group[0].kind == "decision" or any(statement.promoted for statement in group)
+        newest = date.fromisoformat(group[-1].day).toordinal()
+        return 0 if first else kinds.index(group[0].kind), -len(group), -newest
 
-    kept = {id(each) for each in sorted(found, key=worth)[: max(limit, 0)]}
-    return [each for each in found if id(each) in kept]
+    kept = {id(group) for group in sorted(found, key=rank)[: max(limit, 0)]}
+    return [group for group in found if id(group) in kept]
 
 
-def summary_line(said: Sequence[SessionStatement], link: Callable[[str], str]) -> SummaryLine:
-    """A statement as a line of a summary: linked to the first day's line there is, and to every session.
+def summary_line(group: Sequence[SessionStatement], link: Callable[[str], str]) -> SummaryLine:
+    """Return a statement as a line of a summary, linked to the first daily line that has it, and to every session.
 
     Args:
-        said: as often as it was made, at least once, by one author.
-        link: makes the link to a session, of its path.
+        group: the statement each time that it was made, at least once, by one author.
+        link: makes the link to a session from its path.
     """
-    first = next((each for each in said if each.source), said[0])
-    talks = dict.fromkeys(link(each.path) for each in said)
-    blocks = dict.fromkeys(f"[[{s.source}|{s.day}]]" for s in said if s.source and s.source != first.source)
-    shown = [*talks, *blocks]
-    more = [f"and {len(shown) - MOST_ORIGINS} more"] if len(shown) > MOST_ORIGINS else []
-    origins = (*shown[:MOST_ORIGINS], *more)
-    return notes.SummaryLine(first.kind, said[0].text, first.source, first.day, origins, first.author)
+    first = next((statement for statement in group if statement.source), group[0])
+    talks = dict.fromkeys(link(statement.path) for statement in group)
+    blocks = dict.fromkeys(f"[[{s.source}|{s.day}]]" for s in group if s.source and s.source != first.source)
+    links = [*talks, *blocks]
+    more = [f"and {len(links) - MOST_ORIGINS} more"] if len(links) > MOST_ORIGINS else []
+    origins = (*links[:MOST_ORIGINS], *more)
+    return notes.SummaryLine(first.kind, group[0].text, first.source, first.day, origins, first.author)
 
 
 def _words(text: str, kind: str) -> str:
-    """A bullet's words as a summary may have them; empty if it may not have them, or what they ask for is done."""
+    """Return a bullet's words for a summary; empty for an open end that is done, a long text, or a credential."""
     box = entries.task(text)
     if box and kind == "open end" and _DONE.match(box):
         return ""
