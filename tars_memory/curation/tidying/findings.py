@@ -1,13 +1,13 @@
-"""What tidy finds in a line: empty bullets, placeholders, malformed daily lines, dates that are past, links to nowhere.
+"""Finds problems in single lines: empty bullets, placeholders, malformed daily lines, expired lines, dead links.
 
-A finder is a pure function of a note and what is known of the vault around it; a new one is a function here (or, about
-two lines, in :mod:`tars_memory.curation.tidying.repeats`), its name among :data:`Kind`, and its place in a table of
-:mod:`tars_memory.curation.tidying.tidy`.
+A finder is a pure function of a note and of what is known about the vault around it. A new one is a function here (or,
+if it compares lines, in :mod:`tars_memory.curation.tidying.repeats`), its name in :data:`Kind`, and its place in a
+table of :mod:`tars_memory.curation.tidying.tidy`.
 
-``until`` also speaks of the past (*lived in Cork until 2019*), and that is worth keeping. So it counts only where the
-sentence does not look back, and only if the date was still to come on the day that the line is of. Obsidian lets a
-person link to a note before it is written, so a bare name counts as dead only where that is not meant: in the tier
-notes, and if no other notes name it as well.
+``until`` may also be about the past (*lived in Cork until 2019*), which is worth keeping. So it counts only if the
+sentence is not in the past, and if the date was still ahead on the day of the line. Obsidian lets a person link to a
+note before it is written, so a link to a bare name is dead only where that is unlikely: in the tier notes, and if few
+other notes link to the name.
 """
 
 from __future__ import annotations
@@ -57,24 +57,24 @@ Kind = Literal[
 ]
 
 Role = Literal["memory", "rules", "facts", "daily", "feedback", "session"]
-"""What a note of ours is for; other notes are never looked at."""
+"""The purpose of a note that tidy looks at; it never looks at other notes."""
 
 
 class Finding(NamedTuple):
     """Something to tidy.
 
     Attributes:
-        id: 8 characters, made of the kind, the note's path and the words it is about: other words, another id.
+        id: 8 characters, made of the kind, the note's path and the key; if the words change, so does the id.
         kind: see :data:`Kind`.
         path: of the note.
         line: 1-based.
-        text: the words it is about.
+        text: the words that it is about.
         suggestion: what to do, one sentence.
-        fixable: whether ``--apply`` mends it by itself, losing nothing.
-        entry: the bullet it is about, if that has words.
+        fixable: whether ``--apply`` can fix it, losing nothing.
+        entry: the bullet that it is about, if that has words.
         op: the change to offer for review, ``remove``, ``replace`` or ``choose``; empty for none.
-        words: the new words, for ``replace``; for ``choose`` the question.
-        conflicts: other lines that it is about, as the reviewer should see them; for ``choose`` all of them.
+        words: for ``replace`` the new words; for ``choose`` the question.
+        conflicts: other lines that it is about, to show to the reviewer; for ``choose`` all of them.
         key: the words that its id is made of.
     """
 
@@ -94,12 +94,11 @@ class Finding(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
         names = ("id", "kind", "path", "line", "text", "suggestion", "fixable")
-        told = {name: getattr(self, name) for name in names}
-        return {**told, "lines": self.conflicts}
+        return {**{name: getattr(self, name) for name in names}, "lines": self.conflicts}
 
 
 class TidyNote:
-    """One note of ours, read.
+    """One note to tidy, parsed.
 
     Attributes:
         path: relative to the vault.
@@ -107,7 +106,7 @@ class TidyNote:
         day: of a daily note, else None.
         document: its structure.
         entries: its bullets with words.
-        parents: for each bullet's line the line of the bullet that it is nested in; 0 for none.
+        parents: by a bullet's line, the line of the bullet that it is nested in; 0 for none.
     """
 
     __slots__ = ("_headings", "day", "document", "entries", "parents", "path", "role")
@@ -120,40 +119,40 @@ class TidyNote:
         self.entries = note.entries
         self._headings = [section.start_line for section in self.document.sections]
         self.parents: dict[int, int] = {}
-        above: list[tuple[int, int]] = []
+        open_bullets: list[tuple[int, int]] = []
         for bullet in self.document.bullets:
-            while above and above[-1][1] < bullet.line:
-                above.pop()
-            self.parents[bullet.line] = above[-1][0] if above else 0
-            above.append((bullet.line, bullet.end_line))
+            while open_bullets and open_bullets[-1][1] < bullet.line:
+                open_bullets.pop()
+            self.parents[bullet.line] = open_bullets[-1][0] if open_bullets else 0
+            open_bullets.append((bullet.line, bullet.end_line))
 
     def at(self, kind: Kind, line: int, text: str, suggestion: str, key: str, **more: Any) -> Finding:
-        """A finding about a line, named by a key; ``more`` as :class:`Finding` has it. Its id comes later."""
+        """Return a finding about a line, without an id yet; ``more`` are fields of :class:`Finding`."""
         return Finding("", kind, self.path, line, text, suggestion, key=key, **more)
 
     def about(self, kind: Kind, entry: Entry, suggestion: str, key: str = "", **more: Any) -> Finding:
-        """A finding about a bullet with words, named by its own lines, or by another key."""
+        """Return a finding about a bullet with words; its key is the bullet's own lines, if no other is given."""
         return self.at(kind, entry.line, entry.text, suggestion, key or entry.raw, entry=entry, **more)
 
     def place(self, line: int) -> tuple[int, int]:
-        """Where a bullet is: the first line of its section, and of the bullet around it (0: none)."""
+        """Return where a bullet is: the first lines of its section and of the bullet that it is nested in (0: none)."""
         return self._headings[max(0, bisect_right(self._headings, line) - 1)], self.parents.get(line, 0)
 
 
 @dataclass(frozen=True)
 class World:
-    """What is known of the vault around a note.
+    """What finders know about the vault around a note.
 
     Attributes:
         today: the local day.
         layout: of the vault.
-        links: to follow links by.
+        links: to follow links.
         linked: block ids that some note links to, in lower case.
-        named: how many notes link to a name that leads nowhere, by the name in lower case.
-        form: headings under which the daily template has an empty bullet.
-        section_entries: more bullets than this are too many for one section.
-        read: the bytes of a note; None if it can't be read.
-        dated: the day of a line that names none; empty if it is not known.
+        named: by a name in lower case that leads to no note, how many notes link to it.
+        form: headings under which the daily template has an empty bullet, in lower case.
+        section_entries: a section with more bullets than this is too large.
+        read: returns the bytes of a note; None if it can't be read.
+        dated: returns the day of a line that names none; empty if it is not known.
         facts: which predicates of facts change over time, and who the person is.
     """
 
@@ -170,22 +169,22 @@ class World:
 
     @cached_property
     def stated(self) -> list[tuple[Entry, truth.Fact]]:
-        """What the note of facts states; read once for all notes."""
+        """The facts of the note of facts; read once for all notes."""
         path = self.layout.facts
         return list(truth.read(path, Document(self.read(path) or b"")))
 
     @cached_property
     def predicates(self) -> truth.Predicates:
-        """Which predicates say what about time."""
+        """How predicates change over time."""
         return truth.Predicates.of(self.facts)
 
     def related(self, entry: Entry) -> Related:
-        """A line as it is shown."""
+        """Return a line as it is shown beside a finding."""
         return Related.of(entry, day_of(entry, self.dated))
 
 
 def role_of(layout: Layout, path: str) -> Role | None:
-    """What a note is for; None for a note that tidy leaves alone: the person's own, archived, summaries, a template."""
+    """Return the role of a note; None for one that tidy leaves alone: the person's own, archived, summary, template."""
     if layout.is_template(path):
         return None
     tier = layout.tier_of(path)
@@ -201,13 +200,13 @@ def role_of(layout: Layout, path: str) -> Role | None:
 
 
 def named(kind: str, path: str, key: str, occurrence: int = 0) -> str:
-    """The id of a finding: the same as long as kind, note and words are.
+    """Return the id of a finding, which is the same as long as its kind, note and words are.
 
     Args:
         kind: see :data:`Kind`.
         path: of the note.
-        key: the words it is about.
-        occurrence: which of several with the same words in the note, from 0.
+        key: the words that it is about.
+        occurrence: which of several findings with the same words in the note, from 0.
     """
     name = "\0".join((kind, path, key, str(occurrence)))
     digest = sha256(name.encode("utf-8", "surrogateescape")).digest()
@@ -215,18 +214,18 @@ def named(kind: str, path: str, key: str, occurrence: int = 0) -> str:
 
 
 def numbered(found: Iterable[Finding]) -> list[Finding]:
-    """Findings in order of their lines, with their ids."""
+    """Return findings in the order of their lines, with their ids."""
     seen: Counter[tuple[str, str, str]] = Counter()
-    told: list[Finding] = []
-    for finding in sorted(found, key=lambda each: (each.line, each.kind)):
-        place = (finding.kind, finding.path, finding.key)
-        told.append(finding._replace(id=named(*place, seen[place])))
-        seen[place] += 1
-    return told
+    with_ids: list[Finding] = []
+    for finding in sorted(found, key=lambda finding: (finding.line, finding.kind)):
+        identity = (finding.kind, finding.path, finding.key)
+        with_ids.append(finding._replace(id=named(*identity, seen[identity])))
+        seen[identity] += 1
+    return with_ids
 
 
 def shown(text: str, length: int = 80) -> str:
-    """Words in a sentence: on one line, cut."""
+    """Return words to be named in a sentence: on one line, cut to a length."""
     return cut(" ".join(text.split()), length)
 
 
@@ -238,10 +237,10 @@ PLACEHOLDERS = (
     r"\{\{[^{}]{0,80}\}\}|<%[^%]{0,200}%>",  # a template's own, never filled
     r"[^:]{1,40}::",  # an inline field without a value
 )
-"""What takes the place of words that were never written. ``none`` and ``nothing`` are answers, and not among them."""
+"""Patterns of words that stand for words never written. ``none`` and ``nothing`` are answers, and not among them."""
 
 SIMILAR = 0.85
-"""How like a state a word in brackets must be to be taken for one: ``extraced``, not ``expected``."""
+"""Minimum similarity of a word in brackets to a state that is meant: ``extraced``, not ``expected``."""
 
 CLOCKS = (
     (r"(?:2[4-9]|[3-9]\d):[0-5]\d(?!\S)|\d{1,2}:[6-9]\d(?!\S)", "is not a time of day"),
@@ -251,12 +250,12 @@ CLOCKS = (
     (r"(?:[01]?\d|2[0-3])h[0-5]\d(?!\S)", "is read as text: write 14:30"),
     (r"(?:[01]?\d|2[0-3]):[0-5]\d[:,;](?=\s)", "is read as text: leave the sign after the time out"),
 )  # fmt: skip
-"""Shapes of a time at the start of a daily line that the grammar does not take for one, and why."""
+"""Patterns of a time at the start of a daily line that the grammar does not read as one, and what is wrong with it."""
 
 
 def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Bullets without a word. Those of the template are a form to fill, and today's may be filled yet."""
-    if note.role == "session" or not _over(note, world):
+    """Find bullets without words; except those of the daily template, to be filled in, and those of today."""
+    if note.role == "session" or not _is_past(note, world):
         return
     for bullet in note.document.bullets:
         words = note.document.text(bullet.line)
@@ -271,8 +270,8 @@ def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
 
 
 def placeholders(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Bullets that only say that something is to be written."""
-    if note.role == "session" or not _over(note, world):
+    """Find bullets that only say that something is to be written."""
+    if note.role == "session" or not _is_past(note, world):
         return
     for entry in note.entries:
         words = entry.text[len(entries.task(entry.text)) :].strip()
@@ -286,7 +285,7 @@ def placeholders(note: TidyNote, world: World) -> Iterator[Finding]:
 
 
 def oversized(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Sections with more bullets than anybody reads; named again whenever they have grown by half."""
+    """Find sections with too many bullets; an ignored one is found again when it has grown by half the limit."""
     if note.role not in ("memory", "rules", "facts"):
         return
     starts = (note.document.section_at(entry.line).start_line for entry in note.entries if not entry.depth)
@@ -302,7 +301,7 @@ def oversized(note: TidyNote, world: World) -> Iterator[Finding]:
 
 
 def malformed(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Lines of a daily log whose time or state was meant, and is not read as one."""
+    """Find lines of a daily log with a time or state that is not read as one, and times without words."""
     if note.role != "daily":
         return
     heading = world.layout.log_heading.casefold()
@@ -322,7 +321,7 @@ def malformed(note: TidyNote, world: World) -> Iterator[Finding]:
 
 
 def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Lines of a daily log that begin with a time, and are not bullets, or a part of the one above."""
+    """Find lines of a daily log that begin with a time and are no bullets of their own."""
     if note.role != "daily":
         return
     heading = world.layout.log_heading.casefold()
@@ -340,13 +339,13 @@ def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
                 yield note.at("malformed", line, words, sentence, words)
 
 
-def _over(note: TidyNote, world: World) -> bool:
-    """Whether a note is not a day that is still going on, or to come."""
+def _is_past(note: TidyNote, world: World) -> bool:
+    """Whether a note is not the daily note of today or of a later day."""
     return note.day is None or note.day < world.today
 
 
 def _state_problem(text: str) -> str:
-    """Why a tag in square brackets is not a state; empty if it is one, or isn't meant as one."""
+    """Return why a tag in square brackets is not read as a state; empty if it is, or is not meant as one."""
     glued = re.match(r"\[(" + "|".join(entries.STATES) + r")\](?=\w)", text)
     if glued:
         return f"{glued[0]} is read as text: put a blank behind it"
@@ -363,7 +362,7 @@ def _state_problem(text: str) -> str:
 
 
 def _time_problem(text: str, *, timed: bool) -> str:
-    """Why the start of a line is not a time; empty if there is no reason."""
+    """Return why the start of a line is not read as the time that is meant; empty if there is no problem."""
     if timed:
         half = re.match(r"[ap]\.?m\b", text, re.IGNORECASE)
         return f"{half[0]!r} is read as text, and the time as one before noon: write 14:30" if half else ""
@@ -375,61 +374,62 @@ def _time_problem(text: str, *, timed: bool) -> str:
 
 
 @cache
-def _ends(name: str, form: str) -> re.Pattern[str]:
-    """An expression with what the languages say for it in the place of the braces."""
+def _pattern(name: str, form: str) -> re.Pattern[str]:
+    """Return an expression in which the braces stand for the phrases that the languages list under a name."""
     return re.compile(form.replace("{}", f"(?:{every('ends', name)})"), re.IGNORECASE)
 
 
 ANNOUNCED = "announced", r"(?<!\w){}"
-"""What announces an end wherever it is written."""
+"""Words before an end date in any sentence."""
 
 UNLESS_PAST = "ahead", r"(?<!\w){}(?=\s)"
-"""What announces an end unless the sentence looks back."""
+"""Words before an end date, unless the sentence is in the past."""
 
 PAST = "past", r"\b{}\b"
-"""Signs of a sentence that looks back."""
+"""Words of a sentence in the past."""
 
 LONG = 1_000
-"""Characters of the longest line that is looked at: more is a text, with ends of many things."""
+"""Maximum number of characters of a line to search: a longer one is a text, with end dates of many things."""
 
 AHEAD = 40
-"""Characters behind the word in which its date begins and ends."""
+"""Number of characters after such a word that must contain its date."""
 
 DONE = re.compile(r"\[[xX-]\]")
+"""The box of a task that is done."""
 
 YEAR = re.compile(r"\d{4}")
-"""What each date that is an end here has."""
+"""A year: every end date has one."""
 
 
 def expired(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Lines of the always-loaded notes whose own date is past."""
+    """Find lines of the always-loaded notes whose end date is past."""
     if note.role not in ("memory", "rules"):
         return
     for entry in note.entries:
         box = entries.task(entry.text)
         if DONE.match(box) or len(entry.text) > LONG or lines.end_in(entry.text) is not None:
-            continue  # what says ``[until:: …]`` leaves search and prompts by itself
+            continue  # a line with ``[until:: …]`` disappears from search and prompts without tidy
         end = ending(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
         if end is None or end >= world.today:
             continue
-        of = _day_of(entry.provenance)
-        if of is not None and end <= of:
+        day = _day_of(entry.provenance)
+        if day is not None and end <= day:
             continue  # it was over already when it was said
         sentence = f"its date, {end}, is past: bring it up to date, or remove it"
         yield note.about("expired", entry, sentence, op="remove")
 
 
 def ending(text: str, today: date) -> date | None:
-    """The last day that a line speaks of as its end; None if it names none."""
+    """Return the last end date that a line names; None if it names none."""
     if YEAR.search(text) is None:
-        return None  # most lines: whoever has ten thousand waits for the others alone
+        return None  # most lines: with ten thousand of them this saves the time
     ends = [
         end
-        for found in _ends(*ANNOUNCED).finditer(text)
+        for found in _pattern(*ANNOUNCED).finditer(text)
         if (end := _date_at(text[found.end() : found.end() + AHEAD], today)) is not None
     ]
-    past = _ends(*PAST).search(text)
-    for found in _ends(*UNLESS_PAST).finditer(text):
+    past = _pattern(*PAST).search(text)
+    for found in _pattern(*UNLESS_PAST).finditer(text):
         end = _date_at(text[found.end() : found.end() + AHEAD], today)
         if end is not None and not (past and past.end() <= found.start()):
             ends.append(end)
@@ -437,29 +437,30 @@ def ending(text: str, today: date) -> date | None:
 
 
 def _date_at(text: str, today: date) -> date | None:
-    """The last day of a date with its year that a text begins with."""
+    """Return the last day of the date, with a year, that a text begins with; None if it begins with none."""
     text = text.lstrip(" \t:")
     numeric = re.match(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)", text)
     if numeric:
-        return _made(int(numeric[3]), int(numeric[2]), int(numeric[1]))
+        return _date(int(numeric[3]), int(numeric[2]), int(numeric[1]))
     iso = re.match(r"(\d{4})-(\d\d)-(\d\d)", text)
     if iso:
-        return _made(int(iso[1]), int(iso[2]), int(iso[3]))
-    for named, words in dated(text, today):
-        spelled = " ".join(words)
+        return _date(int(iso[1]), int(iso[2]), int(iso[3]))
+    for span, words in dated(text, today):
         begins = re.match(r"(?:the |der |den |le |el |il )?" + re.escape(words[0]), text, re.IGNORECASE)
-        if named.yearless or not begins or not re.search(r"\d{4}", spelled):
+        if span.yearless or not begins or not YEAR.search(" ".join(words)):
             return None
-        return named.end
+        return span.end
     return None
 
 
 def _day_of(provenance: str | None) -> date | None:
+    """Return the day that a provenance link names; None if it names none."""
     found = re.search(r"(\d{4})-(\d\d)-(\d\d)", provenance or "")
-    return _made(int(found[1]), int(found[2]), int(found[3])) if found else None
+    return _date(int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
-def _made(year: int, month: int, day: int) -> date | None:
+def _date(year: int, month: int, day: int) -> date | None:
+    """Return a date; None if there is no such day."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -467,63 +468,70 @@ def _made(year: int, month: int, day: int) -> date | None:
 
 
 TOPIC = 3
-"""A name without a note that so many notes link to is a topic, not a mistake."""
+"""Minimum number of notes that link to a name without a note for it to be a topic, not a mistake."""
 
 ENDINGS = (
     r".*\.(?:md|canvas|base|pdf|png|jpe?g|gif|svg|webp|avif|bmp|mp[34]|wav|m4a|ogg|flac|mov|webm|mkv|txt|csv|json|docx|xlsx"
     r"|pptx|odt|zip)"
 )
-"""The endings of files that a vault holds; ``example.org`` is an address."""
+"""Pattern of the names of files that a vault may contain; ``example.org`` is an address."""
 
 
 def dead_links(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Links whose note, heading or block is not there."""
+    """Find links to a note, heading or block that does not exist."""
     known: dict[str, frozenset[str] | None] = {}
-    for line, said, links in links_by_line(note.document):
+    for line, text, links in links_by_line(note.document):
         for link in links:
             why = _why_dead(link, note, world, known)
             if why:
-                words = lines.unbulleted(said).strip()
+                words = lines.unbulleted(text).strip()
                 sentence = f"{shown(str(link))} {why}"
                 yield note.at("dead-link", line, words, sentence, f"{link}\0{words}")
 
 
 def _why_dead(link: Outlink, note: TidyNote, world: World, known: dict[str, frozenset[str] | None]) -> str:
-    """What is wrong with a link; empty if nothing is. ``known`` takes what links can name in each note looked at."""
-    _, found = world.links.lead(link, note.path)
-    if found is None:
-        return "" if _meant(link, note, world) else "leads to no note: mend the link, or take it out"
-    if not link.anchor or found[-3:].lower() != ".md":
+    """Return what is wrong with a link; empty if it is fine.
+
+    Args:
+        link: of the note.
+        note: that has the link.
+        world: around the note.
+        known: receives the anchors of each note that is read, by path.
+    """
+    _, target = world.links.lead(link, note.path)
+    if target is None:
+        return "" if _is_intended(link, note, world) else "leads to no note: mend the link, or take it out"
+    if not link.anchor or target[-3:].lower() != ".md":
         return ""
-    if _names(link, found, note, world, known) is not False:
+    if _has_anchor(link, target, note, world, known) is not False:
         return ""
     what = "line" if link.anchor.startswith("^") else "heading"
-    seen = ("", world.layout.scope)  # another project's notes are not told of
-    alike = (each for each in world.links.called_alike(found) if world.layout.project_of(each) in seen)
-    meant = [each for each in alike if _names(link, each, note, world, known)]
+    visible = ("", world.layout.scope)  # never name another project's notes
+    alike = (path for path in world.links.called_alike(target) if world.layout.project_of(path) in visible)
+    meant = [path for path in alike if _has_anchor(link, path, note, world, known)]
     if len(meant) == 1:
         right = f"[[{world.links.name_of(meant[0])}#{link.anchor}]]"
-        return f"leads to no {what} of {found}, but {meant[0]} has it: write {right}"
-    return f"leads to no {what} of {found}: mend the link, or take it out"
+        return f"leads to no {what} of {target}, but {meant[0]} has it: write {right}"
+    return f"leads to no {what} of {target}: mend the link, or take it out"
 
 
-def _names(
+def _has_anchor(
     link: Outlink, path: str, note: TidyNote, world: World, known: dict[str, frozenset[str] | None]
 ) -> bool | None:
     """Whether a note has the heading or block that a link names; None if it can't be read."""
     if path not in known:
         data = note.document.data if path == note.path else world.read(path)
         known[path] = None if data is None else anchors(note.document if path == note.path else Document(data))
-    there = known[path]
-    return None if there is None else anchor(link.anchor) in there
+    found = known[path]
+    return None if found is None else anchor(link.anchor) in found
 
 
-def _meant(link: Outlink, note: TidyNote, world: World) -> bool:
-    """Whether a link without a note may well be meant so."""
+def _is_intended(link: Outlink, note: TidyNote, world: World) -> bool:
+    """Whether a link to no note may be intended."""
     target = link.target.strip("/")
     is_file = re.fullmatch(ENDINGS, target, re.IGNORECASE) is not None
     if link.kind == "markdown":
-        # Other programs mean other things by a path from the root; without an ending it may be a folder, or an address.
+        # A path from the root means other things to other programs; without an ending it may be a folder or an address.
         return link.target.startswith("/") or not is_file
     if link.embed or link.anchor or "/" in target or is_file:
         return False
