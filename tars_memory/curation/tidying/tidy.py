@@ -1,7 +1,7 @@
-"""``tidy``: look the notes of ours over, mend what loses nothing, offer the rest for review, or keep quiet about it.
+"""``tidy``: finds problems in our notes, fixes those that lose nothing, and proposes changes for the others.
 
-Looking writes nothing. What is mended is bounded in one run, kept in the archive, and taken back by ``undo``; nothing
-of it touches a rule unless a person asks for it at a terminal.
+Finding problems writes nothing. Fixes are limited in number per run, the removed lines are kept in the archive, and
+``undo`` takes them back. A rule is fixed only if a person asks for it at a terminal.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 FIXABLE: tuple[Finder, ...] = (repeats.duplicates, findings.empty_bullets)
-"""Those whose findings ``--apply`` may mend by itself."""
+"""Finders whose findings ``--apply`` may fix."""
 
 OTHERS: tuple[Finder, ...] = (
     repeats.duplicates_elsewhere,
@@ -47,20 +47,22 @@ OTHERS: tuple[Finder, ...] = (
     findings.expired,
 )
 
+"""Finders whose findings take a person's decision."""
+
 MOST = 50
-"""So many lines are removed in one run at most; a mistake of ours stays a small one."""
+"""Maximum number of lines that one run removes, so that a mistake of ours stays small."""
 
 CHANGED = "its note changed in the meantime, or the line can't go without changing the lines around it"
 LATER = f"a run removes {MOST} lines at most: run it again"
 
 
 class Applied(NamedTuple):
-    """What became of one finding that ``--apply`` was to mend.
+    """The result of ``--apply`` for one finding.
 
     Attributes:
-        finding: that it was.
+        finding: as it was.
         outcome: ``removed``, ``proposed`` (it waits for review), or ``left``.
-        reason: why it was left, or where it waits.
+        reason: why it was left, or as which proposal it waits.
     """
 
     finding: Finding
@@ -69,21 +71,20 @@ class Applied(NamedTuple):
 
     def as_dict(self) -> dict[str, str]:
         """The documented JSON object."""
-        found = self.finding
-        told = {"id": found.id, "kind": found.kind, "path": found.path, "text": found.text}
-        return {**told, "outcome": self.outcome, "reason": self.reason}
+        fields = {name: getattr(self.finding, name) for name in ("id", "kind", "path", "text")}
+        return {**fields, "outcome": self.outcome, "reason": self.reason}
 
 
 class Tidied(NamedTuple):
-    """What ``tidy`` found and did.
+    """The result of ``tidy``.
 
     Attributes:
-        txn: the transaction that ``undo`` takes; None if nothing was written.
+        txn: the transaction, for ``undo``; None if nothing was written.
         findings: those that are left, by note and line.
-        applied: what became of those that were to be mended.
-        ignored: ids of those that are kept quiet about from now on.
-        waiting: how many of its proposals wait for review.
-        notices: what the person should know.
+        applied: results of ``--apply``.
+        ignored: ids of the findings that are ignored from now on.
+        waiting: number of tidy's proposals that wait for review.
+        notices: sentences for the person.
     """
 
     txn: str | None
@@ -95,15 +96,15 @@ class Tidied(NamedTuple):
 
 
 def look(ctx: Caller) -> list[Finding]:
-    """What is to be tidied, by note and line; without what is ignored or waits for review. Nothing is written."""
+    """Return the findings, by note and line, without those that are ignored or wait for review. Nothing is written."""
     world, paths = survey(ctx)
-    found = [each for note in ctx.notes(paths) for each in found_in(note_of(ctx, note), world)]
+    found = [finding for note in ctx.notes(paths) for finding in found_in(note_of(ctx, note), world)]
     quiet = quiet_ids(ctx)
-    return [each for each in found if quiet.isdisjoint(_names(each))]
+    return [finding for finding in found if quiet.isdisjoint(_ids(finding))]
 
 
-def _names(finding: Finding) -> list[str]:
-    """The ids of a finding, and of what it comes to in the inbox."""
+def _ids(finding: Finding) -> list[str]:
+    """Return the id of a finding, and that of its proposal in the inbox."""
     return [finding.id, *([_proposal(finding, finding.entry, "").id] if finding.entry else [])]
 
 
@@ -114,13 +115,13 @@ def tidy(
     ignore: bool = False,
     ids: Collection[str] = (),
 ) -> Tidied:
-    """Look, and with ``apply`` mend or propose, with ``ignore`` keep quiet.
+    """Find problems; with ``apply`` fix them or propose a change, with ``ignore`` ignore them from now on.
 
     Args:
         ctx: the command's view of the vault.
-        apply: mend what loses nothing; offer what has a change to offer for review.
-        ignore: never tell of these findings again, as long as their words stay.
-        ids: only these findings; empty: all of them, for ``apply``.
+        apply: fix what loses nothing, and offer other changes for review.
+        ignore: do not return these findings again as long as their words stay the same.
+        ids: only these findings; empty for all.
 
     Raises:
         NotFoundError: there is no finding with one of these ids.
@@ -132,25 +133,25 @@ def tidy(
         return Tidied(None, chosen, [], [], _waiting(ctx), ctx.notices)
     with ctx.writing("tidy", None) as session:
         if ignore:
-            what, project = [(each.id, each.text) for each in chosen], ctx.layout.scope
-            inbox.decide(session, what, "ignored", ctx.now.date(), project=project)
-            done: list[Applied] = []
+            decided, project = [(finding.id, finding.text) for finding in chosen], ctx.layout.scope
+            inbox.decide(session, decided, "ignored", ctx.now.date(), project=project)
+            applied: list[Applied] = []
         else:
-            done = _apply(ctx, session, chosen)
+            applied = _apply(ctx, session, chosen)
         txn = session.txn
-    gone = {each.finding.id for each in done if each.outcome != "left"}
-    gone |= {each.id for each in chosen} if ignore else set()
-    left = [each for each in found if each.id not in gone]
-    return Tidied(txn, left, done, [each.id for each in chosen] if ignore else [], _waiting(ctx), ctx.notices)
+    ignored = [finding.id for finding in chosen] if ignore else []
+    gone = {*ignored, *(result.finding.id for result in applied if result.outcome != "left")}
+    left = [finding for finding in found if finding.id not in gone]
+    return Tidied(txn, left, applied, ignored, _waiting(ctx), ctx.notices)
 
 
 def _waiting(ctx: Caller) -> int:
-    """How many proposals of ours nobody has decided yet."""
+    """Return the number of tidy's proposals that wait for review."""
     return sum(proposal["source"] == TIDY for proposal in inbox.pending(ctx.vault))
 
 
 def survey(ctx: Caller) -> tuple[World, list[str]]:
-    """What is known of the vault, and the paths of the notes to look at."""
+    """Return what finders need to know about the vault, and the paths of the notes to search."""
     layout = ctx.layout
     files = files_of(ctx.vault)
     links = Links(files)
@@ -184,22 +185,27 @@ def survey(ctx: Caller) -> tuple[World, list[str]]:
 
 
 def note_of(ctx: Caller, note: Note) -> TidyNote:
-    """A note of ours, with what tidying asks of it."""
+    """Return a note as finders take it."""
     role = findings.role_of(ctx.layout, note.path)
     assert role is not None
     return TidyNote(note, role, day=ctx.layout.day_of(note.path) if role == "daily" else None)
 
 
 def quiet_ids(ctx: Caller) -> set[str]:
-    """What is not shown again: ids of findings that are ignored, of proposals that wait or were rejected."""
-    turned_down = (name for name, decision in inbox.decided(ctx.vault).items() if decision != "accepted")
-    return {*turned_down, *(str(proposal["id"]) for proposal in inbox.pending(ctx.vault))}
+    """Return the ids not to show again: of ignored findings, and of proposals that wait or were rejected."""
+    declined = (name for name, decision in inbox.decided(ctx.vault).items() if decision != "accepted")
+    return {*declined, *(str(proposal["id"]) for proposal in inbox.pending(ctx.vault))}
 
 
 def _chosen(found: list[Finding], ids: Collection[str]) -> list[Finding]:
+    """Return the findings with these ids; all of them if none are given.
+
+    Raises:
+        NotFoundError: there is no finding with one of these ids.
+    """
     if not ids:
         return found
-    known = {each.id for each in found}
+    known = {finding.id for finding in found}
     missing = [name for name in ids if name.lower() not in known]
     if missing:
         raise NotFoundError(
@@ -207,54 +213,60 @@ def _chosen(found: list[Finding], ids: Collection[str]) -> list[Finding]:
             "tars-memory tidy lists them",
         )
     wanted = {name.lower() for name in ids}
-    return [each for each in found if each.id in wanted]
+    return [finding for finding in found if finding.id in wanted]
 
 
 def _apply(ctx: Caller, session: WriteSession, chosen: list[Finding]) -> list[Applied]:
-    """Mend what may be mended, note by note; the rest is offered, or left."""
-    done: list[Applied] = []
+    """Fix what may be fixed, note by note; propose the other changes, and leave what has none."""
+    results: list[Applied] = []
     world, _ = survey(ctx)  # again, under the lock
     room = MOST
-    for path in dict.fromkeys(each.path for each in chosen):
-        own = [each for each in chosen if each.path == path]
-        may = ctx.layout.tier_of(path) is not Tier.PROCEDURAL or ctx.may_write_rules
-        safe = [each for each in own if each.fixable and may]
-        now, later = safe[:room], safe[room:]
-        removed = _mended(ctx, session, path, now, world) if now else []
+    for path in dict.fromkeys(finding.path for finding in chosen):
+        of_note = [finding for finding in chosen if finding.path == path]
+        may_write = ctx.layout.tier_of(path) is not Tier.PROCEDURAL or ctx.may_write_rules
+        to_fix = [finding for finding in of_note if finding.fixable and may_write]
+        now, later = to_fix[:room], to_fix[room:]
+        removed = _fix(ctx, session, path, now, world) if now else []
         room -= len(removed)
-        done += [Applied(each, "removed") if each.id in removed else Applied(each, "left", CHANGED) for each in now]
-        done += [Applied(each, "left", LATER) for each in later]
-        done += [_offered(ctx, session, each) for each in own if each not in safe]
-    if any(each.reason == LATER for each in done):
+        results += [
+            Applied(finding, "removed") if finding.id in removed else Applied(finding, "left", CHANGED)
+            for finding in now
+        ]
+        results += [Applied(finding, "left", LATER) for finding in later]
+        results += [_propose(ctx, session, finding) for finding in of_note if finding not in to_fix]
+    if any(result.reason == LATER for result in results):
         ctx.notices.append(f"{MOST} lines were removed, the most of one run: run it again for the rest")
-    return done
+    return results
 
 
-def _mended(ctx: Caller, session: WriteSession, path: str, safe: Sequence[Finding], world: World) -> list[str]:
-    """Take the lines of these findings out of a note; the ids of those that went.
+def _fix(ctx: Caller, session: WriteSession, path: str, to_fix: Sequence[Finding], world: World) -> list[str]:
+    """Remove the lines of findings from a note, and return the ids of those that were removed.
 
-    They are put into the archive first, so that no kill loses them. A line that can't be removed without changing what
-    is around it stays.
+    The lines are added to the archive first, so that no kill loses them. A line that can't be removed without changing
+    the lines around it stays.
     """
-    wanted = {each.id for each in safe}
+    wanted = {finding.id for finding in to_fix}
 
-    def still(note: Note) -> list[Finding]:
-        """Which of them a note still has; it is asked again if the note changes meanwhile."""
-        return [each for each in fixable(note_of(ctx, note), world) if each.id in wanted]
+    def still_found(note: Note) -> list[Finding]:
+        """Return those that the note has; it is called again if the note changes in the meantime."""
+        return [finding for finding in fixable(note_of(ctx, note), world) if finding.id in wanted]
 
     data = session.read(path)
-    gone = without(here := Note.of(ctx.layout, path, data), still(here))[1] if data is not None else []
+    if data is None:
+        return []
+    note = Note.of(ctx.layout, path, data)
+    gone = without(note, still_found(note))[1]
     if not gone:
         return []
-    _keep(ctx, session, path, [each for each in gone if each.entry is not None])
-    wanted = {each.id for each in gone}
+    _archive_lines(ctx, session, path, [finding for finding in gone if finding.entry is not None])
+    wanted = {finding.id for finding in gone}
     removed: list[str] = []
 
     def plan(found: bytes | None) -> Sequence[Splice]:
         nonlocal removed
         note = Note.of(ctx.layout, path, found)
-        new, went = without(note, still(note))
-        removed = [each.id for each in went]
+        new, gone = without(note, still_found(note))
+        removed = [finding.id for finding in gone]
         return edits.splices_between(found or b"", new)
 
     try:
@@ -264,9 +276,9 @@ def _mended(ctx: Caller, session: WriteSession, path: str, safe: Sequence[Findin
     return removed
 
 
-def _offered(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
-    """Put the change of a finding into the inbox, if it has one to offer."""
-    is_rule = finding.fixable  # a rule that would be mended, if a person had asked
+def _propose(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
+    """Put the change of a finding into the inbox, if it has one."""
+    is_rule = finding.fixable  # a rule, which is fixed only if a person asks for it
     if finding.entry is None or not (finding.op or is_rule):
         why = "it takes a person at a terminal" if is_rule else "it takes your own hand"
         return Applied(finding, "left", why)
@@ -278,18 +290,17 @@ def _offered(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
 
 
 def _proposal(finding: Finding, entry: Entry, today: str) -> Proposal:
-    """What a finding about an entry comes to."""
-    asked = finding.conflicts
+    """Return the proposal that a finding about an entry becomes."""
+    lines = finding.conflicts
     if finding.op == "choose":
-        day = max(each.date for each in asked) or today
-        return question_about(entry.path, entry.section, asked, day, "", finding.words)._replace(source=TIDY)
+        day = max(line.date for line in lines) or today
+        return question_about(entry.path, entry.section, lines, day, "", finding.words)._replace(source=TIDY)
     why = f"{finding.kind}: {finding.suggestion}"
-    made = change_of_line(finding.op or "remove", entry, finding.words, today, why)
-    return made._replace(conflicts=asked)
+    return change_of_line(finding.op or "remove", entry, finding.words, today, why)._replace(conflicts=lines)
 
 
 def _form(template: bytes | None) -> frozenset[str]:
-    """The headings under which the daily template has an empty bullet, in lower case."""
+    """Return the headings under which the daily template has an empty bullet, in lower case."""
     if template is None:
         return frozenset()
     document = Document(template)
@@ -299,18 +310,18 @@ def _form(template: bytes | None) -> frozenset[str]:
 
 
 def found_in(note: TidyNote, world: World) -> list[Finding]:
-    """Everything to tidy in a note, in order of its lines."""
-    return findings.numbered(found for find in (*FIXABLE, *OTHERS) for found in find(note, world))
+    """Return all findings in a note, in the order of its lines."""
+    return findings.numbered(finding for find in (*FIXABLE, *OTHERS) for finding in find(note, world))
 
 
 def fixable(note: TidyNote, world: World) -> list[Finding]:
-    """What of it ``--apply`` may mend by itself; with the same ids as :func:`found_in` gives."""
-    every = findings.numbered(found for find in FIXABLE for found in find(note, world))
-    return [found for found in every if found.fixable]
+    """Return the findings that ``--apply`` may fix, with the same ids as :func:`found_in` gives them."""
+    every = findings.numbered(finding for find in FIXABLE for finding in find(note, world))
+    return [finding for finding in every if finding.fixable]
 
 
 TIDIED = "Tidied.md"
-"""The note in the archive that holds what was removed."""
+"""Name of the note in the archive with the lines that were removed."""
 
 INTRODUCTION = (
     b"<!-- Lines that tidy took out of the notes named here, by day; each still stands in its note once. -->\n"
@@ -318,77 +329,79 @@ INTRODUCTION = (
 
 
 def without(note: Note, found: Iterable[Finding]) -> tuple[bytes, list[Finding]]:
-    """A note without the lines of some findings, from the last to the first, and the findings whose lines went. Pure.
+    """Return a note without the lines of some findings, and the findings whose lines were removed. Pure.
 
     Args:
         note: as it is.
-        found: findings about whole bullets of it.
+        found: findings about whole bullets of the note; their lines are removed from the last to the first.
     """
-    went: list[Finding] = []
-    for each in sorted(found, key=lambda finding: finding.line, reverse=True):
-        if each.entry is None:
-            splices = [_blank_bullet(note.document, each.line)]
-        elif there := [entry for entry in note.raws.get(each.entry.raw, ()) if entry.line == each.entry.line]:
-            splices = edits.remove_bullet(note, there[0])
+    gone: list[Finding] = []
+    for finding in sorted(found, key=lambda finding: finding.line, reverse=True):
+        if finding.entry is None:
+            splices = [_blank_bullet(note.document, finding.line)]
+        elif same := [entry for entry in note.raws.get(finding.entry.raw, ()) if entry.line == finding.entry.line]:
+            splices = edits.remove_bullet(note, same[0])
         else:
-            continue  # it went with another one
+            continue  # it was removed with another one
         new = note.saying(apply(note.data, splices))
-        if _only_less(note, new, each):
+        if _only_lacks(note, new, finding):
             note = new
-            went.append(each)
-    return note.data, went[::-1]
+            gone.append(finding)
+    return note.data, gone[::-1]
 
 
 def _blank_bullet(document: Document, line: int) -> Splice:
-    """The line of a bullet without words, with the line ending that sets it apart."""
+    """Return the removal of a bullet without words, with the line ending that separates it."""
     start, end, after = document.lines[line - 1]
     if after == end and line > 1:
         return Splice(document.lines[line - 2].end, end, b"")
     return Splice(start, after, b"")
 
 
-def _only_less(before: Note, after: Note, gone: Finding) -> bool:
-    """Whether a note reads as it did, but for one bullet that is gone."""
+def _only_lacks(before: Note, after: Note, gone: Finding) -> bool:
+    """Whether a note is parsed as before, except for one bullet that is gone."""
     old, new = before.document, after.document
-    had, has = (
+    old_entries, new_entries = (
         Counter((e.text, e.time, e.state, e.section, e.depth) for e in note.entries) for note in (before, after)
     )
     entry = gone.entry
     if entry is not None:
-        had -= Counter([(entry.text, entry.time, entry.state, entry.section, entry.depth)])
-    kinds, now = (Counter(block.kind for block in each.blocks if block.kind != "item") for each in (old, new))
+        old_entries -= Counter([(entry.text, entry.time, entry.state, entry.section, entry.depth)])
+    old_kinds, new_kinds = (
+        Counter(block.kind for block in document.blocks if block.kind != "item") for document in (old, new)
+    )
     return (
-        had == has
-        and kinds == now
+        old_entries == new_entries
+        and old_kinds == new_kinds
         and len(old.bullets) == len(new.bullets) + 1
         and [section.path for section in old.sections] == [section.path for section in new.sections]
     )
 
 
-def _keep(ctx: Caller, session: WriteSession, path: str, gone: Sequence[Finding]) -> None:
-    """Put the lines into the archive's note of removed lines; what an earlier run that was cut off put there counts."""
+def _archive_lines(ctx: Caller, session: WriteSession, path: str, gone: Sequence[Finding]) -> None:
+    """Add lines to the archive's note of removed lines, except those that an earlier, killed run added already."""
     if not gone:
         return
     layout = ctx.layout
     folder = path.split("/", 2)[:2] if layout.project_of(path) else []
     title = entries.heading(f"{ctx.now:%Y-%m-%d} {path}")
-    wanted = [_bullet(each, timed=layout.timed(path)) for each in gone]
+    bullets = [_bullet(finding, timed=layout.timed(path)) for finding in gone]
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         start = new = data or b""
-        there = Counter(_under(start, title))
-        for bullet in wanted:
-            if there[bullet]:
-                there[bullet] -= 1
+        present = Counter(_lines_under(start, title))
+        for bullet in bullets:
+            if present[bullet]:
+                present[bullet] -= 1
             else:
-                new = _added(new, bullet, title)
+                new = _with_bullet(new, bullet, title)
         return edits.splices_between(start, new)
 
     session.write(layout.archived("/".join([*folder, TIDIED])), plan, create=INTRODUCTION)
 
 
 def _bullet(finding: Finding, *, timed: bool) -> str:
-    """The bullet on one line, with everything that belongs to it."""
+    """Return the bullet of a finding on one line, with its time, state, provenance and block id."""
     assert finding.entry is not None
     document = Document(finding.entry.raw.strip(" \t").encode("utf-8", "surrogateescape"))
     own = document.bullets[0]
@@ -396,8 +409,8 @@ def _bullet(finding: Finding, *, timed: bool) -> str:
     return entries.render(entries.parse(words, timed=timed))
 
 
-def _under(data: bytes, title: str) -> list[str]:
-    """The lines under a heading."""
+def _lines_under(data: bytes, title: str) -> list[str]:
+    """Return the lines under a heading; none if there is no such heading."""
     document = Document(data)
     section = document.find_section(title)
     if section is None:
@@ -405,7 +418,8 @@ def _under(data: bytes, title: str) -> list[str]:
     return document.text(section.body_line, section.end_line).replace("\r\n", "\n").split("\n")
 
 
-def _added(data: bytes, bullet: str, title: str) -> bytes:
+def _with_bullet(data: bytes, bullet: str, title: str) -> bytes:
+    """Return a note with a bullet added under a heading; one that can't be written as it is becomes plain text."""
     try:
         return apply(data, edits.insert_bullet(data, bullet, section=title))
     except TarsError:
