@@ -15,7 +15,7 @@ from tars_memory.index.models import QueryVector
 from tars_memory.index.passages import Embedded
 from tars_memory.jobs.sleep import sleep
 from tars_memory.memory import Memory
-from tars_memory.recall.search import Told, merged
+from tars_memory.recall.search import SortKey, merged
 from tars_memory.testing import HashEmbedder
 from tests.test_talks import HARBOUR, World, turn
 
@@ -252,10 +252,10 @@ def test_who_holds_the_index_open_answers_no_more_with_what_another_process_forg
 
 def test_of_what_was_found_by_its_meaning_alone_the_newer_is_no_better() -> None:
     told = {
-        "covers, older": Told(0.9, "2026-11-01"),
-        "covers, newer": Told(0.9, "2026-11-02"),
-        "near, older": Told(0.0, "2026-11-01"),
-        "near, newer": Told(0.0, "2026-11-09"),
+        "covers, older": SortKey(0.9, "2026-11-01"),
+        "covers, newer": SortKey(0.9, "2026-11-02"),
+        "near, older": SortKey(0.0, "2026-11-01"),
+        "near, newer": SortKey(0.0, "2026-11-09"),
     }
     assert merged([], [*told], told.__getitem__) == ["covers, newer", "covers, older", "near, older", "near, newer"]
 

@@ -1,8 +1,8 @@
-"""The candidates of one query: chunks that SQL names by words, meaning, date and the names of notes, the best of them
-opened into lines. Raw parts, no weights yet.
+"""Gather the candidates of a query: chunks that the index finds by words, meaning, date and the names of notes, the
+best of them divided into lines. Sets the raw parts of scores; weights are applied later.
 
-Two steps, so that a query costs a few milliseconds however large the vault is: the index gives numbers for a few
-hundred chunks, a rough sum of these picks those that are read line by line.
+Two steps keep a query at a few milliseconds however large the vault is: the index returns numbers for a few hundred
+chunks, and a rough sum of these numbers picks the chunks that are read line by line.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ if TYPE_CHECKING:
 
 
 _ITEMS = frozenset({"item", "machinery", "replaced"})
-"""The kinds of lines that begin an item of a list."""
+"""The kinds of lines that begin a list item."""
 
-SPREAD_OVER = 16
-"""Passages that tell how near any is to a query."""
+USUAL_SAMPLE = 16
+"""Number of chunks, spread over the vault, from which the usual nearness to a query is estimated."""
 CHUNKS_BEFORE = 50
-"""Chunks that a list is followed back over, to what its lines are nested in: 40,000 characters."""
+"""Maximum number of earlier chunks that are read to find the start of a list: 40,000 characters."""
 
 
 class CandidateLine:
     """One line of a candidate chunk with the raw parts of its score.
 
     Attributes:
-        chunk: that it stands in.
-        index: in the chunk's texts.
+        chunk: that contains it.
+        index: in the texts of the chunk.
         number: in the note, 1-based.
-        text: verbatim; of an oversized line a piece.
-        length: characters of it.
-        shown: what of it is seen in Obsidian, once its terms are counted.
-        known: what the index says of it.
-        counts: how often each term occurs.
-        words: BM25 among the lines read.
-        nearest: for each word of the query how near the nearest word of the line is; empty without word vectors.
-        speaker: how much of its speaker's name the query holds.
-        validity: what it loses for being refused or over (:mod:`tars_memory.recall.weights`).
+        text: verbatim; a piece of the line if it is oversized.
+        length: of ``text`` in characters.
+        shown: the text that Obsidian shows; set when terms are counted.
+        known: the line as the index describes it.
+        counts: by term the number of occurrences.
+        words: BM25 among the lines that are read.
+        nearest: for each word of the query the nearness of the nearest word of the line; empty without word vectors.
+        speaker: share of the words of its speaker's name that the query contains.
+        validity: penalty for lines that were rejected or have ended (:mod:`tars_memory.recall.weights`).
         before: the line before it, if that is a candidate too.
-        parts: of the score, weighted, by :data:`tars_memory.recall.scores.PARTS`.
+        parts: weighted parts of the score, in the order of :data:`tars_memory.recall.scores.PARTS`.
         score: their sum.
     """
 
@@ -76,7 +76,7 @@ class CandidateLine:
 
 
 class Candidate:
-    """One chunk that is read.
+    """One chunk that is read line by line.
 
     Attributes:
         row: from the index.
@@ -85,14 +85,14 @@ class Candidate:
         words: BM25 of the chunk.
         note_words: BM25 of its whole note.
         meaning: cosine with the query, on the scale of its model; None without a vector.
-        name_meaning: cosine of the query with its note's name alone, on that scale; 0 where the model doesn't tell.
+        name_meaning: cosine of the query with the name of its note, on that scale; 0 without a vector of the name.
         date: how well its day fits the dates that the query names, 0 to 1.
-        name: how much of the query names it, 0 to 1, leaving out what no note holds.
-        asked: the same of the whole query.
-        is_named: the query is a name of its note, or the day of its daily note.
-        is_called: a name of its note, or the subject of its facts, stands within the query.
-        counts: how often each term occurs in it, its headings and its note's names included.
-        decided: by index, what became of the candidates that its lines repeat (:mod:`tars_memory.recall.decided`).
+        name_share: how much of the query names it, 0 to 1, not counting words that no note contains.
+        query_share: the same, counting all words of the query.
+        name_is_query: whether the query is a name of its note, or the day of its daily note.
+        name_in_query: whether the query contains a name of its note, or the subject of its facts.
+        counts: by term the number of occurrences in it, its headings and the names of its note.
+        decided: by index of a line the state of the candidate that it repeats (:mod:`tars_memory.recall.decided`).
     """
 
     def __init__(self, row: ChunkRow) -> None:
@@ -104,29 +104,29 @@ class Candidate:
         self.meaning: float | None = None
         self.name_meaning = 0.0
         self.date = 0.0
-        self.name = 0.0
-        self.asked = 0.0
-        self.is_called = False
-        self.is_named = False
+        self.name_share = 0.0
+        self.query_share = 0.0
+        self.name_in_query = False
+        self.name_is_query = False
         self.counts: dict[str, int] = {}
         self.decided: Mapping[int, str] = {}
 
 
 class Pool:
-    """What a query found.
+    """The candidates of a query, and what is known about the query.
 
     Attributes:
-        chunks: those read, in the order of the vault.
+        chunks: the candidates, in the order of the vault.
         idfs: of the query's terms.
-        rows: chunks in the index.
+        rows: number of chunks in the index.
         nearest: the best cosine of all, on the scale of its model.
-        read: chunks that were looked at; ``chunks`` are those of them that have a line to show.
-        known: whether any note holds a word of the query; not asked where words count.
-        scale: of the model that says what is near.
-        strange: how unlike any language the query is, as that model tells.
-        coverage: the share of the best chunks by words that have a vector; 0: nothing was compared by meaning.
-        blank: the paths of notes whose name the query is and in which nothing stands.
-        usual: tells how near the passages of the vault but that one are to the query, whatever they are about.
+        read: number of chunks that were read; ``chunks`` are those of them that have a line to show.
+        known: whether any note contains a word of the query; always True if the search is by words.
+        scale: of the model that compares meaning.
+        strange: how unlike any language the query is, according to that model.
+        coverage: share of the best chunks by words that have a vector; 0 if nothing was compared by meaning.
+        blank: paths of the empty notes of which the query is a name.
+        usual: returns how near the chunks of the vault usually are to the query, not counting the chunk with that id.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Pool:
 
     @property
     def lines(self) -> list[CandidateLine]:
-        """Every line of every chunk."""
+        """The lines of all chunks."""
         return [line for chunk in self.chunks for line in chunk.lines]
 
 
@@ -160,52 +160,53 @@ def gather(
     by_words: bool,
     limit: int,
 ) -> Pool:
-    """Ask the index and open the best of what it names.
+    """Shortlist chunks by the index, and read the best of them line by line.
 
     Args:
         reader: the index.
         query: parsed.
         terms: of the same query.
         narrowed: where to look.
-        vector: of the query; None to go by words alone.
-        by_words: False to go by meaning alone.
-        limit: hits that are wanted.
+        vector: of the query; None to search by words only.
+        by_words: False to search by meaning only.
+        limit: number of hits that are wanted.
     """
-    named = Shortlist()
+    shortlist = Shortlist()
     scale = weights.scale_of(vector.model if vector is not None else "")
     if by_words:
-        name_by_words(reader, query, narrowed, named, limit)
-    coverage = _coverage(reader, named) if by_words and vector is not None else float(vector is not None)
+        shortlist_by_words(reader, query, narrowed, shortlist, limit)
+    coverage = _coverage(reader, shortlist) if by_words and vector is not None else float(vector is not None)
     vector = vector if coverage else None
     if vector is not None and coverage >= weights.NEARBY_FROM:
         nearby = reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING)
-        named.near = {chunk: scale.meaning(cosine) for chunk, cosine in nearby}
-    name_by_date(reader, query, narrowed, named)
-    ids = list(dict.fromkeys((*named.words, *named.literal, *named.near, *named.dated)))
-    chosen = best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2), scale.near_read)
+        shortlist.near = {chunk: scale.meaning(cosine) for chunk, cosine in nearby}
+    shortlist_by_date(reader, query, narrowed, shortlist)
+    ids = list(dict.fromkeys((*shortlist.words, *shortlist.literal, *shortlist.near, *shortlist.dated)))
+    chosen = best(reader, query, shortlist, ids, max(CHUNKS_READ, limit + limit // 2), scale.near_read)
     rows = reader.chunks(chosen)
-    names = called(reader, query, narrowed)
-    opened = (*names.inside, *list(named.notes)[:NOTES_OPENED])
+    named = named_notes(reader, query, narrowed)
+    opened = (*named.inside, *list(shortlist.notes)[:NOTES_OPENED])
     rows.update(openings(reader, opened, rows, narrowed))
-    if vector is not None:  # a cosine that the KNN did not give is only worth its price for what is read
-        further = reader.cosines(vector.vector, [i for i in rows if i not in named.near])
-        named.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
-    nearest = max(named.near.values(), default=0.0)
+    if vector is not None:  # further cosines are worth their price only for chunks that are read
+        further = reader.cosines(vector.vector, [i for i in rows if i not in shortlist.near])
+        shortlist.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
+    nearest = max(shortlist.near.values(), default=0.0)
     asked = weights.numbers(vector.words) if vector is not None else []
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
     excluded = Exclusion(query.negations)
-    told, hidden = decided(reader, rows.values())
+    states, hidden = candidate_states(reader, rows.values())
     found: list[Candidate] = []
     for row in sorted(rows.values(), key=lambda row: (row.note_id, row.position)):
         chunk = Candidate(row)
-        chunk.words = named.words.get(row.id, 0.0)
-        chunk.note_words = 0.0 if row.note_id in hidden else named.notes.get(row.note_id, 0.0)
-        chunk.meaning = named.near.get(row.id)
+        chunk.words = shortlist.words.get(row.id, 0.0)
+        chunk.note_words = 0.0 if row.note_id in hidden else shortlist.notes.get(row.note_id, 0.0)
+        chunk.meaning = shortlist.near.get(row.id)
         chunk.date = date_fit(query, row)
-        chunk.decided = told.get(row.id, {})
-        chunk.is_called = row.note_id in names.inside and row.note_id not in hidden
-        chunk.is_named = (row.note_id in names.whole and row.note_id not in hidden) or _is_note_of(query.day, row)
-        _open(chunk, excluded, unasked(reader, query, row, chunk.texts))
+        chunk.decided = states.get(row.id, {})
+        chunk.name_in_query = row.note_id in named.inside and row.note_id not in hidden
+        whole = row.note_id in named.whole and row.note_id not in hidden
+        chunk.name_is_query = whole or _is_note_of(query.day, row)
+        _add_lines(chunk, excluded, unselected(reader, query, row, chunk.texts))
         found.append(chunk)
     if by_words:
         _count(found, terms)
@@ -213,9 +214,9 @@ def gather(
     for chunk in found:
         row = chunk.row
         if row.id in bits:
-            _compare(chunk, asked, *bits[row.id], scale.chance_of_words)
-        by_note = chunk.is_named or (chunk.note_words and not excluded)
-        if row.note_id in hidden and not chunk.counts:  # nothing but what the note is called can have named it
+            _compare_words(chunk, asked, *bits[row.id], scale.chance_of_words)
+        by_note = chunk.name_is_query or (chunk.note_words and not excluded)
+        if row.note_id in hidden and not chunk.counts:  # it can only have been found by a name that must not be shown
             continue
         if chunk.lines and (chunk.counts or by_note or chunk.meaning is not None or chunk.date):
             chunks.append(chunk)
@@ -223,27 +224,36 @@ def gather(
         _compare_names(chunks, vector, bits)
     total = reader.chunk_count()
     idfs = _idfs(reader, terms, chunks, total) if by_words else {}
-    _weigh(chunks, terms, idfs)
-    by_name = shares(reader, (chunk.row for chunk in chunks if chunk.row.note_id not in hidden), terms, idfs, total)
+    _add_bm25(chunks, terms, idfs)
+    visible = (chunk.row for chunk in chunks if chunk.row.note_id not in hidden)
+    by_name = name_shares(reader, visible, terms, idfs, total)
     for chunk in chunks:
-        chunk.name, chunk.asked, subject = by_name.get(chunk.row.id, (0.0, 0.0, ""))
-        chunk.is_called |= bool(subject) and key(subject) in keys_within(query.meaning)
+        chunk.name_share, chunk.query_share, subject = by_name.get(chunk.row.id, (0.0, 0.0, ""))
+        chunk.name_in_query |= bool(subject) and key(subject) in keys_within(query.meaning)
     known = by_words or any(reader.frequencies(terms.stems).values())
     strange = vector.strange if vector is not None else 0.0
     pool = Pool(chunks, idfs, total, len(rows), scale)
     pool.nearest, pool.known, pool.strange = nearest, known, strange
-    pool.coverage, pool.blank = coverage, names.blank
-    pool.usual = partial(_usual, reader, vector, asked, scale)
+    pool.coverage, pool.blank = coverage, named.blank
+    pool.usual = partial(_usual_nearness, reader, vector, asked, scale)
     return pool
 
 
-def _usual(
+def _usual_nearness(
     reader: IndexReader, vector: QueryVector | None, asked: Sequence[int], scale: weights.Scale, best: int
 ) -> float:
-    """How near the passages of the vault are to the query, whatever it is about: the middle of some but the best."""
+    """Return the median nearness to the query of :data:`USUAL_SAMPLE` chunks, without the best one; 0 without a vector.
+
+    Args:
+        reader: the index.
+        vector: of the query.
+        asked: the words of the query, as integers of their bits.
+        scale: of the model.
+        best: id of the chunk that is nearest to the query.
+    """
     if vector is None:
         return 0.0
-    ids = [chunk for chunk in reader.spread(SPREAD_OVER) if chunk != best]
+    ids = [chunk for chunk in reader.spread(USUAL_SAMPLE) if chunk != best]
     bits = reader.word_bits(ids) if asked else {}
     dimension = len(vector.vector) // 4
     found: list[float] = []
@@ -255,18 +265,23 @@ def _usual(
     return sorted(found)[len(found) // 2] if found else 0.0
 
 
-def _coverage(reader: IndexReader, named: Shortlist) -> float:
-    """Which share of the best chunks by words has a vector; all where words name none: neighbours take no place."""
-    order = sorted(named.words, key=lambda chunk: -named.words[chunk]) or list(named.literal)
+def _coverage(reader: IndexReader, shortlist: Shortlist) -> float:
+    """Return the share of the best chunks by words that have a vector; 1 if no chunk was found by words, for then
+    neighbours displace none.
+    """
+    order = sorted(shortlist.words, key=lambda chunk: -shortlist.words[chunk]) or list(shortlist.literal)
     first = order[:COMPARED]
     return len(reader.embedded(first)) / len(first) if first else 1.0
 
 
-def decided(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:
-    """What became of candidates whose line doesn't say it, by chunk and line, and the notes whose names repeat one that
-    was rejected; the names are taken out of the rows. Nothing is asked without any.
+def candidate_states(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:
+    """Find the states of candidates that their own lines don't show, and remove rejected names from the rows.
 
-    Session notes repeat candidates, and a candidate doesn't say that another line replaced what was approved of it.
+    Lines of session notes repeat candidates without their state, and the line of a candidate doesn't show that another
+    line replaced what was approved of it. The index is asked only if there are such lines.
+
+    Returns:
+        By chunk and index of a line the state; and the ids of notes whose names repeat a rejected candidate.
     """
     sessions = [row for row in rows if row.tier == "episodic"]
     approved = {
@@ -289,8 +304,8 @@ def decided(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, 
     return found, notes
 
 
-def _begun(reader: IndexReader, row: ChunkRow) -> list[str]:
-    """The lines before a chunk that begins within a list, back to where the list may begin; else none."""
+def _list_lines_before(reader: IndexReader, row: ChunkRow) -> list[str]:
+    """Return the lines before a chunk that begins inside a list, from where the list may begin; else none."""
     lines: list[str] = []
     first = row.start_line
     if row.text[:1] in (" ", "\t"):
@@ -305,20 +320,22 @@ def _begun(reader: IndexReader, row: ChunkRow) -> list[str]:
     return lines
 
 
-def unasked(reader: IndexReader, query: Query, row: ChunkRow, texts: Sequence[str]) -> frozenset[int]:
-    """The lines of a chunk that were not asked for: by name or topic, or because they began later."""
+def unselected(reader: IndexReader, query: Query, row: ChunkRow, texts: Sequence[str]) -> frozenset[int]:
+    """Return the indexes of the lines of a chunk that are not about the selected names and topics, or that began to
+    hold after the day that the query asks about.
+    """
     left_out: set[int] = set()
     if query.selection is not None:
         left_out.update(range(len(texts)))
-        left_out -= query.selection.of(row.path, row.headings, texts, _begun(reader, row))
+        left_out -= query.selection.of(row.path, row.headings, texts, _list_lines_before(reader, row))
     if query.held is not None:
         day = query.held.isoformat()
         left_out.update(i for i, line in enumerate(row.lines) if line.since > day)
     return frozenset(left_out)
 
 
-def _open(chunk: Candidate, excluded: Exclusion, left_out: frozenset[int]) -> None:
-    """The chunk's lines; blocks that hold something excluded are left out, as are those not asked for."""
+def _add_lines(chunk: Candidate, excluded: Exclusion, left_out: frozenset[int]) -> None:
+    """Give a chunk its candidate lines: not blank, not left out, not rejected, in no block with something excluded."""
     row = chunk.row
     banned = left_out | _banned(row, chunk.texts, excluded) if excluded else left_out
     if chunk.decided:
@@ -336,7 +353,7 @@ def _open(chunk: Candidate, excluded: Exclusion, left_out: frozenset[int]) -> No
 
 
 def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
-    """How often each term stands in the lines and chunks; all at once, for most hold none."""
+    """Count the terms in lines and chunks; in all of them at once, for most contain none."""
     texts: list[str] = []
     for chunk in chunks:
         if chunk.lines:
@@ -360,9 +377,10 @@ def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
 
 
 def _count_shown(chunk: Candidate, terms: Terms) -> None:
-    """A term counts in the lines that show it; where a link leads, in a picture, a tag of HTML or a comment only if no
-    line of the chunk shows it: a badge's address is found, but doesn't answer beside a sentence. A line that shows
-    nothing answers by its words alone.
+    """Count a term in the text that Obsidian shows; in link targets, pictures, HTML tags and comments only if no line
+    of the chunk shows it: the address of a badge is found, but is no answer next to a sentence.
+
+    Lines that show nothing and contain no term are removed from the chunk.
     """
     partly = [line for line in chunk.lines if line.shown != line.text]
     if not partly:
@@ -380,10 +398,10 @@ def _count_shown(chunk: Candidate, terms: Terms) -> None:
 
 
 def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
-    """The lines of a chunk that answer nothing, by index: front matter, and words that a line replaced."""
-    found = _front(row, texts)
+    """Return the indexes of a chunk's lines that never answer: front matter, and former texts of replaced lines."""
+    found = _silent_front_matter(row, texts)
     for i, line in enumerate(row.lines):
-        if line.kind == "replaced":  # the words that the line above it had: ``why`` tells them
+        if line.kind == "replaced":  # the former text of the line above it: ``why`` shows it
             others = zip(reversed(row.lines[:i]), reversed(texts[:i]), strict=True)
             above = next((other for other, text in others if text.strip() and other.indent < line.indent), None)
             if row.tier == "daily" if above is None else above.state == "promoted":
@@ -391,9 +409,9 @@ def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
     return found
 
 
-def _front(row: ChunkRow, texts: Sequence[str]) -> set[int]:
-    """The lines of a note's front matter that answer nothing, by index: its marks, and the title, which is shown
-    anyway, if more is there; of a session note all of them, for they only say what the note is.
+def _silent_front_matter(row: ChunkRow, texts: Sequence[str]) -> set[int]:
+    """Return the indexes of the front matter lines of a note that never answer: its delimiters, and the title, which is
+    shown anyway, unless it is the only property; of a session note all lines, for they only describe the note.
     """
     if row.position or row.start_line > 1 or not texts[0].startswith("---"):
         return set()
@@ -406,8 +424,16 @@ def _front(row: ChunkRow, texts: Sequence[str]) -> set[int]:
     return marks | titles if inner > titles else marks
 
 
-def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes, chance: float) -> None:
-    """How near the words of each line are to those of the query."""
+def _compare_words(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes, chance: float) -> None:
+    """Set, for each line of a chunk, how near its words are to those of the query.
+
+    Args:
+        chunk: whose lines are compared.
+        asked: the words of the query, as integers of their bits.
+        counts: number of words of each line.
+        bits: of all words of the chunk.
+        chance: nearness that counts as 0.
+    """
     width = len(bits) // (sum(counts) or 1)
     words = weights.by_line(counts, bits, width)
     for line in chunk.lines:
@@ -416,7 +442,7 @@ def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes,
 
 
 def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mapping[int, tuple[bytes, bytes]]) -> None:
-    """How near the name of each chunk's note is to the query, where vectors of names are kept."""
+    """Set, for each chunk, how near the name of its note is to the query, where the index keeps vectors of names."""
     scale = weights.scale_of(vector.model)
     asked = index.vectors.floats(vector.vector)
     near: dict[int, float] = {}
@@ -433,7 +459,7 @@ def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mappi
 
 
 def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total: int) -> dict[str, float]:
-    """The idf of every term: of words from the vocabulary, of the others from how many candidates hold them."""
+    """Return the idf of every term: words and runs of signs are counted in the index, other terms in the candidates."""
     held = dict(reader.frequencies(terms.stems)) if terms.stems else {}
     runs = [literal for literal in terms.literals if is_run(literal)]
     held.update(reader.sign_frequencies(runs))
@@ -443,8 +469,11 @@ def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total:
     return {term: idf(max(total, 1), min(held.get(term, 0), total)) for term in terms.keys}
 
 
-def _weigh(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, float]) -> None:
-    """BM25 of every line, and of chunks for terms that the index has not counted; the line before, across chunks."""
+def _add_bm25(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, float]) -> None:
+    """Set the BM25 of every line, and add to that of chunks the terms that the index has not counted.
+
+    Also links the first line of a chunk to the last line of the chunk before it.
+    """
     lines = [line for chunk in chunks for line in chunk.lines]
     if not lines or not idfs:
         return
@@ -466,7 +495,7 @@ def _weigh(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, float])
 
 
 def _banned(row: ChunkRow, texts: Sequence[str], excluded: Exclusion) -> frozenset[int]:
-    """Line indexes of the blocks (paragraph, list item) that hold something excluded."""
+    """Return the line indexes of the blocks (paragraph, list item) that contain something excluded."""
     banned: set[int] = set()
     block: list[int] = []
     for i, text in enumerate([*texts, ""]):
@@ -479,7 +508,7 @@ def _banned(row: ChunkRow, texts: Sequence[str], excluded: Exclusion) -> frozens
     return frozenset(banned)
 
 
-# --- what the index names, and which of it is worth reading
+# --- the chunks that the index finds, and which of them are worth reading
 
 
 CHUNKS_BY_WORDS = 300
@@ -487,27 +516,38 @@ NOTES_BY_WORDS = 200
 CHUNKS_BY_MEANING = 100
 CHUNKS_BY_DATE = 100
 CHUNKS_BY_PREFIX = 500
-"""How many candidates each way names at most. sqlite-vec's selection costs rows times neighbours: 100 at 150,000 rows
-cost a tenth more than 10, 300 cost half as much again."""
+"""Maximum number of candidates by each method. The cost of sqlite-vec's selection is rows times neighbours: at 150,000
+rows 100 neighbours cost a tenth more than 10, and 300 cost half as much again."""
 CHUNKS_READ = 50
-"""How many of them are read line by line: 40 to 200 score alike on three sets (docs/development/ranking.md)."""
+"""Number of candidates that are read line by line: 40 to 200 score alike on three sets (docs/development/ranking.md).
+"""
 COMPARED = 80
-"""Of so many of the best by words it is asked how many have a vector."""
+"""Number of the best chunks by words of which the share with a vector is computed."""
 DATED_READ = 20
-"""Of the days that the query names at least that many of the best are read: a word that hundreds of days hold (``gym
-yesterday``) names the day's own chunk no sooner than the others."""
+"""Minimum number of chunks read of the days that the query names: by a word that hundreds of days contain (``gym
+yesterday``) the chunk of the day is found no sooner than the others."""
 CHUNKS_OF_NOTE = 3
-"""So many of its chunks speak for a note in a script without blanks; whole notes are indexed by words alone."""
+"""Number of chunks whose BM25 counts for a note in a script without blanks; whole notes are indexed by words only."""
 NOTES_OPENED = 10
-"""Of that many best notes at least the first chunk is read: an alias or a property may be all that matched."""
+"""Number of the best notes of which at least the first chunk is read: an alias or a property may be all that matched.
+"""
 LONGEST_DATE = 40
-"""Days: a longer stretch (a year) names no candidates by itself, it only lifts those that words or meaning name."""
+"""Length in days above which a stretch of time (a year) adds no candidates; it only raises those found by words or
+meaning."""
 LOST_BY_STEMMING = 5
-"""Letters that the stem of a word may be shorter than a beginning of it: ``runni*`` has to find ``run``."""
+"""Maximum number of letters by which the stem of a word is shorter than a prefix: ``runni*`` has to find ``run``."""
 
 
 class Shortlist:
-    """What the index says of the chunks that it names."""
+    """The chunks and notes that the index finds, by id.
+
+    Attributes:
+        words: BM25 of chunks.
+        notes: BM25 of notes.
+        literal: share of the query's literals that chunks contain; 1 if they contain a prefix.
+        near: cosine of chunks with the query, on the scale of its model.
+        dated: chunks of the days that the query names.
+    """
 
     def __init__(self) -> None:
         self.words: dict[int, float] = {}
@@ -517,92 +557,101 @@ class Shortlist:
         self.dated: list[int] = []
 
 
-def name_by_words(reader: IndexReader, query: Query, narrowed: Filter, named: Shortlist, limit: int) -> None:
-    """BM25 by chunk and by note; chunks that hold a literal or a beginning of a word, with the share of those held.
+def shortlist_by_words(reader: IndexReader, query: Query, narrowed: Filter, shortlist: Shortlist, limit: int) -> None:
+    """Add chunks and notes with their BM25, and chunks that contain a literal or a prefix of the query.
 
-    Never fewer than the hits that are wanted.
+    At least as many as the hits that are wanted, if there are.
     """
     most = max(CHUNKS_BY_WORDS, limit)
     match = _expression(query)
     if match:
-        named.words = dict(reader.match_chunks(match, narrowed, most))
-        named.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
+        shortlist.words = dict(reader.match_chunks(match, narrowed, most))
+        shortlist.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
     runs = [literal for literal in query.literals if is_run(literal)]
     if runs:
-        _add_signs(reader, runs, narrowed, named, most)
+        _add_runs(reader, runs, narrowed, shortlist, most)
     others = [literal for literal in query.literals if literal not in runs]
     for chunk, held in reader.match_text(others, narrowed, most) if others else ():
-        named.literal[chunk] = held / len(others)
+        shortlist.literal[chunk] = held / len(others)
     if query.prefixes:
         match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
         for chunk, _ in reader.match_chunks(match, narrowed, CHUNKS_BY_PREFIX):
-            named.literal.setdefault(chunk, 1.0)
+            shortlist.literal.setdefault(chunk, 1.0)
 
 
-def _add_signs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, named: Shortlist, most: int) -> None:
-    """BM25 of what is written without blanks; of whole notes that of their best chunks."""
+def _add_runs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, shortlist: Shortlist, most: int) -> None:
+    """Add the BM25 of text written without blanks to that of chunks, and to that of notes by their best chunks."""
     scored = dict(reader.match_signs(runs, narrowed, most))
     of_note: dict[int, list[float]] = {}
     for chunk, (note, _) in reader.places(scored).items():
-        named.words[chunk] = named.words.get(chunk, 0.0) + scored[chunk]
+        shortlist.words[chunk] = shortlist.words.get(chunk, 0.0) + scored[chunk]
         of_note.setdefault(note, []).append(scored[chunk])
     for note, found in of_note.items():
-        named.notes[note] = named.notes.get(note, 0.0) + sum(sorted(found)[-CHUNKS_OF_NOTE:])
-    named.notes = dict(sorted(named.notes.items(), key=lambda pair: -pair[1])[:NOTES_BY_WORDS])
+        shortlist.notes[note] = shortlist.notes.get(note, 0.0) + sum(sorted(found)[-CHUNKS_OF_NOTE:])
+    shortlist.notes = dict(sorted(shortlist.notes.items(), key=lambda pair: -pair[1])[:NOTES_BY_WORDS])
 
 
 def _expression(query: Query) -> str:
-    """The FTS5 query for its words and phrases, any of them."""
+    """Return the FTS5 expression for any of the query's words and phrases."""
     return expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
 
 
-def name_by_date(reader: IndexReader, query: Query, narrowed: Filter, named: Shortlist) -> None:
-    """Chunks of the days that the query names: they may answer without holding one of its words.
+def shortlist_by_date(reader: IndexReader, query: Query, narrowed: Filter, shortlist: Shortlist) -> None:
+    """Add chunks of the days that the query names: they may answer without containing one of its words.
 
-    Where words have named as many chunks as they may, those of the day can be missing among them: they are weighed too.
+    If the maximum number of chunks was found by words, chunks of the day may be missing among them; they get BM25 too.
     """
-    match = _expression(query) if len(named.words) >= CHUNKS_BY_WORDS else ""
+    match = _expression(query) if len(shortlist.words) >= CHUNKS_BY_WORDS else ""
     for stretch in query.dates:
         if (stretch.end - stretch.start).days <= LONGEST_DATE and not stretch.yearless:
             inside = _between(narrowed, stretch.start.isoformat(), stretch.end.isoformat())
             if match:
                 by_words = dict(reader.match_chunks(match, inside, CHUNKS_BY_DATE))
-                named.words.update(by_words)
-                named.dated += by_words
-            named.dated += reader.newest(inside, CHUNKS_BY_DATE)
-    named.dated = list(dict.fromkeys(named.dated))
+                shortlist.words.update(by_words)
+                shortlist.dated += by_words
+            shortlist.dated += reader.newest(inside, CHUNKS_BY_DATE)
+    shortlist.dated = list(dict.fromkeys(shortlist.dated))
 
 
 def _between(narrowed: Filter, start: str, end: str) -> Filter:
-    """The same filter, for these days at most."""
+    """Narrow a filter further, to the days from ``start`` to ``end``."""
     return narrowed._replace(since=max(start, narrowed.since or start), until=min(end, narrowed.until or end))
 
 
 def best(
-    reader: IndexReader, query: Query, named: Shortlist, ids: Sequence[int], most: int, near_read: int = 0
+    reader: IndexReader, query: Query, shortlist: Shortlist, ids: Sequence[int], most: int, near_read: int = 0
 ) -> list[int]:
-    """The chunks worth reading, by the sum of what the index says of them; the ``near_read`` nearest in any case."""
+    """Return the ids of the chunks that are worth reading, by a rough sum of their numbers from the index.
+
+    Args:
+        reader: the index.
+        query: parsed.
+        shortlist: with the numbers.
+        ids: of the chunks to choose from.
+        most: maximum number of chunks.
+        near_read: number of the nearest chunks that are always among them.
+    """
     if len(ids) <= most:
         return list(ids)
     notes = {chunk: note for chunk, (note, _) in reader.places(ids).items()}
     dates: dict[int, float] = {}
     if query.dates:
         dates = {row.id: date_fit(query, row) for row in reader.notes(set(notes.values())).values()}
-    words = weights.shares_of(named.words)
-    note_words = weights.shares_of(named.notes)
-    near = weights.shares_of(named.near)
-    beyond = min(near.values(), default=0.0)  # what the KNN did not name is no nearer than the last that it did
+    words = weights.shares_of(shortlist.words)
+    note_words = weights.shares_of(shortlist.notes)
+    near = weights.shares_of(shortlist.near)
+    beyond = min(near.values(), default=0.0)  # chunks that the KNN did not return are no nearer than its last one
     rough = {
-        chunk: weights.ROUGH_WORDS * max(words.get(chunk, 0.0), named.literal.get(chunk, 0.0))
+        chunk: weights.ROUGH_WORDS * max(words.get(chunk, 0.0), shortlist.literal.get(chunk, 0.0))
         + weights.ROUGH_MEANING * near.get(chunk, beyond)
         + weights.ROUGH_NOTE * note_words.get(note, 0.0)
         + weights.ROUGH_DATE * dates.get(note, 0.0)
         for chunk, note in notes.items()
     }
     order = sorted(rough, key=lambda chunk: (-rough[chunk], chunk))
-    dated = set(named.dated)
+    dated = set(shortlist.dated)
     of_day = [chunk for chunk in order[most:] if chunk in dated][: max(0, DATED_READ - len(dated & set(order[:most])))]
-    certain = {*of_day, *list(named.near)[:near_read]}
+    certain = {*of_day, *list(shortlist.near)[:near_read]}
     others = [chunk for chunk in order if chunk not in certain][: most - len(certain)]
     return [*others, *(chunk for chunk in order if chunk in certain)]
 
@@ -610,7 +659,7 @@ def best(
 def openings(
     reader: IndexReader, notes: Iterable[int], rows: Mapping[int, ChunkRow], narrowed: Filter
 ) -> dict[int, ChunkRow]:
-    """The first chunks of those of the notes that no chunk stands for yet."""
+    """Return the first chunks of those notes that have no chunk among the rows yet."""
     present = {row.note_id for row in rows.values()}
     absent = list(dict.fromkeys(note for note in notes if note not in present))
     if not absent:
@@ -619,11 +668,12 @@ def openings(
 
 
 def _is_note_of(day: str, row: ChunkRow) -> bool:
+    """Whether a chunk is from the daily note of a day; False for ''."""
     return bool(day) and row.tier == "daily" and row.date == day and not row.date_is_weak
 
 
 def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
-    """How well a chunk's or a note's own day fits the dates that the query names, 0 to 1."""
+    """Return how well the day of a chunk or a note fits the dates that the query names, 0 to 1."""
     if not query.dates or row.date is None or row.date_is_weak:
         return 0.0
     try:
@@ -633,20 +683,20 @@ def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
     return max(weights.date_worth(named.distance(day)) for named in query.dates)
 
 
-# --- notes that a query names: who types a note's name wants that note, whatever else holds the word
+# --- notes that a query names: whoever types the name of a note wants that note, whatever other notes contain the word
 
 
 NAMESAKES = 3
-"""A name that more notes share names none of them."""
+"""Maximum number of notes that a name may have; a name that more notes share identifies none of them."""
 
 
-class Called(NamedTuple):
+class NamedNotes(NamedTuple):
     """The notes that a query names.
 
     Attributes:
-        whole: those whose name it is.
-        inside: those whose name stands in it, the former too.
-        blank: the paths of the former that hold nothing.
+        whole: ids of the notes of which the query is a name.
+        inside: ids of the notes of which the query contains a name, with those of ``whole``.
+        blank: paths of the notes of ``whole`` that are empty.
     """
 
     whole: frozenset[int]
@@ -654,8 +704,10 @@ class Called(NamedTuple):
     blank: tuple[str, ...]
 
 
-def called(reader: IndexReader, query: Query, within: Filter) -> Called:
-    """The notes that the query names, of those that may answer; of one that is still typed, those that it begins."""
+def named_notes(reader: IndexReader, query: Query, within: Filter) -> NamedNotes:
+    """Find the notes, among those that may answer, that a query names; a query that is still being typed also names the
+    notes whose names begin with it.
+    """
     whole: list[tuple[int, str, bool]] = []
     inside: set[int] = set()
     if query.meaning and query.selection is None:
@@ -670,31 +722,33 @@ def called(reader: IndexReader, query: Query, within: Filter) -> Called:
             whole = [note for notes in reader.called(begun, within).values() for note in notes[:NAMESAKES]]
             inside.update(note for note, _, _ in whole)
     blank = tuple(path for _, path, is_blank in whole if is_blank)
-    return Called(frozenset(note for note, _, _ in whole), frozenset(inside), blank)
+    return NamedNotes(frozenset(note for note, _, _ in whole), frozenset(inside), blank)
 
 
 @lru_cache(maxsize=8192)
 def stems_of(name: str) -> frozenset[str]:
-    """The words of a name as they are compared with a query's."""
+    """Return the stems of the words of a name."""
     return frozenset(map(stem, name_parts(name)))
 
 
-def shares(
+def name_shares(
     reader: IndexReader, rows: Iterable[ChunkRow], terms: Terms, idfs: Mapping[str, float], total: int
 ) -> dict[int, tuple[float, float, str]]:
-    """How much of the query names each chunk, by its note or as the subject of its facts: the share of its idf that a
-    name covers, times the share of the name's idf that is covered. Of several names the best counts.
+    """Return how much of the query names each chunk, by a name of its note or the subject of its facts.
+
+    That is the share of the query's idf that the name covers, times the share of the name's idf that the query covers.
+    Of several names the best counts.
 
     Args:
         reader: the index.
         rows: of the chunks in question.
         terms: of the query.
         idfs: of these.
-        total: chunks in the index.
+        total: number of chunks in the index.
 
     Returns:
-        By chunk the share of what some note holds of the query (the rest tells none from another), the share of the
-        whole query, and the subject of its facts or ''.
+        By chunk the share of those words of the query that some note contains (the others don't tell notes apart), the
+        share of all its words, and the subject of its facts or ''.
     """
     pairs = (literal for literal in terms.literals if len(literal) < 3 or not is_run(literal))
     asked = {term: idfs[term] for term in (*terms.stems, *pairs) if len(term) > 1 and term in idfs}
@@ -708,30 +762,31 @@ def shares(
         if row.note_id not in names:
             names[row.note_id] = names_of(row.path, row.title, row.aliases)
     subjects = reader.subjects(chunk for those in chunks.values() for chunk in those)
-    calling = [(name, chunks[note]) for note, those in names.items() for name in those]
-    calling += [(subject, [chunk]) for chunk, subject in subjects.items()]
+    chunks_by_name = [(name, chunks[note]) for note, those in names.items() for name in those]
+    chunks_by_name += [(subject, [chunk]) for chunk, subject in subjects.items()]
     named: dict[str, set[int]] = {}
     parts_of: dict[str, frozenset[str]] = {}
-    for name, those in calling:
+    for name, ids in chunks_by_name:
         if name.isascii() and not any(map(name.lower().__contains__, heads)):
             continue
         parts = stems_of(name)
-        if not parts.isdisjoint(asked) and (one := key(name)):
-            parts_of.setdefault(one, parts)
-            named.setdefault(one, set()).update(those)
+        if not parts.isdisjoint(asked) and (name_key := key(name)):
+            parts_of.setdefault(name_key, parts)
+            named.setdefault(name_key, set()).update(ids)
     shared = reader.shared_names(named, NAMESAKES)
-    rest = {part for one in named if one not in shared for part in parts_of[one]} - asked.keys()
+    rest = {part for name_key in named if name_key not in shared for part in parts_of[name_key]} - asked.keys()
     held = reader.frequencies(rest)
-    unheld, covering = idf(max(total, 1), 0), frozenset().union(*(parts_of[one] for one in named))
+    unheld, covering = idf(max(total, 1), 0), frozenset().union(*(parts_of[name_key] for name_key in named))
     known = sum(value for term, value in asked.items() if value < unheld or term in covering)
     found: dict[int, tuple[float, float, str]] = {}
-    for one, called_so in named.items():
-        if one in shared:
+    for name_key, named_chunks in named.items():
+        if name_key in shared:
             continue
-        covered = sum(asked[part] for part in parts_of[one] if part in asked)
-        whole = covered + sum(idf(max(total, 1), min(held[part], total)) for part in parts_of[one] if part in held)
+        parts = parts_of[name_key]
+        covered = sum(asked[part] for part in parts if part in asked)
+        whole = covered + sum(idf(max(total, 1), min(held[part], total)) for part in parts if part in held)
         of_name = covered / whole if whole else 0.0
         share = min(1.0, covered / known) * of_name, covered / sum(asked.values()) * of_name
-        for chunk in called_so:
+        for chunk in named_chunks:
             found[chunk] = max(found.get(chunk, (0.0, 0.0, "")), (*share, subjects.get(chunk, "")))
     return found

@@ -1,12 +1,13 @@
-"""The score of every candidate line, part by part, and the passages around the best of them. Pure.
+"""Score every candidate line, part by part, and make passages around the best of them. Pure.
 
-Notes are ranked by what they hold as wholes and by their best chunk and line; a line then stands below its note's
-score by as much as it is worse than the best line there. So notes come in the right order, and the lines of the good
+The score of a note comes from the whole note and from its best chunk and line; the score of a line is below that of its
+note by as much as the line is worse than the best line there. So notes come in the right order, and the lines of good
 notes before those of others.
 
-One statement is found once: an approved line links to the day's line that it was a candidate on, and so does the fact
-of its session note; the fact's quote is nested below it, and the turn holds the quote. So links say which lines are one
-statement, never their words: of two lines that merely read alike both are found.
+Of the lines that make one statement only the best kind is found: an approved line links to the line of the day on which
+it was a candidate, and so does the fact of its session note; the quote of the fact is nested below it, and the turn
+contains the quote. Links decide which lines make one statement, never their words: of two lines that merely read alike
+both are found.
 """
 
 from __future__ import annotations
@@ -35,20 +36,29 @@ PARTS = (
     "line: nearest words", "line: speaker", "line: held as written", "line: chunks beside", "line: best of the note",
     "line: validity", "line: its note is named", "line: meaning, as far as known", "line: newest of its words",
 )  # fmt: skip
-"""What ``--explain`` calls the parts of a score; their sum is the score."""
+"""Names of the parts of a score, as ``--explain`` prints them; their sum is the score."""
 
 
 HEADING = "heading"
-MARKED = 7
-"""Characters that stand around a state, an id or a source, at most, with the time before them: ``- 14:30 [``."""
-PARTED = 1e-9
-"""What parts two lines that say the same in notes that have long faded, and have the same score."""
+MARK_CHARACTERS = 7
+"""Maximum number of characters around a state, a block id or a source, with the time before it: ``- 14:30 [``."""
+TIE_BREAK = 1e-9
+"""Difference that is made between the scores of lines that say the same, so that the newer one comes first."""
 NEVER_FADES = "9999-12-31"
-"""The day of what is as new as can be, whenever it was written."""
+"""The day of lines that count as the newest, whenever they were written."""
 
 
 class _Note:
-    """What is known of one note while its lines are scored."""
+    """Numbers of one note that are collected while its lines are scored.
+
+    Attributes:
+        best: weighted score of its best line and chunk.
+        exact: largest share of the query that was written to be matched as it stands and that one line contains.
+        top: score of its best line.
+        nearest: for each word of the query the nearness of the nearest word of the note.
+        chunk_nearest: mean nearness of the words of its best chunk.
+        line_nearest: the same of its best line, with the line before it.
+    """
 
     def __init__(self) -> None:
         self.best = 0.0
@@ -60,31 +70,39 @@ class _Note:
 
 
 def rank(pool: Pool, query: Query) -> None:
-    """Give every line of the pool its score and the weighted parts that it is the sum of."""
+    """Set the score of every line of the pool, and its weighted parts, of which the score is the sum."""
     lines = pool.lines
-    named = Speakers(query.meaning)
+    speakers = Speakers(query.meaning)
     for line in lines:
-        line.speaker = named.share(line.known.speaker)
+        line.speaker = speakers.share(line.known.speaker)
         line.validity = weights.validity(line.known, query.today, query.dates)
         if line.index in line.chunk.decided:
-            line.validity = min(line.validity, weights.OVER)  # what was rejected is not among the lines at all
-    alike = _alike(pool.chunks)
-    for line in lines if alike else ():
-        if line.text in alike:
+            line.validity = min(line.validity, weights.OVER)  # rejected lines are not in the pool
+    boilerplate = _boilerplate(pool.chunks)
+    for line in lines if boilerplate else ():
+        if line.text in boilerplate:
             line.validity = min(line.validity, weights.BOILERPLATE)
     compared = [chunk for chunk in pool.chunks if chunk.meaning is not None]
     if not compared or pool.coverage >= 1:
         _score(pool.chunks, pool, query, by_meaning=bool(compared))
     else:
-        _score_in_part(pool, compared, query)
-    _newest_first(lines, pool, query)
-    for line in first_lines(pool):
+        _score_partly_by_meaning(pool, compared, query)
+    _put_newest_first(lines, pool, query)
+    for line in best_lines_of_named_notes(pool):
         line.parts = (*line.parts[:-3], weights.LINE_NAMED, *line.parts[-2:])
         line.score += weights.LINE_NAMED
 
 
-def _score_in_part(pool: Pool, known: list[Candidate], query: Query) -> None:
-    """By words, and as far as the vectors are made by what they change: ``known`` are the chunks that have one."""
+def _score_partly_by_meaning(pool: Pool, known: list[Candidate], query: Query) -> None:
+    """Score by words, and add what meaning changes, weighted by the share of chunks that have a vector.
+
+    Lines of chunks without a vector get the mean of the changes.
+
+    Args:
+        pool: with the candidates.
+        known: the chunks that have a vector.
+        query: parsed.
+    """
 
     def scores(chunks: list[Candidate], *, by_meaning: bool) -> dict[CandidateLine, tuple[float, tuple[float, ...]]]:
         _score(chunks, pool, query, by_meaning=by_meaning)
@@ -100,7 +118,7 @@ def _score_in_part(pool: Pool, known: list[Candidate], query: Query) -> None:
 
 
 def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: bool) -> None:
-    """Give the lines of these chunks their scores and parts, by words and meaning or by words alone."""
+    """Set the scores and parts of the lines of these chunks, by words and meaning or by words only."""
     lines = [line for chunk in chunks for line in chunk.lines]
     notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in chunks}
     nearest_of = _collect_nearest(chunks, notes) if by_meaning else [0.0] * len(chunks)
@@ -113,29 +131,29 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
     chunk_words = weights.scale(chunk.words for chunk in chunks)
     chunk_meaning = weights.scale((chunk.meaning or 0.0 for chunk in chunks), weights.LEAST_MEANING)
     as_written = _as_written(pool, query)
-    beside = _beside(chunks, nearest_of, chunk_words)
+    neighbours = _neighbour_strengths(chunks, nearest_of, chunk_words)
     i = 0
-    for chunk, near in zip(chunks, beside, strict=True):
+    for chunk, neighbour in zip(chunks, neighbours, strict=True):
         note = notes[chunk.row.note_id]
-        around = chunk.words * chunk_words
-        meant = max(chunk.meaning or 0.0, 0.0) * chunk_meaning if by_meaning else around
-        best = weights.BEST_CHUNK_WORDS * around + pool.scale.best_meaning * meant
+        in_chunk = chunk.words * chunk_words
+        meaning = max(chunk.meaning or 0.0, 0.0) * chunk_meaning if by_meaning else in_chunk
+        best = weights.BEST_CHUNK_WORDS * in_chunk + pool.scale.best_meaning * meaning
         for line in chunk.lines:
-            said = words[i] * by_words
+            in_line = words[i] * by_words
             close = _above(nearest[i], floor) * by_nearest if by_nearest else line.words * own_words
             held = sum(share for term, share in as_written.items() if term in line.counts) if as_written else 0.0
             line.parts = (
-                weights.SPREAD * weights.LINE_WORDS * said,
-                weights.SPREAD * weights.LINE_CHUNK_WORDS * around,
-                weights.SPREAD * weights.LINE_CHUNK_MEANING * meant,
+                weights.SPREAD * weights.LINE_WORDS * in_line,
+                weights.SPREAD * weights.LINE_CHUNK_WORDS * in_chunk,
+                weights.SPREAD * weights.LINE_CHUNK_MEANING * meaning,
                 weights.SPREAD * pool.scale.line_nearest * close,
                 weights.SPREAD * weights.LINE_SPEAKER * line.speaker,
                 weights.SPREAD * weights.LINE_EXACT * held,
-                weights.SPREAD * weights.LINE_BESIDE * near,
+                weights.SPREAD * weights.LINE_BESIDE * neighbour,
             )
             line.score = sum(line.parts)
-            if line.validity > weights.BOILERPLATE:  # the others say nothing for their note
-                note.best = max(note.best, best + weights.BEST_WORDS * said + weights.BEST_SPEAKER * line.speaker)
+            if line.validity > weights.BOILERPLATE:  # other lines are no evidence for their note
+                note.best = max(note.best, best + weights.BEST_WORDS * in_line + weights.BEST_SPEAKER * line.speaker)
                 note.exact = max(note.exact, held)
             if line.validity > weights.REFUSED:
                 note.top = max(note.top, line.score)
@@ -143,8 +161,8 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
     _add_notes(chunks, pool, query, notes, by_meaning=by_meaning)
 
 
-def _alike(chunks: Iterable[Candidate]) -> set[str]:
-    """The lines that stand word for word in more notes than may share a name: no note is told by them."""
+def _boilerplate(chunks: Iterable[Candidate]) -> set[str]:
+    """Return the texts of lines that more than :data:`NAMESAKES` notes contain word for word."""
     seen: dict[str, int] = {}
     holding: dict[str, int] = {}
     for chunk in chunks:  # in the order of their notes
@@ -158,7 +176,7 @@ def _alike(chunks: Iterable[Candidate]) -> set[str]:
 
 
 def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[int, _Note], *, by_meaning: bool) -> None:
-    """Add the parts of the note to those of each line."""
+    """Add the parts that belong to the note to the parts and score of each of its lines."""
     by_best = weights.NOTE_BEST if by_meaning else weights.NOTE_BEST_BY_WORDS
     note_words = weights.scale(chunk.note_words for chunk in chunks)
     by_chunk = _scale_above(note.chunk_nearest for note in notes.values())
@@ -178,11 +196,11 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
             weights.NOTE_FARTHEST * min(note.nearest, default=0.0),
             weights.NOTE_EXACT * note.exact,
             by_name * chunk.name_meaning,
-            weights.NOTE_NAME * chunk.name,
+            weights.NOTE_NAME * chunk.name_share,
             weights.TIER_WORTH.get(chunk.row.tier, 0.0),
             weights.RECENCY_WORTH * fading_of(chunk.row, query).factor,
         )
-        top = max(note.top, 0.0)  # below that if all that was read of it was refused
+        top = max(note.top, 0.0)  # it is -inf if all lines that were read are rejected
         base = sum(parts) - top
         for line in chunk.lines:
             line.parts = (*parts, *line.parts, -top, line.validity, 0.0, 0.0, 0.0)
@@ -190,60 +208,60 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
 
 
 def fading_of(row: ChunkRow, query: Query) -> Fading:
-    """How much what a chunk says has faded, by the day of its note."""
+    """Return how much a chunk has faded by the day of its note."""
     return weights.fading(row.tier, "" if row.date_is_weak else row.date or "", query.today, query.half_lives)
 
 
 # --- of lines that say the same in notes of different days the newest comes first
 
 
-def _newest_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) -> None:
-    """Let lines that say the same exchange their scores, so that the newest of them has the best.
+def _put_newest_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) -> None:
+    """Exchange the scores of lines that say the same, so that the newest line gets the best score.
 
-    What is the same is decided by the words alone (:func:`_is_alike`), for titles, neighbours and lengths of notes part
-    the scores of equal lines by any amount. What never fades counts as the newest.
+    Only words decide what is the same (:func:`_is_alike`): titles, neighbours and lengths of notes make any difference
+    between the scores of equal lines. Lines that never fade count as the newest.
     """
     bits: dict[str, int] = {}
-    able = [
+    dated = [
         _Dated(
             line,
             day,
             line.chunk.row.note_id,
             sum(bits.setdefault(term, 1 << len(bits)) for term in line.counts),
-            _told_length(line),
+            _content_length(line),
         )
         for line in lines
-        if line.known.kind != HEADING and line.validity > REFUSED and (day := _newness(line, query))
+        if line.known.kind != HEADING and line.validity > REFUSED and (day := _comparable_day(line, query))
     ]
     words: dict[int, frozenset[str]] = {}
-    gone: set[int] = set()
+    exchanged: set[int] = set()
     total = sum(pool.idfs.values())
-    for best in nlargest(weights.LINES_COMPARED, able, key=lambda one: one.line.score):
-        if best.day == NEVER_FADES or id(best.line) in gone:
+    for best in nlargest(weights.LINES_COMPARED, dated, key=lambda one: one.line.score):
+        if best.day == NEVER_FADES or id(best.line) in exchanged:
             continue
         asked = sum(pool.idfs.get(term, 0.0) for term in best.line.counts)
         least = weights.SAME_WORDS if asked < weights.MUCH_ASKED * total or not total else weights.SAME_WORDS_ASKED
         newer = [
-            one
-            for one in able
-            if one.day > best.day
-            and not best.terms & ~one.terms
-            and one.line.score <= best.line.score
-            and id(one.line) not in gone
-            and _is_alike(best, one, least, words)
+            other
+            for other in dated
+            if other.day > best.day
+            and not best.terms & ~other.terms
+            and other.line.score <= best.line.score
+            and id(other.line) not in exchanged
+            and _is_alike(best, other, least, words)
         ]
-        newest: list[_Dated] = []
-        for one in sorted(newer, key=lambda one: (one.day, one.line.score), reverse=True):
-            if all(_is_alike(one, other, least, words) for other in newest):
-                newest.append(one)
-        if newest:
-            newest.append(best)
-            gone.update(id(one.line) for one in newest)
-            scores = sorted((one.line.score for one in newest), reverse=True)
-            for n, (one, score) in enumerate(zip(newest, scores, strict=True)):
-                score -= n * PARTED
-                one.line.parts = (*one.line.parts[:-1], score - one.line.score)
-                one.line.score = score
+        group: list[_Dated] = []
+        for candidate in sorted(newer, key=lambda one: (one.day, one.line.score), reverse=True):
+            if all(_is_alike(candidate, other, least, words) for other in group):
+                group.append(candidate)
+        if group:
+            group.append(best)
+            exchanged.update(id(member.line) for member in group)
+            scores = sorted((member.line.score for member in group), reverse=True)
+            for n, (member, score) in enumerate(zip(group, scores, strict=True)):
+                score -= n * TIE_BREAK
+                member.line.parts = (*member.line.parts[:-1], score - member.line.score)
+                member.line.score = score
 
 
 class _Dated(NamedTuple):
@@ -252,9 +270,9 @@ class _Dated(NamedTuple):
     Attributes:
         line: the line.
         day: ISO, or :data:`NEVER_FADES`.
-        note: its note.
-        terms: a bit for each word of the query that it holds.
-        length: as :func:`_told_length` says.
+        note: id of its note.
+        terms: a bit for each word of the query that it contains.
+        length: from :func:`_content_length`.
     """
 
     line: CandidateLine
@@ -264,63 +282,67 @@ class _Dated(NamedTuple):
     length: int
 
 
-def _newness(line: CandidateLine, query: Query) -> str:
-    """What lines are compared by: the ISO day on which one was said, or :data:`NEVER_FADES`; '' if nothing tells."""
+def _comparable_day(line: CandidateLine, query: Query) -> str:
+    """Return the ISO day of a line for comparison; :data:`NEVER_FADES` if its tier doesn't fade, '' without a day."""
     row = line.chunk.row
     fades = row.tier == "talk" or query.half_lives.get(row.tier)
-    return told_day(row, line.index) if fades else NEVER_FADES
+    return day_of(row, line.index) if fades else NEVER_FADES
 
 
 def _is_alike(older: _Dated, newer: _Dated, least: float, words: dict[int, frozenset[str]]) -> bool:
-    """Whether a newer line of another note says the same: all that was asked for and the older holds, as much of a day
-    or speaker that was named, and of the words of both together the share that is the ``least``.
+    """Whether a newer line of another note says the same as an older one.
+
+    It does if it contains all words of the query that the older line contains, fits a named day or speaker as well, is
+    no less valid, and enough of the words of both lines together are in both.
 
     Args:
         older: a line.
-        newer: another one.
-        least: 0 to 1.
-        words: of the lines that were asked about before; filled.
+        newer: a line of a later day.
+        least: the least share of common words, 0 to 1.
+        words: cache of the words of lines, by ``id``.
     """
     if newer.note == older.note or older.terms & ~newer.terms:
         return False
     if min(older.length, newer.length) < least * least * max(older.length, newer.length):
-        return False  # spares most of them the reading
-    one, other = older.line, newer.line
-    if other.validity < one.validity or other.chunk.date < one.chunk.date or other.speaker < one.speaker:
+        return False  # cheap: the words of most lines need not be read
+    old, new = older.line, newer.line
+    if new.validity < old.validity or new.chunk.date < old.chunk.date or new.speaker < old.speaker:
         return False
-    for line in (one, other):
+    for line in (old, new):
         if id(line) not in words:
             words[id(line)] = _words_of(line)
-    ours, theirs = words[id(one)], words[id(other)]
-    return bool(ours) and len(ours & theirs) >= least * len(ours | theirs)
+    old_words, new_words = words[id(old)], words[id(new)]
+    return bool(old_words) and len(old_words & new_words) >= least * len(old_words | new_words)
 
 
-def _told_length(line: CandidateLine) -> int:
-    """About how many characters a line has without where it came from and what became of it."""
+def _content_length(line: CandidateLine) -> int:
+    """Return about how many characters a line has without its state, block id and source."""
     parts = (line.known.state, line.known.block_id, line.known.source)
-    return max(1, line.length - sum(len(part) + MARKED for part in parts if part))
+    return max(1, line.length - sum(len(part) + MARK_CHARACTERS for part in parts if part))
 
 
 def _words_of(line: CandidateLine) -> frozenset[str]:
-    """The words of a line; of what is written without blanks the signs. A time, a state and where it came from are no
-    words: they are known from the index, so that a search loads no grammar for them.
+    """Return the words of a line; of text written without blanks the single signs.
+
+    Times, states, block ids and sources don't count as words: the index knows them, so that a search needs no grammar
+    to find them.
     """
-    known, said = line.known, set[str]()
+    known, words = line.known, set[str]()
     for word in tokens(line.text):
         if len(word) <= 2 and word.isdigit():
             continue
         if word.isascii() or not unspaced_runs(word):
-            said.add(word)
+            words.add(word)
         else:
-            said.update(word)
-    return frozenset(said.difference([known.state], tokens(known.block_id), tokens(known.source)))
+            words.update(word)
+    return frozenset(words.difference([known.state], tokens(known.block_id), tokens(known.source)))
 
 
-def first_lines(pool: Pool) -> list[CandidateLine]:
-    """Of each note whose name the query is the best line."""
+def best_lines_of_named_notes(pool: Pool) -> list[CandidateLine]:
+    """Return the best line of each note of which the query is a name."""
     best: dict[int, CandidateLine] = {}
     for chunk in pool.chunks:
-        for line in chunk.lines if chunk.is_named else ():
+        for line in chunk.lines if chunk.name_is_query else ():
             known = best.get(chunk.row.note_id)
             if line.validity > weights.REFUSED and (known is None or line.score > known.score):
                 best[chunk.row.note_id] = line
@@ -328,7 +350,7 @@ def first_lines(pool: Pool) -> list[CandidateLine]:
 
 
 def _collect_nearest(chunks: list[Candidate], notes: dict[int, _Note]) -> list[float]:
-    """How near the words of each chunk and note are to those of the query: in one line, one chunk, the whole note."""
+    """Return how near the words of each chunk are to those of the query, and set the same of notes and their lines."""
     found: list[float] = []
     for chunk in chunks:
         note = notes[chunk.row.note_id]
@@ -347,14 +369,14 @@ def _collect_nearest(chunks: list[Candidate], notes: dict[int, _Note]) -> list[f
     return found
 
 
-def _beside(chunks: list[Candidate], nearest: list[float], by_words: float) -> list[float]:
-    """For each chunk how strong its neighbours in the note are, 0 to 1: those that aren't candidates count 0."""
+def _neighbour_strengths(chunks: list[Candidate], nearest: list[float], by_words: float) -> list[float]:
+    """Return for each chunk how well its neighbours in the note match, 0 to 1; those that aren't candidates count 0."""
     by_nearest = _scale_above(nearest)
     strength: dict[tuple[int, int], float] = {}
     for chunk, near in zip(chunks, nearest, strict=True):
-        said = chunk.words * by_words
-        meant = _above(near) * by_nearest if by_nearest else said
-        strength[chunk.row.note_id, chunk.row.position] = (said + meant) / 2
+        words = chunk.words * by_words
+        nearness = _above(near) * by_nearest if by_nearest else words
+        strength[chunk.row.note_id, chunk.row.position] = (words + nearness) / 2
     return [
         (strength.get((row.note_id, row.position - 1), 0.0) + strength.get((row.note_id, row.position + 1), 0.0)) / 2
         for row in (chunk.row for chunk in chunks)
@@ -362,17 +384,17 @@ def _beside(chunks: list[Candidate], nearest: list[float], by_words: float) -> l
 
 
 def _above(nearest: float, floor: float = weights.NEAREST_FLOOR) -> float:
-    """How much nearer than by chance."""
+    """Return how far a nearness is above what chance reaches."""
     return max(nearest - floor, 0.0)
 
 
 def _scale_above(values: Iterable[float], floor: float = weights.NEAREST_FLOOR) -> float:
-    """What brings the nearest of all to 1; 0 if none is nearer than by chance."""
+    """Return the factor that brings the nearest value to 1; 0 if none is nearer than by chance."""
     return weights.scale((_above(value, floor) for value in values), weights.LEAST_NEAREST)
 
 
 def _as_written(pool: Pool, query: Query) -> dict[str, float]:
-    """The terms that were written to be matched as they stand, each with its share of the query's idf."""
+    """Return the terms that were written to be matched exactly, each with its share of the query's idf."""
     total = sum(pool.idfs.values())
     words = set(query.words)
     phrases = [*query.quoted, *(phrase for phrase in query.phrases if not words.issuperset(phrase))]
@@ -386,22 +408,22 @@ def _as_written(pool: Pool, query: Query) -> dict[str, float]:
 
 
 def _with_before(line: CandidateLine) -> float:
-    """BM25 of a line with what it inherits of the line before."""
+    """Return the BM25 of a line, with the share that it inherits from the line before it."""
     return line.words + weights.BEFORE * line.before.words if line.before is not None else line.words
 
 
-# --- whether the question names who says a line
+# --- whether the question names the speaker of a line
 
 
 class Speakers:
-    """The people that a question names."""
+    """How much of the names of speakers a question contains."""
 
     def __init__(self, question: str) -> None:
         self._words = frozenset(tokens(question))
         self._shares: dict[str, float] = {"": 0.0}
 
     def share(self, name: str) -> float:
-        """Which share of the name's words the question holds; a single letter alone names nobody."""
+        """Return the share of a name's words that the question contains; 0 if these are only single letters."""
         share = self._shares.get(name)
         if share is None:
             parts = tokens(name)
@@ -411,20 +433,20 @@ class Speakers:
         return share
 
 
-# --- passages: the few whole lines around the line that answers
+# --- passages: the line that answers, with the lines around it
 
 
 DATED = frozenset({"daily", "episodic", "talk"})
-"""The tiers whose lines tell what was so on a day."""
+"""The tiers whose lines are about the day of their note."""
 ENOUGH = 180
-"""Characters of a passage worth reading: the anchor line is widened towards its better neighbour until it has as many.
+"""Characters that make a passage long enough: until then its anchor line is extended by the better neighbour.
 
-A lone "Yes, I did!" gets the question that it answers; 100 to 300 differ by less than a point of coverage.
+So "Yes, I did!" is shown with the question that it answers; 100 to 300 differ by less than a point of coverage.
 """
 
 
 def passages(lines: Sequence[CandidateLine], query: Query) -> Iterator[Hit]:
-    """Disjoint passages, the one with the best anchor first; made only as far as they are asked for."""
+    """Yield disjoint passages, the one with the best anchor line first."""
     taken: set[tuple[int, int]] = set()
     for anchor in sorted(lines, key=lambda line: -line.score):
         row = anchor.chunk.row
@@ -436,7 +458,7 @@ def passages(lines: Sequence[CandidateLine], query: Query) -> Iterator[Hit]:
         hit = _hit(row, first.number, last.number, "\n".join(texts))
         hit.best = anchor.index - first.index
         hit.score = anchor.score
-        hit.day = told_day(row, anchor.index)
+        hit.day = day_of(row, anchor.index)
         hit.statement = statement_of(row, anchor.index)
         hit.explain = dict(zip(PARTS, anchor.parts, strict=True))
         hit.fading = fading_of(row, query)
@@ -444,13 +466,13 @@ def passages(lines: Sequence[CandidateLine], query: Query) -> Iterator[Hit]:
 
 
 def _widened(anchor: CandidateLine, taken: set[tuple[int, int]]) -> tuple[CandidateLine, CandidateLine]:
-    """The first and the last line of the passage around a line."""
+    """Return the first and the last line of the passage around a line."""
     lines, texts, note = anchor.chunk.lines, anchor.chunk.texts, anchor.chunk.row.note_id
     first = last = lines.index(anchor)
     size = anchor.length
 
     def free(inner: int, outer: int) -> bool:
-        """Whether the passage may go on over this neighbour: not shown yet, not rejected, nothing left out between."""
+        """Whether the passage may be extended by a neighbour: not shown yet, not rejected, no text left out between."""
         if not 0 <= outer < len(lines) or (note, lines[outer].number) in taken:
             return False
         if lines[outer].validity <= REFUSED < anchor.validity:
@@ -468,8 +490,8 @@ def _widened(anchor: CandidateLine, taken: set[tuple[int, int]]) -> tuple[Candid
     return lines[first], lines[last]
 
 
-def whole(row: ChunkRow, left_out: Collection[int]) -> Iterator[Hit]:
-    """A chunk as it is; in parts where lines of it, by their index, are left out."""
+def chunk_hits(row: ChunkRow, left_out: Collection[int]) -> Iterator[Hit]:
+    """Yield a whole chunk as one hit; or its parts, if lines of it, given by their indexes, are left out."""
     if not left_out:
         yield _hit(row, row.start_line, row.end_line, row.text)
         return
@@ -481,8 +503,8 @@ def whole(row: ChunkRow, left_out: Collection[int]) -> Iterator[Hit]:
         yield _hit(row, row.start_line + start, row.start_line + end, "\n".join(texts[start : end + 1]))
 
 
-def told_day(row: ChunkRow, index: int) -> str:
-    """The ISO day on which a line of a chunk was said or began to hold, as far as it or its note tells; else ''."""
+def day_of(row: ChunkRow, index: int) -> str:
+    """Return the ISO day on which a line of a chunk was said or began to hold, from the line or its note; or ''."""
     day = row.lines[index].day
     return day or (row.date or "" if row.tier in DATED and not row.date_is_weak else "")
 
@@ -497,72 +519,74 @@ def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:
 
 
 def _block_id(row: ChunkRow, start_line: int, end_line: int) -> str | None:
-    """The id that Obsidian can jump to: of a line of the passage, else of the whole chunk."""
+    """Return the block id that Obsidian can jump to: of a line of the passage, else of the whole chunk."""
     ids = row.block_ids
     return next((ids[number] for number in range(start_line, end_line + 1) if number in ids), row.block_id)
 
 
-# --- one statement once: what a person approved stands for all that it came from
+# --- one statement is found once: the approved line represents the lines that it came from
 
 
 ITEM, MACHINERY = "item", "machinery"
-"""Kinds of lines of the index; their grammar, which costs a start its regexes, is only read where a session answers."""
+"""Kinds of lines of the index; copied here, because importing their grammar would compile its regexes at every start.
+"""
 APPROVED, CANDIDATE, FACT, QUOTE = range(4)
-"""What a line is of its statement. One of a kind stands for those behind it, never for another of its own kind."""
+"""What a line is of its statement. A line represents lines of later kinds, never another line of its own kind."""
 
 APPROVED_IN = frozenset({"semantic", "procedural"})
-TOLD_AGAIN = 0.5
-"""The share of a turn's letters in quotes; with less of them a turn that shares no word with the question says more."""
+"""The tiers with approved lines."""
+QUOTED_SHARE = 0.5
+"""Share of a turn's characters that are in quotes, from which on a turn without a word of the question adds nothing."""
 
 
-class Part(NamedTuple):
-    """Which statement a line belongs to, and as what.
+class StatementPart(NamedTuple):
+    """The statement that a line belongs to, and what it is of it.
 
     Attributes:
-        statement: the block id of the day's line that was the candidate.
-        kind: what the line is of it.
+        statement: the block id of the daily line that was the candidate.
+        kind: :data:`APPROVED`, :data:`CANDIDATE`, :data:`FACT` or :data:`QUOTE`.
     """
 
     statement: str
     kind: int
 
 
-def once(reader: IndexReader, lines: Sequence[CandidateLine]) -> list[CandidateLine]:
-    """The lines without those for which a better one of the same statement is among them.
+def without_repeats(reader: IndexReader, lines: Sequence[CandidateLine]) -> list[CandidateLine]:
+    """Return the lines, of each statement only those of the best kind.
 
-    That one takes over the best score of those that it stands for. Those are taken out of their chunks as well, so that
-    no passage shows them beside another line. What is left of such a chunk answers for itself: a line that holds no
-    word of the question and is no nearer to it than the line that went ("Ok.") is left out.
+    These take over the best score of the lines that are removed. The latter are removed from their chunks too, so that
+    no passage shows them next to another line. Another line of such a chunk ("Ok.") is removed as well if it contains
+    no word of the question and is no nearer to it than the removed lines.
     """
-    parts = {id(line): part for chunk in _by_chunk(lines) for line, part in _parts(reader, chunk)}
+    parts = {id(line): part for chunk in _by_chunk(lines) for line, part in _statement_parts(reader, chunk)}
     if not parts:
         return [*lines]
     best: dict[str, list[CandidateLine]] = {}
     for line in lines:
         if part := parts.get(id(line)):
-            standing = best.setdefault(part.statement, [line])
-            kind = parts[id(standing[0])].kind
+            known = best.setdefault(part.statement, [line])
+            kind = parts[id(known[0])].kind
             if part.kind < kind:
                 best[part.statement] = [line]
-            elif part.kind == kind and standing[0] is not line:
-                standing.append(line)
-    gone: set[int] = set()
+            elif part.kind == kind and known[0] is not line:
+                known.append(line)
+    removed: set[int] = set()
     for line in lines:
         part = parts.get(id(line))
         if part and part.kind > parts[id(best[part.statement][0])].kind:
-            _stands_for(best[part.statement], line)
-            gone.add(id(line))
-    _drop_turns(reader, lines, parts, best, gone)
-    left: set[int] = set()
-    for chunk in {id(line.chunk): line.chunk for line in lines if id(line) in gone}.values():
-        near = max((mean(line.nearest) for line in chunk.lines if id(line) in gone), default=0.0)
-        chunk.lines = [line for line in chunk.lines if id(line) not in gone]
-        left |= {id(line) for line in chunk.lines if not line.counts and mean(line.nearest) <= near}
-    return [line for line in lines if id(line) not in gone and id(line) not in left]
+            _raise_scores(best[part.statement], line)
+            removed.add(id(line))
+    _remove_turns(reader, lines, parts, best, removed)
+    irrelevant: set[int] = set()
+    for chunk in {id(line.chunk): line.chunk for line in lines if id(line) in removed}.values():
+        near = max((mean(line.nearest) for line in chunk.lines if id(line) in removed), default=0.0)
+        chunk.lines = [line for line in chunk.lines if id(line) not in removed]
+        irrelevant |= {id(line) for line in chunk.lines if not line.counts and mean(line.nearest) <= near}
+    return [line for line in lines if id(line) not in removed and id(line) not in irrelevant]
 
 
 def statement_of(row: ChunkRow, index: int) -> str:
-    """The block id of the candidate that a line of a chunk is, was, or was drawn from; '' if none is named."""
+    """Return the block id of the candidate that a line of a chunk is, was, or was extracted from; '' without one."""
     line = row.lines[index]
     if row.tier == "daily":
         return line.block_id if line.state else ""
@@ -570,7 +594,11 @@ def statement_of(row: ChunkRow, index: int) -> str:
 
 
 def quotes(texts: Iterable[str]) -> dict[str, str]:
-    """By statement the quote that stands below it, in lines of session notes."""
+    """Return the quotes below the facts of session notes, by statement.
+
+    Args:
+        texts: runs of lines of session notes.
+    """
     found: dict[str, str] = {}
     for text in texts:
         statement = ""
@@ -582,52 +610,54 @@ def quotes(texts: Iterable[str]) -> dict[str, str]:
     return {statement: quote for statement, quote in found.items() if quote}
 
 
-def told_again(text: str, words: Collection[str], said: Mapping[str, Collection[str]]) -> bool:
-    """Whether a text, one that was said, says nothing that was asked for beyond these quotes.
+def adds_nothing(text: str, words: Collection[str], quotes: Mapping[str, Collection[str]]) -> bool:
+    """Whether a turn adds nothing to the quotes that it contains: no further word of the question, and if it contains
+    none, little else.
 
     Args:
-        text: of a turn.
-        words: the question's words that it holds.
-        said: the quotes of statements that are found already, each with the question's words that quote and line hold.
+        text: of the turn.
+        words: the question's words that it contains.
+        quotes: by quote of a statement that was found the question's words in the quote or in lines of the statement.
     """
-    inside = [quote for quote in said if quote in text]
+    inside = [quote for quote in quotes if quote in text]
     if not inside:
         return False
     if words:
-        return set(words) <= {word for quote in inside for word in said[quote]}
-    return sum(map(len, inside)) >= TOLD_AGAIN * len(text.strip())
+        return set(words) <= {word for quote in inside for word in quotes[quote]}
+    return sum(map(len, inside)) >= QUOTED_SHARE * len(text.strip())
 
 
-def untold(
+def not_in_vault(
     reader: IndexReader, ours: Sequence[Hit], said: Sequence[Hit], words: Callable[[str], Collection[str]]
 ) -> list[Hit]:
-    """What was said in conversations and no hit of the vault stands for, be it a line drawn from it or the kept turn.
+    """Return the hits of conversations that no hit of the vault represents, neither a line extracted from the turn nor
+    the turn itself in a session note.
 
     Args:
-        reader: the vault's.
+        reader: of the vault's index.
         ours: hits of the vault.
         said: hits of conversations.
-        words: the question's words that a text holds.
+        words: returns the question's words that a text contains.
     """
     if not said:
         return []
-    held: dict[str, set[str]] = {}
+    words_of: dict[str, set[str]] = {}
     for hit in ours:
         if hit.statement:
-            held.setdefault(hit.statement, set()).update(words(hit.text))
-    known = quotes(reader.texts_from(held)) if held else {}
-    told = {quote: held[name] for name, quote in known.items() if name in held}
+            words_of.setdefault(hit.statement, set()).update(words(hit.text))
+    known = quotes(reader.texts_from(words_of)) if words_of else {}
+    found = {quote: words_of[statement] for statement, quote in known.items() if statement in words_of}
     kept = [(hit.day, hit.text) for hit in ours if hit.tier == "episodic"]
     return [
         hit
         for hit in said
-        if not told_again(hit.best_line[1], words(hit.text), told)
+        if not adds_nothing(hit.best_line[1], words(hit.text), found)
         and not any(day == hit.day and hit.best_line[1] in text for day, text in kept)
     ]
 
 
 def _by_chunk(lines: Sequence[CandidateLine]) -> list[list[CandidateLine]]:
-    """The lines of each chunk that may belong to a statement."""
+    """Group the lines that may belong to a statement by chunk."""
     found: dict[int, list[CandidateLine]] = {}
     for line in lines:
         if line.chunk.row.tier in APPROVED_IN or line.chunk.row.tier in ("daily", "episodic"):
@@ -635,42 +665,45 @@ def _by_chunk(lines: Sequence[CandidateLine]) -> list[list[CandidateLine]]:
     return [*found.values()]
 
 
-def _parts(reader: IndexReader, lines: Sequence[CandidateLine]) -> list[tuple[CandidateLine, Part]]:
-    """What the lines of one chunk are, as far as they belong to a statement."""
+def _statement_parts(reader: IndexReader, lines: Sequence[CandidateLine]) -> list[tuple[CandidateLine, StatementPart]]:
+    """Return those lines of one chunk that belong to a statement, each with its part in it."""
     row = lines[0].chunk.row
     if row.tier != "episodic":
         kind = CANDIDATE if row.tier == "daily" else APPROVED
         named = ((line, statement_of(row, line.index)) for line in lines)
-        return [(line, Part(statement, kind)) for line, statement in named if statement]
-    above = ""
-    begun = not any(line.indent for line in row.lines[:1])
-    owners = []
+        return [(line, StatementPart(statement, kind)) for line, statement in named if statement]
+    statement = ""
+    is_known = not any(line.indent for line in row.lines[:1])
+    statements = []
     for line in row.lines:
         if line.kind not in (ITEM, MACHINERY):
-            above = "" if not line.indent else above
+            statement = "" if not line.indent else statement
         elif not line.indent:
-            above, begun = line.source.partition("#^")[2], True
-        elif not begun:
-            above, begun = reader.source_above(row.note_id, row.position), True
-        owners.append(above)
+            statement, is_known = line.source.partition("#^")[2], True
+        elif not is_known:  # the chunk begins inside the item
+            statement, is_known = reader.source_above(row.note_id, row.position), True
+        statements.append(statement)
     return [
-        (line, Part(owners[line.index], QUOTE if line.known.indent else FACT)) for line in lines if owners[line.index]
+        (line, StatementPart(statements[line.index], QUOTE if line.known.indent else FACT))
+        for line in lines
+        if statements[line.index]
     ]
 
 
-def _stands_for(standing: Sequence[CandidateLine], line: CandidateLine) -> None:
-    for better in standing:
-        better.score = max(better.score, line.score)
+def _raise_scores(better: Sequence[CandidateLine], removed: CandidateLine) -> None:
+    """Raise the scores of lines to at least that of a removed one."""
+    for line in better:
+        line.score = max(line.score, removed.score)
 
 
-def _drop_turns(
+def _remove_turns(
     reader: IndexReader,
     lines: Sequence[CandidateLine],
-    parts: Mapping[int, Part],
+    parts: Mapping[int, StatementPart],
     best: Mapping[str, Sequence[CandidateLine]],
-    gone: set[int],
+    removed: set[int],
 ) -> None:
-    """Add the turns to what is gone that say nothing beyond the quotes of statements found."""
+    """Add to ``removed`` the turns of session notes that add nothing to the quotes of the statements found."""
     turns = [line for line in lines if line.chunk.row.tier == "episodic" and id(line) not in parts]
     turns = [
         line for line in turns if line.chunk.row.headings[-1:] and line.chunk.row.headings[-1].casefold() == "turns"
@@ -678,19 +711,17 @@ def _drop_turns(
     if not turns or not best:
         return
     texts = reader.linking_texts({line.chunk.row.note_id for line in turns})
-    known = quotes(text for each in texts.values() for text in each)
-    held: dict[str, set[str]] = {}
+    known = quotes(text for texts_of_note in texts.values() for text in texts_of_note)
+    words_of: dict[str, set[str]] = {}
     for line in lines:
-        if part := parts.get(id(line)):
-            held.setdefault(part.statement, set()).update(
-                line.counts
-            )  # its quote, if that shares a word, is a line too
-    said = {quote: held[name] for name, quote in known.items() if name in held}
-    owner = {quote: name for name, quote in known.items()}
+        if part := parts.get(id(line)):  # a quote that contains a word of the question is a line too
+            words_of.setdefault(part.statement, set()).update(line.counts)
+    found = {quote: words_of[statement] for statement, quote in known.items() if statement in words_of}
+    statement_by_quote = {quote: statement for statement, quote in known.items()}
     for line in turns:
         text = line.text
-        if told_again(text, line.counts, said):
-            gone.add(id(line))
-            for quote in said:
+        if adds_nothing(text, line.counts, found):
+            removed.add(id(line))
+            for quote in found:
                 if quote in text:
-                    _stands_for(best[owner[quote]], line)
+                    _raise_scores(best[statement_by_quote[quote]], line)

@@ -1,7 +1,7 @@
-"""Search: a query and the index in, passages out. Reads nothing but the index and, to verify, the notes of its hits.
+"""Search: turn a query into passages. Reads only the index and, to verify hits, their notes.
 
-Whether any of the candidates is an answer at all is decided here, too: by an absolute floor, so that nonsense finds
-nothing, not neighbours.
+Also decides whether any of the candidates is an answer at all, by absolute floors, so that nonsense finds nothing
+rather than its nearest neighbours.
 """
 
 from __future__ import annotations
@@ -18,10 +18,19 @@ from tars_memory.index.fulltext import Filter
 from tars_memory.index.naming import name_parts, names_of
 from tars_memory.language.words import fold, grammar_words, is_inflected, stem, unspaced_runs
 from tars_memory.recall import scores
-from tars_memory.recall.candidates import CHUNKS_READ, Candidate, CandidateLine, Pool, decided, gather, silent, unasked
+from tars_memory.recall.candidates import (
+    CHUNKS_READ,
+    Candidate,
+    CandidateLine,
+    Pool,
+    candidate_states,
+    gather,
+    silent,
+    unselected,
+)
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, verified
-from tars_memory.recall.scores import once, passages, told_day, whole
-from tars_memory.recall.weights import DEFAULT, LINE_NAMED, STRANGE, UNTOLD, Terms, idf, mean
+from tars_memory.recall.scores import chunk_hits, day_of, passages, without_repeats
+from tars_memory.recall.weights import DEFAULT, LINE_NAMED, STRANGE, UNMEASURED, Terms, idf, mean
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
@@ -32,14 +41,15 @@ if TYPE_CHECKING:
 
 
 BREADTH = 5
-"""One hit in so many is kept for the best passage of a further note: a long note does not crowd out the others."""
+"""One hit in this many is reserved for the best passage of another note: a long note must not crowd out the others."""
 SPARE = 10
-"""Chunks looked at for each hit where a name or a topic is asked for: of some no line is left."""
+"""Number of chunks read for each hit if a name or a topic is asked for: some are left without a line."""
 LIMIT = 10
-NAMED = LINE_NAMED / 2
-"""What no hit reaches whose note the query doesn't name."""
+"""Default number of hits."""
+LEAST_NAMED = LINE_NAMED / 2
+"""A score that only hits reach whose note the query names."""
 WORDS_MISSPELT = 6
-"""A query of more words is a question, and no misspelt name."""
+"""Maximum number of words of a query that may be a misspelt name; a longer one is a question."""
 
 
 def search(
@@ -58,25 +68,25 @@ def search(
     Args:
         reader: the index.
         query: parsed from the request (:func:`tars_memory.recall.query.parse`).
-        request: with mode, project and limit as they count.
-        vector: embedding of ``query.meaning``; without it the answer is by keywords, and says so in ``mode``.
-        narrowed: where to look, if not where query and request say.
-        read: bytes of a note by its path, to verify hits; raises OSError or TarsError when the note can't be read.
-        own: show lines that hold a credential as they stand in the note, not masked as they are indexed.
+        request: with mode, project and limit resolved.
+        vector: embedding of ``query.meaning``; without it the search is by words, and ``mode`` of the result says so.
+        narrowed: where to look; None to derive it from query and request.
+        read: returns the bytes of a note by its path, to verify hits; raises OSError or TarsError if it can't be read.
+        own: whether to show lines with a credential as the note has them, not masked as they are indexed.
         vault_name: for the Obsidian links.
     """
     limit, scope = request.limit or LIMIT, request.project or ""
     mode = "lexical" if vector is None else request.mode or "hybrid"
-    _take_for_whole(query, reader)
+    _complete_last_word(query, reader)
     result = SearchResult(query, mode, notices=[*query.notices])
     narrowed = narrowed or narrowed_by(query, scope)
     if not query.searches:
-        found = _newest(reader, query, narrowed, limit) if query.filters else iter(())
+        found = _newest_chunks(reader, query, narrowed, limit) if query.filters else iter(())
     else:
         lines, blank = scored(reader, query, narrowed, vector, mode, limit)
-        found = _with(_blank(blank, read), passages(once(reader, lines), query))
+        found = _insert_blank_notes(_blank_note_hits(blank, read), passages(without_repeats(reader, lines), query))
     if request.per_note:
-        hits, result.more = _few_a_note(found, read, limit, request.per_note, own=own)
+        hits, result.more = _hits_per_note(found, read, limit, request.per_note, own=own)
     else:
         hits = _shown(found, read, limit, own=own)
     result.show(hits)
@@ -84,7 +94,7 @@ def search(
         hit.obsidian_url = obsidian_url(vault_name, hit.path, headings=hit.headings, block_id=hit.block_id)
         if not request.explain:
             hit.explain = {}
-    if query.meaning and (not result.hits or _holds_unknown(reader, query.meaning, result.hits)):
+    if query.meaning and (not result.hits or _may_be_misspelt(reader, query.meaning, result.hits)):
         shown = {name for hit in result.hits for name in names_of(hit.path, hit.title, ())}
         near = reader.names(scope).near(query.meaning, parts=not result.hits)
         result.did_you_mean = [name for name in near if name not in shown]
@@ -93,10 +103,11 @@ def search(
     return result
 
 
-def _take_for_whole(query: Query, reader: IndexReader) -> None:
-    """Look for a last word that is still typed as a whole one too, if the vault has it: in its other forms.
+def _complete_last_word(query: Query, reader: IndexReader) -> None:
+    """Treat a last word that is still being typed as complete, if the vault contains it, to find its other forms.
 
-    Beside other words for that alone: counted as both it outweighed them (96 of 100 first hits became 92).
+    If there are other words, it is no longer a prefix then: counted as both it outweighed them (96 of 100 first hits
+    became 92).
     """
     if query.begun and any(reader.frequencies({stem(query.begun)}).values()):
         if query.words:
@@ -104,8 +115,8 @@ def _take_for_whole(query: Query, reader: IndexReader) -> None:
         query.words, query.begun = (*query.words, query.begun), ""
 
 
-def _holds_unknown(reader: IndexReader, text: str, hits: Iterable[Hit]) -> bool:
-    """Whether a text may be a misspelt name though something was found: a few words, one of which no note holds."""
+def _may_be_misspelt(reader: IndexReader, text: str, hits: Iterable[Hit]) -> bool:
+    """Whether a text may be a misspelt name though it has hits: it is short, and no note contains one of its words."""
     words = name_parts(text)
     if len(words) > WORDS_MISSPELT:
         return False
@@ -115,7 +126,9 @@ def _holds_unknown(reader: IndexReader, text: str, hits: Iterable[Hit]) -> bool:
 
 
 def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, own: bool) -> list[Hit]:
-    """The first hits that their notes still hold; the last ones make room for the best notes that have none yet."""
+    """Return the first hits that their notes still contain; the last ones are replaced by hits of further notes if only
+    few notes have hits.
+    """
     hits = list(islice(verified(found, read, own=own), limit))
     firsts = {hit.path: hit for hit in reversed(hits)}
     wanted = limit // BREADTH - len(firsts)
@@ -133,17 +146,17 @@ def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, ow
     return [*(hit for hit in hits if id(hit) not in left_out), *others]
 
 
-def _with(blank: Iterator[Hit], found: Iterator[Hit]) -> Iterator[Hit]:
-    """The blank notes that were asked for by name behind their namesakes, before everything else."""
+def _insert_blank_notes(blank: Iterator[Hit], found: Iterator[Hit]) -> Iterator[Hit]:
+    """Insert the blank notes that the query names after other notes of that name, before all other hits."""
     for hit in found:
-        if hit.score < NAMED:
+        if hit.score < LEAST_NAMED:
             yield from blank
         yield hit
     yield from blank
 
 
-def _blank(paths: Iterable[str], read: Callable[[str], bytes]) -> Iterator[Hit]:
-    """The first line of notes in which nothing stands but what they are called: they were asked for by name."""
+def _blank_note_hits(paths: Iterable[str], read: Callable[[str], bytes]) -> Iterator[Hit]:
+    """Yield the first line of notes that are empty but for their title, which the query names."""
     for path in paths:
         try:
             first = note_lines(read(path))[0]
@@ -155,104 +168,110 @@ def _blank(paths: Iterable[str], read: Callable[[str], bytes]) -> Iterator[Hit]:
         yield hit
 
 
-def _few_a_note(
+def _hits_per_note(
     found: Iterator[Hit], read: Callable[[str], bytes], limit: int, most: int, *, own: bool
 ) -> tuple[list[Hit], int]:
-    """The first hits that their notes still hold, so many of each, and how many more a larger limit would show.
+    """Return the first hits that their notes still contain, at most ``most`` of each, and how many more hits a larger
+    limit would show.
 
-    The others of a note are counted on its first hit. Where one note alone answers, all of its hits are wanted.
+    The other hits of a note are counted on its first hit. If only one note answers, all of its hits are returned.
     """
     hits: list[Hit] = []
     over: list[Hit] = []
-    held: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for hit in verified(found, read, own=own):
-        held[hit.path] = held.get(hit.path, 0) + 1
-        (hits if held[hit.path] <= most else over).append(hit)
+        counts[hit.path] = counts.get(hit.path, 0) + 1
+        (hits if counts[hit.path] <= most else over).append(hit)
         if len(hits) == limit:
             break
-    if len(held) == 1:
+    if len(counts) == 1:
         hits = [*hits, *over]
         return hits[:limit], len(hits[limit:])
-    shown = dict(held)
-    for hit in found:  # not held against their notes: nobody sees them
-        held[hit.path] = held.get(hit.path, 0) + 1
+    shown = dict(counts)
+    for hit in found:  # not verified: nobody sees them
+        counts[hit.path] = counts.get(hit.path, 0) + 1
     for path, hit in {hit.path: hit for hit in reversed(hits)}.items():
-        hit.more = max(0, held[path] - most)
-    return hits, sum(max(0, min(count, most) - shown.get(path, 0)) for path, count in held.items())
+        hit.more = max(0, counts[path] - most)
+    return hits, sum(max(0, min(count, most) - shown.get(path, 0)) for path, count in counts.items())
 
 
-def _newest(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:
-    """For a query of nothing but filters: what they leave, newest first, whole chunks but for what was rejected."""
+def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:
+    """Yield what a query of filters only leaves: whole chunks, newest first, without rejected and silent lines."""
     ids = reader.newest(narrowed, limit if query.selection is None else limit * SPARE)
     rows = reader.chunks(ids)
-    told, _ = decided(reader, rows.values())
+    states, _ = candidate_states(reader, rows.values())
     for row in (rows[i] for i in ids if i in rows):
-        refused = {index for index, state in told.get(row.id, {}).items() if state == "rejected"}
+        rejected = {index for index, state in states.get(row.id, {}).items() if state == "rejected"}
         texts = row.text.split("\n")
-        yield from whole(row, refused | silent(row, texts) | unasked(reader, query, row, texts))
+        yield from chunk_hits(row, rejected | silent(row, texts) | unselected(reader, query, row, texts))
 
 
-# --- whether the candidates hold an answer
+# --- whether the candidates contain an answer
 #
 # Measured with questions and claims of one set put to the notes of another, and 100 everyday questions put to all.
 
 
 COMMON, COMMON_SHARE, COMMON_COSINE = 20, 0.60, 0.30
-"""Where the best chunk is not clearly near, others have to come near too: it and the COMMON-th best, this one weighing
-COMMON_SHARE, have to reach a floor of their own together with COMMON_COSINE of the best cosine. What a vault is about
-it holds more than once; a lone chance neighbour has no company. The floors are each model's own:
+"""If the best chunk is not clearly near, others have to be near too: its nearness and that of the COMMON-th best, with
+weight COMMON_SHARE, have to reach a floor of their own together with COMMON_COSINE of the best cosine. A vault says
+more than once what it is about; a neighbour by chance is alone. Each model has its own floors:
 :class:`tars_memory.recall.weights.Scale`.
 
 On three sets, each asked its own questions, those of the two others and 150 everyday ones: at 0.1 to 0.7 % of the
 answerable lost it abstains on 90 % of the others on average; the best chunk alone, at 0.66, on 85 %."""
 COMMON_CHUNKS = 0.02
-"""In a small vault company is scarcer: the chunk looked at is at most this share of all chunks down the list, and the
-best alone below 50 chunks."""
+"""In a small vault fewer chunks are near: the COMMON-th best is at most this share of all chunks down the list, and
+below 50 chunks it is the best one itself."""
 NOISE, NOISE_GROWTH = 0.25, 0.062
-"""How near the nearest of n unrelated chunks is, as NOISE + NOISE_GROWTH * ln(n): the best of many draws grows with
+"""Nearness of the nearest of n unrelated chunks, as NOISE + NOISE_GROWTH * ln(n): the best of many draws grows with
 their logarithm. Measured as the 95th percentile over 100 everyday questions and random choices of 1 to 700 chunks of
-locomo-dev (0.24 for one, 0.39 for 10, 0.53 for 100). In a small vault less is noise, so less is enough: below what
-it comes to at 700 chunks, :data:`FULL_NOISE`, the floors of an answer shrink in proportion."""
+locomo-dev (0.24 for one, 0.39 for 10, 0.53 for 100). A small vault has less noise, so less nearness is enough: where
+the noise is below that of 700 chunks, :data:`FULL_NOISE`, the floors of an answer shrink in proportion."""
 FULL_NOISE = 0.66
 SCRIPT_OF = 10
-"""Of so many of the best chunks it is asked what they are written in."""
+"""Number of the best chunks by which the script of the answers is judged."""
 FLOOR_WITHOUT_WORDS = 0.50
 HELD_WORTH = 0.50
-"""With a model that gives no word vectors: cosine plus this much of the share of the query's idf that a chunk holds."""
+"""For a model that gives no word vectors: the floor of the cosine plus HELD_WORTH times the share of the query's idf
+that the chunk contains."""
 FLOOR_OF_WORDS = 0.27
-"""Without a model: BM25 of a chunk over the sum of the query's idf, as FTS5 has it: nothing for a word in half of all
-chunks, which is most words of a vault of a few notes. 98 to 100 % of the answerable questions reach it,
-and 40 to 70 of 100 everyday ones: words alone know less of what was meant. Company (see above) doesn't help here."""
+"""Without a model: floor of the BM25 of a chunk, divided by the sum of the query's idf as FTS5 has it: 0 for a word in
+half of all chunks, which most words of a vault of a few notes are. 98 to 100 % of the answerable questions reach it,
+and 40 to 70 of 100 everyday ones: words alone say less about what is meant. Further chunks (see above) don't help here.
+"""
 FLOOR_OF_SIGNS = 0.20
 """The same for a question in a script without blanks, where many pairs of signs are not words. All of 48 descriptions
 of Chinese pages reach it (.21 and more), and one of 60 strings of common signs and of 16 everyday questions each."""
 FULL_VAULT = 700
-"""Chunks from which on these two floors count whole. In fewer a word that is held says less against one that isn't
-(of 12 chunks 2.2 against 3.3, of 700 6.2 against 7.2), and chance holds fewer: they shrink as what the latter says."""
+"""Number of chunks from which on these two floors count in full. In a smaller vault the idf of a word that a chunk
+contains is less compared to that of a word that none contains (with 12 chunks 2.2 against 3.3, with 700 6.2 against
+7.2), and fewer words are found by chance: the floors shrink with the latter idf."""
 CONTENT_SHARE = 0.50
-"""In Japanese: so much of what is not written in hiragana, by idf, is enough. Of 27 questions about other things none
-comes above .14, of 28 that a vault of 12 notes answers none is below .40."""
+"""For Japanese: share, by idf, of the terms without hiragana that is enough for an answer. Of 27 questions about other
+things none comes above .14, of 28 that a vault of 12 notes answers none is below .40."""
 RARE = 0.005
 FEW = 2
-"""A word is rare that no more than this share of all chunks, or this many, hold."""
+"""A word is rare if at most this share of all chunks, or this many, contain it."""
 RARE_SHARE = 0.6
-"""A rare word that says this much of the query (by idf) always passes; typed by itself, any word does."""
+"""Share of the query's idf from which on a rare word is an answer by itself; in a query that is no sentence any rare
+word is."""
 SIGNS_OF_A_WORD = 4
-"""In scripts without blanks; a longer query is several words, and two signs of it stand side by side by chance."""
+"""Maximum number of signs of a word in scripts without blanks; a longer query is several words, and two of its signs
+may be next to each other by chance."""
 WORDS_OF_A_NAME = 3
-"""Fewer words than a sentence has: the name of something, in whatever language."""
+"""Maximum number of words that are taken for a name, in whatever language; a sentence has more."""
 NAME_ASKED = 0.15
-"""How much of the query a note's name within it has to be."""
+"""Least share of the query that the name of a note in it has to make up."""
 DAY_MET = 0.9
-"""How well a day has to fit a named date for the words of that date to count as held."""
+"""How well a day has to fit a named date for the words of that date to count as contained."""
 DAY_SHARE = 0.4
-"""A note of the day that is named answers if it holds this much of the query by idf, the words of the date included:
-"what happened yesterday" has hardly another word."""
+"""Share of the query's idf, the words of the date included, that a note of the named day has to contain to be an
+answer: "what happened yesterday" has hardly another word."""
 
 
-def answers(query: Query, pool: Pool, mode: str) -> bool:
-    """Whether the pool holds anything near enough in meaning, or enough of what was asked."""
-    if _is_named(pool):
+def has_answer(query: Query, pool: Pool, mode: str) -> bool:
+    """Whether the pool contains anything that is near enough in meaning or contains enough words of the query."""
+    if _is_near_name(pool):
         return True
     if mode == "semantic":
         named = any(chunk.date >= DAY_MET for chunk in pool.chunks)
@@ -262,17 +281,18 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
         return False
     date_stems = {stem(word) for word in query.date_words}
     held = {id(chunk): _held(chunk, pool.idfs, date_stems) for chunk in pool.chunks}
-    some = set().union(*held.values())
-    if _holds_rare(query, pool, some, total):
+    held_anywhere = set().union(*held.values())
+    if _holds_rare(query, pool, held_anywhere, total):
         return True
-    most = sum(log(max(exp(value) - 1, 1.0)) for value in pool.idfs.values())
+    fts5_total = sum(log(max(exp(value) - 1, 1.0)) for value in pool.idfs.values())
     scale = pool.scale
-    floor = most * (scale.floor_of_rare_signs if unspaced_runs(query.meaning) else scale.floor_of_rare)
-    if not query.is_sentence and any(map(_is_rare(pool), some)) and any(chunk.words >= floor for chunk in pool.chunks):
+    floor = fts5_total * (scale.floor_of_rare_signs if unspaced_runs(query.meaning) else scale.floor_of_rare)
+    holds_rare = not query.is_sentence and any(map(_is_rare(pool), held_anywhere))
+    if holds_rare and any(chunk.words >= floor for chunk in pool.chunks):
         return True
     shares = {chunk: sum(pool.idfs[term] for term in terms) / total for chunk, terms in held.items()}
-    whole = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares are sums, rounded by their order
-    if whole and (query.dates or not query.is_sentence):
+    holds_all = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares may be rounded to less than 1
+    if holds_all and (query.dates or not query.is_sentence):
         return True
     if any(chunk.date >= DAY_MET and shares[id(chunk)] >= DAY_SHARE for chunk in pool.chunks):
         return True
@@ -280,17 +300,17 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
         return True
     if mode == "hybrid" and all(chunk.meaning is not None for chunk in pool.chunks if chunk.words):
         return False
-    if all(map(says_nothing, some)):
+    if all(map(is_insignificant, held_anywhere)):
         return False
-    if not most:
+    if not fts5_total:
         return max(shares.values(), default=0.0) == 1.0
     floor = FLOOR_OF_SIGNS if _is_run_on(query) else FLOOR_OF_WORDS
     floor *= min(1.0, idf(max(pool.rows, 1), 0) / idf(FULL_VAULT, 0))
-    return _holds_content(pool, held.values()) or any(chunk.words >= floor * most for chunk in pool.chunks)
+    return _holds_content(pool, held.values()) or any(chunk.words >= floor * fts5_total for chunk in pool.chunks)
 
 
 def _holds_content(pool: Pool, held: Iterable[set[str]]) -> bool:
-    """Whether a chunk holds enough of what a Japanese query asks about: of its terms without hiragana."""
+    """Whether a chunk contains enough of the content words of a Japanese query, its terms without hiragana."""
     content = {term: value for term, value in pool.idfs.items() if not is_inflected(term)}
     if not content or len(content) == len(pool.idfs):
         return False
@@ -298,44 +318,48 @@ def _holds_content(pool: Pool, held: Iterable[set[str]]) -> bool:
     return any(sum(content[term] for term in terms & content.keys()) >= enough for terms in held)
 
 
-def _by_language(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
-    """How much more is asked for because the query is in the language of the ``best`` chunks, and that isn't English:
-    of English ones no function words are looked for.
+def _language_margin(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
+    """Return what is added to the floors because the query is in the language of the ``best`` chunks, and not English:
+    function words of English queries are not searched for.
     """
-    if query.is_sentence or len(pool.idfs) <= WORDS_OF_A_NAME or unspaced_runs(query.meaning) or _unspaced(best):
+    if query.is_sentence or len(pool.idfs) <= WORDS_OF_A_NAME or unspaced_runs(query.meaning) or _mostly_unspaced(best):
         return 0.0
     unheld = idf(max(pool.rows, 1), 0)
     held = sum(value < unheld for value in pool.idfs.values())
     return pool.scale.own_language if 2 * held >= len(pool.idfs) else 0.0
 
 
-def _stranger(pool: Pool) -> float:
-    """What is added to a floor because the query is stranger than a language is."""
-    return pool.scale.strangeness * max(0.0, (pool.strange or UNTOLD) - STRANGE)
+def _strangeness_margin(pool: Pool) -> float:
+    """Return what is added to a floor because the query is stranger than any language."""
+    return pool.scale.strangeness * max(0.0, (pool.strange or UNMEASURED) - STRANGE)
 
 
-def _by_script(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
-    """How much more is asked for because of what the query and the ``best`` chunks are written in: texts in scripts
-    without blanks share their particles, texts in different scripts nothing.
+def _script_margin(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
+    """Return what is added to the floors because of the scripts of the query and the ``best`` chunks: texts in scripts
+    without blanks share their particles, texts in different scripts share nothing.
     """
     scale = pool.scale
     if not scale.same_unspaced and not scale.other_script:
         return 0.0
-    mine = bool(unspaced_runs(query.meaning))
-    if mine != _unspaced(best):
+    is_unspaced = bool(unspaced_runs(query.meaning))
+    if is_unspaced != _mostly_unspaced(best):
         return scale.other_script
-    return scale.same_unspaced if mine else 0.0
+    return scale.same_unspaced if is_unspaced else 0.0
 
 
-def _unspaced(best: Sequence[Candidate]) -> bool:
-    """Whether half of the chunks are in a script without blanks, or more."""
+def _mostly_unspaced(best: Sequence[Candidate]) -> bool:
+    """Whether at least half of the chunks are in a script without blanks."""
     return 2 * sum(bool(unspaced_runs(chunk.row.text)) for chunk in best) >= len(best)
 
 
 def _comes_near(query: Query, pool: Pool, known: bool, shares: Mapping[int, float]) -> bool:
     """Whether one chunk is clearly near in meaning, or one is near and further ones are too.
 
-    ``known`` says that some note holds a word of the query.
+    Args:
+        query: parsed.
+        pool: of its candidates.
+        known: whether some note contains a word of the query.
+        shares: by ``id`` of a chunk the share of the query's idf that it contains; empty if words don't count.
     """
     if not pool.chunks:
         return False
@@ -343,32 +367,34 @@ def _comes_near(query: Query, pool: Pool, known: bool, shares: Mapping[int, floa
     chunks = sorted(pool.chunks, key=lambda chunk: -near[id(chunk)])
     found = [near[id(chunk)] for chunk in chunks]
     scale, best = pool.scale, chunks[:SCRIPT_OF]
-    more = _by_script(query, pool, best) + _by_language(query, pool, best)
-    floor = scale.floor + more
+    margin = _script_margin(query, pool, best) + _language_margin(query, pool, best)
+    floor = scale.floor + margin
     if not known:
-        floor = scale.floor_unknown + more + _stranger(pool)
-    rows = pool.read if pool.read < CHUNKS_READ else pool.rows  # fewer read than can be: there are no more
+        floor = scale.floor_unknown + margin + _strangeness_margin(pool)
+    rows = pool.read if pool.read < CHUNKS_READ else pool.rows  # if fewer are read than may be, there are no more
     small = min(1.0, noise(rows) / FULL_NOISE)
     if found[0] < floor * small:
         return False
     share = max(shares.values(), default=0.0)
-    lone = len(pool.idfs) == 1 and not share  # a name in another language: one word is near to this or that
+    lone = len(pool.idfs) == 1 and not share  # e.g. a name in another language: one word is always near to something
     if shares and not lone and found[0] - pool.usual(chunks[0].row.id) + share < scale.above_usual:
         return False
     common = found[min(COMMON, int(rows * COMMON_CHUNKS), len(found) - 1)]
     company = found[0] + COMMON_SHARE * (common - found[0]) + COMMON_COSINE * pool.nearest
-    return found[0] >= (scale.clear + more) * small or company >= (scale.floor_common + more) * small
+    return found[0] >= (scale.clear + margin) * small or company >= (scale.floor_common + margin) * small
 
 
 def noise(chunks: int) -> float:
-    """How near an unrelated chunk may be, in an index of so many chunks."""
+    """Return how near an unrelated chunk may be in an index of ``chunks`` chunks."""
     return NOISE + NOISE_GROWTH * log(max(1, chunks))
 
 
 def nearness(chunk: Candidate, share: float = 0.0) -> float:
-    """How near a chunk is in meaning: cosine, and how near its words are; 0 without a vector.
+    """Return how near a chunk is in meaning: its cosine plus the nearness of its words; 0 without a vector.
 
-    ``share`` of the query's idf that the chunk holds counts where the model gives no word vectors.
+    Args:
+        chunk: to compare with the query.
+        share: of the query's idf that the chunk contains; counts if the model gives no word vectors.
     """
     if chunk.meaning is None:
         return 0.0
@@ -380,25 +406,25 @@ def nearness(chunk: Candidate, share: float = 0.0) -> float:
     return (max(chunk.meaning, 0.0) + HELD_WORTH * share) * DEFAULT.floor / FLOOR_WITHOUT_WORDS
 
 
-def _is_asked(chunk: Candidate) -> bool:
-    """Whether the query asks about the note, or the subject of facts, by its name: then it answers, however far a model
-    finds it.
+def _names_note(chunk: Candidate) -> bool:
+    """Whether the query asks for the note, or the subject of its facts, by name: then the chunk is an answer, however
+    far it is in meaning.
     """
-    return chunk.is_called and chunk.asked >= NAME_ASKED and not all(map(says_nothing, chunk.counts))
+    return chunk.name_in_query and chunk.query_share >= NAME_ASKED and not all(map(is_insignificant, chunk.counts))
 
 
 def shows(chunk: Candidate, pool: Pool) -> bool:
-    """Whether lines of the chunk may be hits: named, holding a word of the query, of the day named, or near enough."""
-    if chunk.is_named:
+    """Whether lines of a chunk may be hits: it is named, contains a word of the query, is of a named day or is near."""
+    if chunk.name_is_query:
         return True
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
     named = chunk.name_meaning >= _floor_of_name(pool)
     return bool(chunk.counts) or chunk.date >= DAY_MET or named or nearness(chunk) >= floor
 
 
-def _is_named(pool: Pool) -> bool:
-    """Whether the query is as near to a note's name as one in another language that asks for it: nearer by as much as
-    all of the vault is.
+def _is_near_name(pool: Pool) -> bool:
+    """Whether the query is so near to the name of a note that it may be that name in another language: above the floor
+    by the usual nearness of the vault.
     """
     named = max(pool.chunks, key=lambda chunk: chunk.name_meaning, default=None)
     if named is None or named.name_meaning < _floor_of_name(pool):
@@ -407,12 +433,12 @@ def _is_named(pool: Pool) -> bool:
 
 
 def _floor_of_name(pool: Pool) -> float:
-    """How near a query has to be to a note's name to ask for it, in whatever language."""
-    return pool.scale.floor_of_name + _stranger(pool)
+    """Return how near a query has to be to the name of a note to be that name in another language."""
+    return pool.scale.floor_of_name + _strangeness_margin(pool)
 
 
 def _held(chunk: Candidate, idfs: dict[str, float], date_stems: set[str]) -> set[str]:
-    """The terms that a chunk holds; on a day that was named also the words of that date."""
+    """Return the terms that a chunk contains; with the words of a named date if the chunk is of that date."""
     held = {term for term in chunk.counts if term in idfs}
     if chunk.date >= DAY_MET:
         held |= date_stems & idfs.keys()
@@ -420,7 +446,7 @@ def _held(chunk: Candidate, idfs: dict[str, float], date_stems: set[str]) -> set
 
 
 def _holds_rare(query: Query, pool: Pool, held: set[str], total: float) -> bool:
-    """Whether one of the held terms is rare and says much of the query."""
+    """Whether one of the held terms is rare and makes up much of the query."""
     is_rare = _is_rare(pool)
     is_sentence = query.is_sentence or len(pool.idfs) > pool.scale.few_words or _is_run_on(query)
     return any(
@@ -429,35 +455,36 @@ def _holds_rare(query: Query, pool: Pool, held: set[str], total: float) -> bool:
 
 
 def _is_run_on(query: Query) -> bool:
-    """Whether it asks in several words that are written without blanks."""
+    """Whether a query contains several words written without blanks."""
     return sum(map(len, unspaced_runs(query.meaning))) > SIGNS_OF_A_WORD
 
 
 def _is_rare(pool: Pool) -> Callable[[str], bool]:
-    """Tells whether a term of the query is held by few chunks, and not by chance."""
+    """Return a function that tells whether a term of the query is in few chunks, and not by chance."""
     rare = idf(pool.rows, max(FEW, int(pool.rows * RARE)))
-    return lambda term: pool.idfs[term] >= rare and not says_nothing(term)
+    return lambda term: pool.idfs[term] >= rare and not is_insignificant(term)
 
 
-def says_nothing(term: str) -> bool:
-    """Whether a term beside others is held by chance: a number of two digits, a few dots or dashes."""
+def is_insignificant(term: str) -> bool:
+    """Whether a text may contain a term by chance: a number of at most two digits, or only punctuation."""
     return (len(term) <= 2 and term.isdigit()) or all(unicodedata.category(sign)[0] == "P" for sign in term)
 
 
 def is_code(term: str) -> bool:
-    """Whether the term is a name that nobody types by chance: letters with digits, such as ``x200`` or ``b12f``."""
+    """Whether a term is a name that nobody types by chance: letters with digits, such as ``x200`` or ``b12f``."""
     return len(term) > 3 and any(map(str.isdigit, term)) and any(map(str.isalpha, term))
 
 
-# --- the lines that answer, best first: what packing takes, where search makes passages of them
+# --- the lines that answer, best first: packing takes them one by one, search makes passages of them
 
 
 POOL = 50
-"""Hits that the candidates are gathered for: on locomo-dev the lines of 75 chunks hold 97 % of the gold ones."""
+"""Number of hits for which candidates are gathered: on locomo-dev the lines of 75 chunks contain 97 % of the gold ones.
+"""
 
 
 NEAR_BEST = 0.5
-"""Of the score of the best note, the least of another one that is named beside it. Of twelve procedures and twelve
+"""Least share of the best note's score for another note to be returned with it. Of twelve procedures and twelve
 questions that one of them answers, those that share a stray word with the question had up to 0.2 of it."""
 
 
@@ -467,9 +494,9 @@ class Answer(NamedTuple):
     Attributes:
         path: of its note.
         number: 1-based.
-        text: verbatim; of an oversized line a piece.
-        partial: it is a piece.
-        day: the ISO day on which it was said or began to hold, as far as that is told; else ''.
+        text: verbatim; a piece of the line if it is oversized.
+        partial: whether ``text`` is a piece.
+        day: the ISO day on which it was said or began to hold; '' if it is unknown.
     """
 
     path: str
@@ -482,18 +509,21 @@ class Answer(NamedTuple):
 def scored(
     reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str, limit: int
 ) -> tuple[list[CandidateLine], Sequence[str]]:
-    """The lines that may be shown, with their scores, in the order of the vault, and notes to show though blank; none
-    for a query that only filters.
+    """Return the lines that may be shown, with their scores, in the order of the vault.
 
-    If nothing is relevant the best line of each note whose name the query is.
+    If nothing is relevant, these are the lines of notes that the query names, if it does; for a query of filters only
+    there are none.
 
     Args:
         reader: the index.
         query: parsed.
         narrowed: where to look.
-        vector: of the query; None to go by words alone.
+        vector: of the query; None to search by words only.
         mode: ``hybrid`` or ``semantic``; without a vector both are ``lexical``.
-        limit: hits that are wanted.
+        limit: number of hits that are wanted.
+
+    Returns:
+        The lines, and the paths of empty notes to show because the query names them.
     """
     if not query.searches:
         return [], ()
@@ -502,21 +532,21 @@ def scored(
     terms = Terms(query)
     pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
     mode = mode if pool.coverage else "lexical"
-    relevant = answers(query, pool, mode)
-    named = any(chunk.is_named for chunk in pool.chunks)
-    called = [] if relevant or named else [chunk for chunk in pool.chunks if _is_asked(chunk)]
-    if not relevant and not named and not called:
+    relevant = has_answer(query, pool, mode)
+    is_name = any(chunk.name_is_query for chunk in pool.chunks)
+    named = [] if relevant or is_name else [chunk for chunk in pool.chunks if _names_note(chunk)]
+    if not relevant and not is_name and not named:
         return [], pool.blank
     scores.rank(pool, query)
     if not relevant:
-        return [line for chunk in called for line in chunk.lines] or scores.first_lines(pool), pool.blank
+        return [line for chunk in named for line in chunk.lines] or scores.best_lines_of_named_notes(pool), pool.blank
     if query.exact and mode != "semantic":
-        return _quoting(pool, terms), pool.blank
+        return _lines_with_phrases(pool, terms), pool.blank
     return [line for chunk in pool.chunks if shows(chunk, pool) for line in chunk.lines], pool.blank
 
 
 def _without_grammar(query: Query, reader: IndexReader) -> Query:
-    """The query without the words that only carry its grammar, where a vault is too small to tell them by their idf."""
+    """Return the query without its function words if the vault is too small for them to have a low idf."""
     if reader.chunk_count() >= FULL_VAULT:
         return query
     grammar = grammar_words(query.meaning)
@@ -528,8 +558,10 @@ def _without_grammar(query: Query, reader: IndexReader) -> Query:
     return query
 
 
-def _quoting(pool: Pool, terms: Terms) -> list[CandidateLine]:
-    """The lines that hold a phrase of the query, or all lines of a chunk where it runs on over a line's end."""
+def _lines_with_phrases(pool: Pool, terms: Terms) -> list[CandidateLine]:
+    """Return the lines that contain a phrase of the query, or all lines of a chunk if a phrase continues on the next
+    line.
+    """
     keys = terms.phrase_keys
     lines: list[CandidateLine] = []
     for chunk in pool.chunks:
@@ -542,7 +574,7 @@ def _quoting(pool: Pool, terms: Terms) -> list[CandidateLine]:
 def narrowed_by(
     query: Query, scope: str, scopes: tuple[str, ...] | None = None, not_notes: tuple[str, ...] = ()
 ) -> Filter:
-    """The query's filters as the index takes them."""
+    """Return the filters of a query as the index takes them."""
     return Filter(
         tiers=query.tiers,
         tags=query.tags,
@@ -562,18 +594,21 @@ def narrowed_by(
 
 
 def ranked(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str) -> list[Answer]:
-    """The lines that answer a query, best first; none if nothing is relevant. Parameters as for :func:`scored`."""
+    """Return the lines that answer a query, best first; none if nothing is relevant. Parameters of :func:`scored`."""
     lines, _ = scored(reader, query, narrowed, vector, mode, POOL)
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row = line.chunk.row
-        if line.known.kind != "repeated":  # a prompt is told what was said
-            found.append(Answer(row.path, line.number, line.text, row.partial, told_day(row, line.index)))
+        if line.known.kind != "repeated":  # a prompt shows the line that it repeats
+            found.append(Answer(row.path, line.number, line.text, row.partial, day_of(row, line.index)))
     return found
 
 
 def best_notes(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str) -> list[str]:
-    """The paths of the notes that answer a query about as well as the best one does, best first; as :func:`ranked`."""
+    """Return the paths of the notes that answer a query about as well as the best one, best first.
+
+    Parameters as for :func:`scored`.
+    """
     lines, _ = scored(reader, query, narrowed, vector, mode, POOL)
     best: dict[str, float] = {}
     for line in sorted(lines, key=lambda line: -line.score):
@@ -584,18 +619,18 @@ def best_notes(reader: IndexReader, query: Query, narrowed: Filter, vector: Quer
 
 # --- hits of the vault and of conversations in one order
 #
-# Where a passage of the vault covers the same words of the question it comes first: somebody kept it. Of two things
-# that were said in conversations and cover the same, the newer one comes first.
+# Of passages that cover the same words of the question, those of the vault come first: somebody kept them. Of two
+# passages of conversations that cover the same words, the newer one comes first.
 
 
-One = TypeVar("One")
+Item = TypeVar("Item")
 
 ALIKE = 0.1
-"""Two passages whose shares of the question's words differ by less cover the same."""
+"""Two passages cover the same words if their shares of the question's words differ by less than this."""
 
 
 class Shares:
-    """How much of a question's words a text covers, weighed by how rare they are."""
+    """Shares of a question's words that texts cover, weighted by idf."""
 
     def __init__(self, query: Query, readers: Iterable[IndexReader]) -> None:
         self._terms = Terms(query)
@@ -609,7 +644,7 @@ class Shares:
         self._known: dict[str, dict[str, int]] = {}
 
     def read(self, texts: Iterable[str]) -> None:
-        """Count the question's words in many texts that will be asked about: together in half of the time."""
+        """Count the question's words in many texts at once: it takes half of the time."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         self._known.update(zip(new, self._terms.count_lines(new), strict=True))
 
@@ -618,60 +653,60 @@ class Shares:
         return self._known[text]
 
     def of(self, text: str) -> float:
-        """The share, 0 to 1; 0 where the question has no words to count."""
+        """Return the share of a text, 0 to 1; 0 if the question has no words to count."""
         if not self._total:
             return 0.0
         return sum(self._idfs.get(term, 0.0) for term in self._count(text)) / self._total
 
     def words(self, text: str) -> frozenset[str]:
-        """The question's words that a text holds."""
+        """Return the question's words that a text contains."""
         return frozenset(self._count(text))
 
-    def told(self, one: Hit | Answer) -> Told:
-        """What the order of a passage or a line depends on."""
-        return Told(self.of(one.text), one.day)
+    def sort_key(self, item: Hit | Answer) -> SortKey:
+        """Return what the place of a passage or a line in the order depends on."""
+        return SortKey(self.of(item.text), item.day)
 
 
-class Told(NamedTuple):
-    """What the order of a hit depends on.
+class SortKey(NamedTuple):
+    """What the place of a passage or a line in the order depends on.
 
     Attributes:
         share: of the question's words that it covers.
-        day: the ISO day on which it was said or began to hold, or '' if nothing tells.
+        day: the ISO day on which it was said or began to hold; '' if it is unknown.
     """
 
     share: float
     day: str
 
 
-def merged(ours: Sequence[One], said: Sequence[One], told: Callable[[One], Told]) -> list[One]:
-    """What the vault holds and what was said in conversations, in one order.
+def merged(ours: Sequence[Item], said: Sequence[Item], sort_key: Callable[[Item], SortKey]) -> list[Item]:
+    """Merge passages or lines of the vault and of conversations into one order.
 
-    Of what tells its day (a day's lines, session notes, lines that came from one, facts) the newer comes first, as of
-    conversations; on the same day what stands in the vault.
+    Those of the vault that have a day (daily lines, session notes, lines that came from one, facts) are ordered with
+    those of conversations, the newer first; on the same day those of the vault come first.
 
     Args:
         ours: of the vault, best first.
-        said: in conversations, likewise.
-        told: what the order of one depends on.
+        said: of conversations, best first.
+        sort_key: returns what the place of an item depends on.
     """
-    known = {id(one): told(one) for one in (*ours, *said)}
-    dated = [one for one in ours if known[id(one)].day]
-    kept = [one for one in ours if not known[id(one)].day]
+    keys = {id(item): sort_key(item) for item in (*ours, *said)}
+    dated = [item for item in ours if keys[id(item)].day]
+    undated = [item for item in ours if not keys[id(item)].day]
 
-    def share(one: One) -> float:
-        return known[id(one)].share
+    def share(item: Item) -> float:
+        return keys[id(item)].share
 
-    return _zipped(kept, _newer_first(_zipped(dated, said, share), known), share)
+    return _zipped(undated, _newer_first(_zipped(dated, said, share), keys), share)
 
 
-def _newer_first(found: Sequence[One], known: Mapping[int, Told]) -> list[One]:
-    """Of what covers the same words, the newer before the older; the order is kept otherwise.
+def _newer_first(found: Sequence[Item], keys: Mapping[int, SortKey]) -> list[Item]:
+    """Move, of the items that cover the same words, the newer before the older; keep the order otherwise.
 
-    What covers none was found by its meaning: that it is newer says nothing.
+    Items that cover no word were found by their meaning; they are not moved.
     """
-    left = [(*known[id(one)], one) for one in found]
-    ordered: list[One] = []
+    left = [(*keys[id(item)], item) for item in found]
+    ordered: list[Item] = []
     while left:
         best, at = left[0][0], 0
         if best >= ALIKE:
@@ -681,11 +716,11 @@ def _newer_first(found: Sequence[One], known: Mapping[int, Told]) -> list[One]:
     return ordered
 
 
-def _zipped(first: Sequence[One], second: Sequence[One], share: Callable[[One], float]) -> list[One]:
-    """Both, each in its own order; the first goes before where it covers as much."""
+def _zipped(first: Sequence[Item], second: Sequence[Item], share: Callable[[Item], float]) -> list[Item]:
+    """Merge two lists, each in its own order, by the shares of their first items; ties go to the first list."""
     ours, theirs = deque(first), deque(second)
-    found: list[One] = []
+    found: list[Item] = []
     while ours or theirs:
-        mine = ours and (not theirs or share(ours[0]) >= share(theirs[0]))
-        found.append((ours if mine else theirs).popleft())
+        from_first = ours and (not theirs or share(ours[0]) >= share(theirs[0]))
+        found.append((ours if from_first else theirs).popleft())
     return found

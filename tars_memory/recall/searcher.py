@@ -266,7 +266,7 @@ class Search:
         for hit in kept:
             hit.path, hit.vault = shared.path(hit.path), shared.name
         shares = recall.search.Shares(query, (reader, other))
-        hits = recall.search.merged(result.hits, kept, shares.told)
+        hits = recall.search.merged(result.hits, kept, shares.sort_key)
         limit = self.request.limit or len(result.hits)
         if limit > 1 and not any(hit.vault == shared.name for hit in hits[:limit]):
             best = next((at for at, hit in enumerate(hits) if hit.vault == shared.name), None)
@@ -298,7 +298,7 @@ class Search:
             found = recall.search.ranked(reader, query, narrowed, vector, self.mode)
             for shared in self.workspace.shared(self.notices):
                 theirs, shares = shared.index.read(partial(self._lines, shared, query, reader, vector))
-                found = recall.search.merged(found, theirs, shares.told)
+                found = recall.search.merged(found, theirs, shares.sort_key)
             if talks is None:
                 return found
 
@@ -311,12 +311,12 @@ class Search:
                     typed, jobs = within._replace(not_tags=(AUTOMATED,)), within._replace(tags=(AUTOMATED,))
                     theirs = self._told(talks, other, query, told, known, jobs)
                     said = self._told(talks, other, query, told, known, typed)
-                    said = recall.search.merged(said, theirs, shares.told)
+                    said = recall.search.merged(said, theirs, shares.sort_key)
                 else:
                     said = self._told(talks, other, query, told, known, within)
                 shares.read(one.text for one in (*found, *said))
                 told.pair((*found, *said), said, shares)
-                return recall.search.merged(found, said, shares.told)
+                return recall.search.merged(found, said, shares.sort_key)
 
             return talks.index.read(both)
 
@@ -477,8 +477,8 @@ class Search:
     def _merge(self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks) -> None:
         """Put the hits of conversations among those of the vault."""
         shares = talks.index.read(lambda other: recall.search.Shares(query, (reader, other)))
-        said = recall.scores.untold(reader, result.hits, said, shares.words)
-        hits = recall.search.merged(result.hits, said, shares.told)
+        said = recall.scores.not_in_vault(reader, result.hits, said, shares.words)
+        hits = recall.search.merged(result.hits, said, shares.sort_key)
         result.show(hits, self.request.limit)
         result.unread_logs = self._unread
         result.stale += self._unread

@@ -1,8 +1,9 @@
-"""What makes up a line's score: the words of a query that it holds (stems, counts, BM25), how near its words are to the
-query's, what its standing is worth; and every constant with its source, the scale of each model. Pure.
+"""What makes up the score of a line: the words of the query in it (stems, counts, BM25), the nearness of its words to
+those of the query, and what its tier, age and state are worth; every constant with its source, and the scale of each
+model. Pure.
 
-FTS5 ranks chunks and notes; the line that answers is found here with the same words, stems and idf. It takes over how
-its note and its chunk match and adds how itself does.
+FTS5 ranks chunks and notes; the line that answers is found here with the same words, stems and idf. Its score adds its
+own match to those of its note and chunk.
 """
 
 from __future__ import annotations
@@ -26,33 +27,35 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Line
 
 
-# --- words in lines: what FTS5 can't tell, for the few hundred lines of the candidate chunks.
+# --- words in lines: FTS5 counts them in chunks; here they are counted in the few hundred lines of the candidate chunks
 
 
 K1 = 1.2
 B = 0.75
-"""BM25 as FTS5 has it fixed (``fts5_aux.c``); lines and chunks are weighed by the same rule."""
+"""Parameters of BM25, as fixed in FTS5 (``fts5_aux.c``); lines and chunks use the same."""
 _REST = re.compile(r"[^\W_]*")
 _EMPHASIS = dict.fromkeys(map(ord, "*_[]~=`"))
-"""What may part a word in a script without blanks for the eye only: ``**水道**メーター``."""
+"""Marks that may occur inside a word in a script without blanks: ``**水道**メーター``."""
 
 
 def idf(rows: int, holding: int) -> float:
-    """How much a word says that ``holding`` of ``rows`` rows hold: positive however common it is (Lucene's form)."""
+    """Return the idf of a word that ``holding`` of ``rows`` rows contain, in Lucene's form: positive however common the
+    word is.
+    """
     return math.log(1 + (rows - holding + 0.5) / (holding + 0.5))
 
 
 def phrase_key(phrase: Sequence[str]) -> str:
-    """What a phrase is called among the terms: its stems in quotes."""
+    """Return the key of a phrase among the terms: its stems in quotes."""
     return f'"{" ".join(map(stem, phrase))}"'
 
 
 class Terms:
-    """What a query looks for, ready to be counted in texts.
+    """The terms of a query, ready to be counted in texts.
 
     Attributes:
-        stems: of the words, each once.
-        phrases: as stems in a row; ``phrase_keys`` are their keys.
+        stems: of the words, without repeats.
+        phrases: as tuples of stems; ``phrase_keys`` are their keys.
         literals, prefixes: as in the query.
     """
 
@@ -67,7 +70,7 @@ class Terms:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """One key for each term: the stem, the phrase in quotes, the literal, the prefix with its star."""
+        """The keys of the terms: stems, phrases in quotes, literals, prefixes with a star."""
         return (
             *self.stems,
             *self.phrase_keys,
@@ -76,11 +79,11 @@ class Terms:
         )
 
     def count(self, text: str) -> dict[str, int]:
-        """How often each term that occurs stands in a text, by its key."""
+        """Count the terms in a text; returns the terms that occur, by key."""
         return self.count_lines((text,))[0]
 
     def count_lines(self, lines: Sequence[str]) -> list[dict[str, int]]:
-        """How often each term that occurs stands in each of the lines, by its key."""
+        """Count the terms in each line; returns the terms that occur in it, by key."""
         counts: list[dict[str, int]] = [{} for _ in lines]
         folded = fold("\n".join(lines)).split("\n")  # a fifth of the time that folding each of them takes
         if len(folded) != len(lines):
@@ -102,10 +105,10 @@ class Terms:
         return counts
 
     def _stems_in(self, folded: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """(line, stem) for every word of the folded lines that has one of the stems.
+        """Yield (index of the line, stem) for every word of the folded lines that has one of the stems.
 
-        Words are found by how their stem begins, with the string search of the interpreter: most lines hold none, and
-        cutting every line into words would cost several times as much.
+        The interpreter's string search finds words by the beginnings of their stems: most lines contain none, and
+        splitting every line into words would cost several times as much.
         """
         text = "\n".join(folded)
         ends: list[int] = []
@@ -122,7 +125,7 @@ class Terms:
                 at = text.find(head, end)
 
     def add_phrases(self, text: str, counts: dict[str, int]) -> None:
-        """Count the phrases of a whole text, over the ends of its lines; counts that are there are replaced."""
+        """Count the phrases in a whole text, across its line breaks; replaces their former counts."""
         joined = f" {' '.join(map(stem, WORD.findall(fold(text))))} "
         for key in self.phrase_keys:
             n = joined.count(f" {key[1:-1]} ")
@@ -137,7 +140,7 @@ class Terms:
                 counts[f"{prefix}*"] = n
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where the terms stand in a text: ``(start, end)`` pairs, in order, disjoint."""
+        """Return the ``(start, end)`` of the terms in a text, in order and disjoint."""
         found: list[tuple[int, int]] = []
         words = [(m.start(), m.end(), fold(m[0])) for m in WORD.finditer(text)]
         stems = [stem(word) for _, _, word in words]
@@ -160,7 +163,7 @@ class Terms:
 
 
 class Exclusion:
-    """What a hit must not hold."""
+    """Words and literals that a hit must not contain."""
 
     def __init__(self, negations: Sequence[str]) -> None:
         self.phrases: list[str] = []
@@ -175,7 +178,7 @@ class Exclusion:
         return bool(self.phrases or self.literals)
 
     def holds(self, text: str) -> bool:
-        """Whether the text holds something that was excluded."""
+        """Whether the text contains something that is excluded."""
         folded = fold(text)
         if self.literals and any(literal in fold_signs(text) for literal in self.literals):
             return True
@@ -184,20 +187,20 @@ class Exclusion:
 
 
 def bm25(counts: Mapping[str, int], idfs: Mapping[str, float], length: float, average: float) -> float:
-    """BM25 of one text.
+    """Return the BM25 of one text.
 
     Args:
         counts: occurrences by term.
         idfs: idf by term.
         length: of the text, in any unit.
-        average: of all such texts, in the same unit.
+        average: length of all such texts, in the same unit.
     """
     penalty = K1 * (1 - B + B * length / average) if average else K1
     return sum(idfs.get(term, 0.0) * n * (K1 + 1) / (n + penalty) for term, n in counts.items())
 
 
 def heads_of(stems: Sequence[str]) -> tuple[str, ...]:
-    """Beginnings that every word with one of the stems has: Porter rewrites no more than an ending's last letters."""
+    """Return beginnings, one of which every word with one of the stems has: Porter changes only the last letters."""
     heads: set[str] = set()
     for root in stems:
         changed = root.endswith(("i", "e", "bl")) and len(root) > 1
@@ -220,11 +223,12 @@ ROUGH_WORDS = 0.5
 ROUGH_MEANING = 0.5
 ROUGH_NOTE = 0.3
 ROUGH_DATE = 0.3
-"""The sum of normalised scores that beat reciprocal ranks on five public sets (65.3 against 56.1); .4–.6 is flat."""
+"""Weights of normalized scores in the rough sum, which beats reciprocal ranks on five public sets (65.3 against 56.1);
+results are flat for .4 to .6."""
 
 NEARBY_FROM = 0.9
-"""Where fewer of the best chunks by words have a vector (:attr:`tars_memory.recall.candidates.Pool.coverage`),
-what only the neighbours name is not looked at: a chunk is not better than others for having a vector already."""
+"""Least coverage (:attr:`tars_memory.recall.candidates.Pool.coverage`) for chunks that are found only as neighbours of
+the query's vector: a chunk is not better than others for having a vector already."""
 
 # --- which notes come first
 NOTE_WORDS = 0.14
@@ -235,23 +239,23 @@ NOTE_NEAREST = 0.05
 NOTE_LINE_NEAREST = 0.10
 NOTE_FARTHEST = 0.05
 NOTE_EXACT = 0.50
-"""Weights of the whole note's BM25, of its day, of the best line in it (next group), and of how near its words are to
-the query's: those of its best chunk, of all that is read of it together, of its best line with the line before, and of
-what it has for the one word of the query that it is farthest from: a note that knows all of a claim but one word
-speaks of something else. And of the share of the query that was written to be matched as it stands (a quote,
-``10.0.0.1``, ``C++``, 東京, ``auto*``) and is."""
+"""Weights of the parts of a note: BM25 of the whole note; its day; its best line (next group); the nearness of words to
+those of the query, in its best chunk, in all lines that are read of it, and in its best line with the line before;
+the nearness to the query's word that is farthest from the note, for a note that contains a claim but for one word is
+about something else; and the share of the query that was written to be matched exactly (a quote, ``10.0.0.1``, ``C++``,
+東京, ``auto*``) and is."""
 NOTE_BEST_BY_WORDS = 0.40
-"""Without a model: the best line has to speak for its chunk's nearest words too."""
+"""``NOTE_BEST`` without a model: the best line has to make up for the nearness of words in its chunk."""
 BEST_WORDS = 0.25
 BEST_CHUNK_WORDS = 0.10
 BEST_CHUNK_MEANING = 0.70
 BEST_SPEAKER = 0.30
-"""What makes a line the best of its note, as far as the order of notes goes."""
+"""Weights that decide which line is the best of its note when notes are ordered."""
 
 NOTE_NAME = 0.30
-"""What a name of the note inside the query is worth, if it is all of both."""
+"""Weight of a name of the note in the query; it counts in full if the query is that name."""
 LINE_NAMED = 3.0
-"""Of the best line of a note whose name the query is: more than the other parts come to together."""
+"""Added to the best line of a note of which the query is a name: more than the sum of all other parts."""
 
 # --- which lines of a note come first
 LINE_WORDS = 0.10
@@ -261,90 +265,94 @@ LINE_NEAREST = 0.25
 LINE_SPEAKER = 0.16
 LINE_EXACT = 0.50
 LINE_BESIDE = 0.20
-"""The last: how well the chunks before and after match. An answer in a long note spreads over several."""
+"""Weights of the parts of a line. ``LINE_BESIDE``: how well the chunks before and after match, for an answer in a long
+note spreads over several."""
 BEFORE = 0.6
-"""A line inherits this much of the words of the line before it: a question is answered in the next line."""
+"""Share of the BM25 of the line before that a line inherits: a question is answered in the next line."""
 SPREAD = 0.45
-"""How far the lines of one note lie apart, in the scale of the notes' scores."""
+"""Factor of the parts of a line: how far the scores of the lines of one note are apart, relative to those of notes."""
 NEAREST_FLOOR = 0.20
-"""What unrelated words reach by chance; only what is above it counts."""
+"""Nearness that unrelated words reach by chance; only what is above it counts."""
 NEAREST_SPEAKER = 0.07
-"""What the named speaker adds to how near a line's words are."""
+"""Added to the nearness of a line's words if the query names its speaker."""
 LENGTH_OF_A_NAME = 40
-"""Bytes of UTF-8: a Chinese name of as many signs says what an English one of three times the letters does. 95 % of
-the names of 341 pages in two languages have 35 at most, 95 % of their descriptions 54 and more."""
+"""Maximum length of a name in bytes of UTF-8: a Chinese name says in one sign what an English one says in three
+letters. 95 % of the names of 341 pages in two languages have at most 35, 95 % of their descriptions 54 or more."""
 LEAST_NEAREST = 0.20
 LEAST_MEANING = 0.40
-"""The best of the candidates counts as at least this far above the floor, as at least this near: where nothing is near
-in meaning the differences are noise, and are not blown up. On the sets measured nearly every question has better."""
+"""Least values that the best candidate counts as, of nearness above the floor and of meaning, when values are scaled to
+1: where nothing is near in meaning, differences are noise and must not be magnified. On the sets measured nearly every
+question has a better candidate."""
 
 
 class Scale(Options):
-    """How the likenesses that a model gives are read, so that one set of weights serves every model."""
+    """How the similarities of a model are read, so that one set of weights serves every model."""
 
     chance: float = 0.0
     """Cosine that counts as 0; equal texts still count as 1."""
     chance_of_words: float = 0.0
-    """The same for how near two words are."""
+    """Nearness of two words that counts as 0."""
     best_meaning: float = BEST_CHUNK_MEANING
-    """What the cosine of the best line's chunk weighs in the order of notes."""
+    """Weight of the cosine of the best line's chunk in the order of notes."""
     names: float = 0.0
-    """What the cosine with the note's name alone weighs in the order of notes; 0: no vectors of names are kept."""
+    """Weight of the cosine with the note's name alone in the order of notes; 0: no vectors of names are kept."""
     names_of_short: float = 0.0
     """The same for a query that is short enough to be a name (:data:`LENGTH_OF_A_NAME`)."""
     line_nearest: float = LINE_NEAREST
-    """What a line's nearest words weigh among the lines of its note."""
+    """Weight of the nearness of a line's words among the lines of its note."""
     lines_above: float = NEAREST_FLOOR
-    """``NEAREST_FLOOR`` within a note, where lines are told from each other: there no topic is foreign."""
+    """``NEAREST_FLOOR`` within a note, where lines are compared with each other: they share the topic."""
     near_read: int = 0
-    """So many of the nearest chunks are read whatever their words: of squeezed cosines the hundredth best is large."""
+    """Number of the nearest chunks that are read whatever their words: the hundredth best of squeezed cosines is large.
+    """
     signs_as_written: float = 1.0
-    """What a run of signs in a script without blanks, and each part of it, counts as held as written: all of it if
+    """How much a run of signs in a script without blanks, and each part of it, counts as matched exactly: in full if
     the model can't read the script."""
     floor: float = 0.62
-    """Cosine of a chunk and how near its words are to the query's, together, have to reach this in the best chunk."""
+    """Least sum of the cosine of the best chunk and the nearness of its words, for an answer."""
     clear: float = 0.75
-    """From here on one chunk is enough; below it, others have to come near, too."""
+    """The same for the best chunk to be enough by itself; below it, others have to be near too."""
     floor_common: float = 0.65
-    """What the best chunk and those further down the list have to reach together
+    """Least nearness of the best chunk together with those further down the list
     (:data:`tars_memory.recall.search.COMMON`)."""
     above_usual: float = 0.30
-    """How far the best chunk has to stand above what is usual in the vault
-    (:attr:`tars_memory.recall.candidates.Pool.usual`), together with the share of the query's idf that a chunk
-    holds: all texts of a language that the model doesn't know are near to each other."""
+    """Least distance of the best chunk from what is usual in the vault
+    (:attr:`tars_memory.recall.candidates.Pool.usual`), with the share of the query's idf that a chunk contains added:
+    all texts of a language that the model doesn't know are near to each other."""
     floor_unknown: float = 0.62
-    """``floor`` for a query of which no note holds a word."""
+    """``floor`` for a query of which no note contains a word."""
     strangeness: float = 2.0
-    """What is added to that for each 1 that such a query is stranger than a language is at most: pieces of unknown
-    words may be near to anything. 240 strings of nonsense come to 0.91 at most, in a vault of 38 chunks."""
+    """Factor of what is added to that floor if such a query is stranger than any language: pieces of unknown words may
+    be near to anything. 240 strings of nonsense come to 0.91 at most, in a vault of 38 chunks."""
     floor_of_hit: float = 0.50
-    """The same for a hit that holds none of the query's words: lower, for others have shown that there is an answer."""
+    """``floor`` for a hit that contains none of the query's words: lower, for other hits have shown that there is an
+    answer."""
     floor_of_name: float = 9.0
-    """From here on the cosine with a note's name is enough by itself; a stranger query has to reach more, as above."""
+    """Cosine with a note's name that is enough for an answer; a strange query has to reach more, as above."""
     same_unspaced: float = 0.0
-    """What is added to the three floors where query and answer are in scripts without blanks."""
+    """Added to the three floors where query and answer are in scripts without blanks."""
     other_script: float = 0.0
-    """The same where one of them is and the other isn't."""
+    """Added to the floors where one of them is in a script without blanks and the other isn't."""
     own_language: float = 0.15
-    """The same where the vault holds half of a query's words, or more, and they are no English sentence: whoever asks
-    in the language of the notes finds its function words in all of them, and near in meaning to each other. No
-    question of a vault in German is lost by it up to .20."""
+    """Added to the floors where the vault contains at least half of a query's words, and they are not an English
+    sentence: a query in the language of the notes has function words that are in all of them and near in meaning. Up to
+    .20 no question to a vault in German is lost by it."""
     few_words: int = 4
-    """Words of a query up to which a rare one that is held is an answer by itself: in a sentence of a language that
-    the vault is not written in, every particle is rare."""
+    """Maximum number of words of a query in which a rare word that a note contains is an answer by itself: in a
+    sentence in another language than that of the vault, every particle is rare."""
     floor_of_rare: float = 0.31
-    """What the BM25 of a chunk has to reach besides, as a share of the query's summed idf, for a rare word of a longer
-    query: 48 German descriptions of pages have .36 and more, 95 % of French and Spanish questions .28 at most."""
+    """Least BM25 of a chunk, as a share of the query's summed idf, for a rare word of a longer query: 48 German
+    descriptions of pages have .36 or more, 95 % of French and Spanish questions at most .28."""
     floor_of_rare_signs: float = 0.15
-    """The same for a query in a script without blanks: its pairs of signs are many, and few are held. 94 % of Chinese
-    descriptions have more, 70 % of everyday questions less."""
+    """The same for a query in a script without blanks: it has many pairs of signs, of which notes contain few. 94 % of
+    Chinese descriptions have more, 70 % of everyday questions less."""
 
     def name(self, query: str) -> float:
-        """What the cosine of that query with a note's name weighs."""
+        """Return the weight of the cosine of a query with a note's name."""
         return self.names_of_short if len(query.encode("utf-8", "replace")) <= LENGTH_OF_A_NAME else self.names
 
     def meaning(self, cosine: float) -> float:
-        """A cosine as the weights and floors take it."""
+        """Convert a cosine to the scale of the weights and floors."""
         return (cosine - self.chance) / (1 - self.chance)
 
 
@@ -372,48 +380,50 @@ _E5 = Scale(
     floor_of_rare=9.0,
     floor_of_rare_signs=9.0,
 )
-"""multilingual-e5: its cosines are squeezed (unrelated texts .76 to .84, answers .84 to .96). Measured in
-docs/development/ranking.md: chance .75 to .80 and the weight from .9 to 2 are flat."""
+"""Scale of multilingual-e5: its cosines are squeezed (unrelated texts .76 to .84, answers .84 to .96). Measured in
+docs/development/ranking.md: results are flat for a chance of .75 to .80 and a weight of .9 to 2."""
 STRANGE = 0.65
-"""How strange (:attr:`tars_memory.index.models.QueryVector.strange`) questions are at most, as a rule:
-from .45 to .75 in seven languages; nonsense from .66 on."""
-UNTOLD = 0.81
-"""How strange a query counts as whose model doesn't tell."""
+"""Strangeness (:attr:`tars_memory.index.models.QueryVector.strange`) up to which a query counts as language: questions
+in seven languages have .45 to .75, nonsense .66 or more."""
+UNMEASURED = 0.81
+"""Strangeness of a query whose model doesn't measure it."""
 _SCALES = {"multilingual": _E5}
-"""By the model's name. The others are read as the one that comes with ``[embedded]``."""
+"""Scales by name of the model. Other models have the scale of the model that comes with ``[embedded]``."""
 
 
 DEFAULT = Scale()
 
 
 def scale_of(model: str) -> Scale:
-    """How the likenesses of that model are read."""
+    """Return the scale of a model, by its name."""
     return _SCALES.get(model, DEFAULT)
 
 
 DAYS_AFTER = 7.0
 DAYS_BEFORE = 3.0
-"""How fast the worth of a named date fades: people write about a day on it or in the week after it."""
+"""Days in which the worth of a named date falls to 1/e: people write about a day on it or in the week after it."""
 
 
 def shares_of(values: Mapping[int, float]) -> dict[int, float]:
-    """Each value as a share of the largest; nothing if none is positive."""
+    """Divide every value by the largest; returns nothing if none is positive."""
     most = max(values.values(), default=0.0)
     return {key: max(value, 0.0) / most for key, value in values.items()} if most > 0 else {}
 
 
 def scale(values: Iterable[float], least: float = 0.0) -> float:
-    """What brings the largest of the values, or the least that it counts as, to 1; 0 if none is positive."""
+    """Return the factor that brings the largest value to 1, or below if it is less than ``least``; 0 if none is
+    positive.
+    """
     most = max(values, default=0.0)
     return 1 / max(most, least) if most > 0 else 0.0
 
 
 def date_worth(days: int) -> float:
-    """What a note's day is worth that lies so many days after (positive) or before a named date: 1 inside it."""
+    """Return the worth of a note's day that is ``days`` days after (if negative, before) a named date; 1 inside it."""
     return math.exp(-days / DAYS_AFTER) if days >= 0 else math.exp(days / DAYS_BEFORE)
 
 
-# --- late interaction: every word of the query looks for the nearest word of a line, as seen in its sentence
+# --- late interaction: for every word of the query, the nearest word of a line, each in its context
 #
 # Khattab and Zaharia, "ColBERT", 2020 (MaxSim); here on the word vectors of the embedding model that is loaded anyway,
 # one bit a dimension: the sign. The share of equal signs of two vectors estimates the angle between them, and a bit a
@@ -421,17 +431,17 @@ def date_worth(days: int) -> float:
 
 
 def numbers(words: Sequence[bytes]) -> list[int]:
-    """The bits of each word as one integer."""
+    """Convert the bits of each word to one integer."""
     return [int.from_bytes(word, "little") for word in words]
 
 
 def by_line(counts: bytes, bits: bytes, width: int) -> list[list[int]]:
-    """A chunk's packed words as integers, line by line.
+    """Unpack the words of a chunk as integers, line by line.
 
     Args:
-        counts: for each line how many words it has, one byte each.
+        counts: the number of words of each line, one byte each.
         bits: of all words, in order.
-        width: bytes of one word; 0 if there is none.
+        width: bytes of one word; 0 if there are no words.
     """
     if not width:
         return [[] for _ in counts]
@@ -445,9 +455,13 @@ def by_line(counts: bytes, bits: bytes, width: int) -> list[list[int]]:
 
 
 def nearest(asked: Sequence[int], words: Sequence[int], dimension: int, chance: float = 0.0) -> list[float]:
-    """For each word of the query, how near the nearest of the words is: 1 equal, 0 at right angles; 0 without words.
+    """Return for each word of the query the nearness of the nearest word: 1 if equal, 0 if orthogonal or without words.
 
-    With a ``chance`` 0 is where one of that nearness was.
+    Args:
+        asked: words of the query.
+        words: to search.
+        dimension: number of bits of a word.
+        chance: nearness that is moved to 0.
     """
     if not words:
         return [0.0] * len(asked)
@@ -456,45 +470,46 @@ def nearest(asked: Sequence[int], words: Sequence[int], dimension: int, chance: 
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean of what every word of the query found; 0 without words."""
+    """Return the mean nearness of the words of a query; 0 without words."""
     return sum(values) / len(values) if values else 0.0
 
 
-# --- what a line is worth beside its words: its tier, its age, whether it still holds
+# --- worth of a line apart from its words: its tier, its age, whether it still holds
 #
-# Sizes of a tie-break: of two lines that answer equally well the better one comes first, and no answer gives way to a
-# worse one for being older. Of lines that say the same in the same words the newest comes first whatever else parts
-# them (:func:`tars_memory.recall.scores.rank`).
+# Small enough for a tie-break: of two lines that answer equally well the one worth more comes first, and no line falls
+# behind a worse answer for being older. Of lines that say the same in the same words the newest comes first in any case
+# (:func:`tars_memory.recall.scores.rank`).
 
 
 TIER_WORTH = {"semantic": 0.02, "procedural": 0.02}
-"""What the person approved stands before the day on which it was said. Other tiers: nothing."""
+"""Added by tier: approved lines come before the daily lines that they came from."""
 RECENCY_WORTH = 0.02
-"""Of what is said today, and of all that never fades. Measured on conversations as if it were the day after the last
+"""Added to lines of today and of tiers that never fade. Measured on conversations as if it were the day after the last
 of them: .015 to .03 change no figure by more than .4, .05 costs .4 and .08 costs .9 (docs/development/ranking.md)."""
 LINES_COMPARED = 20
-"""Of so many of the best lines it is looked whether a newer one says the same."""
+"""Number of the best lines for which newer lines that say the same are searched."""
 SAME_WORDS = 0.6
-"""The share of the words of two lines together that both hold, from which on they say the same."""
+"""Share of the words of two lines together that are in both, from which on the lines say the same."""
 SAME_WORDS_ASKED, MUCH_ASKED = 0.3, 0.5
-"""The same for a line that holds so much of the question's idf: what else differs is what has changed since. On
-conversations no figure changes by more than .2, by words and hybrid; .2 of the words costs an MRR of .4."""
+"""``SAME_WORDS`` for a line that contains at least ``MUCH_ASKED`` of the question's idf: other differences are what has
+changed since. On conversations no figure changes by more than .2, by words and hybrid; .2 of the words costs an MRR of
+.4."""
 OVER = -0.10
-"""Of a candidate that nobody took up in time, and of a fact that has ended: below its like, still found."""
+"""Penalty of a candidate that expired, and of a fact that has ended: below similar lines, but still found."""
 BOILERPLATE = -0.15
-"""Of a line that many notes share word for word: below what one of them says itself."""
+"""Penalty of a line that many notes share word for word: below the notes' own lines."""
 REFUSED = -10.0
-"""Of a candidate that was rejected: below everything else."""
+"""Penalty of a rejected candidate: below everything else."""
 
 
 def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, float]) -> Fading:
-    """How much of its worth a line of that tier has left.
+    """Return how much of its worth a line has left.
 
     Args:
         tier: of its note.
-        day: ISO, on which it was said; '' if nothing tells: then a tier that fades has faded.
-        today: None if it is unknown; then nothing has faded.
-        half_lives: in days, by tier; 0 or none for a tier that doesn't fade.
+        day: ISO, on which it was said; '' if it is unknown: then a tier that fades has faded.
+        today: None if it is unknown: then nothing has faded.
+        half_lives: in days, by tier; 0 or missing for a tier that doesn't fade.
     """
     half_life = half_lives.get(tier, 0)
     if not half_life or today is None:
@@ -507,9 +522,10 @@ def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, flo
 
 
 def validity(line: Line, today: date | None, named: Iterable[NamedDate] = ()) -> float:
-    """Of a line that was rejected, has expired, states a fact that has ended or says again what was said; else nothing.
+    """Return the penalty of a line that was rejected, has expired, states a fact that has ended or repeats another
+    line; else 0.
 
-    A fact that held on a day which the question names is as good as any.
+    A fact that held on a day that the question names has no penalty.
     """
     if line.state in ("rejected", "expired"):
         return REFUSED if line.state == "rejected" else OVER
