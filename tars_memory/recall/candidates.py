@@ -328,8 +328,8 @@ def unselected(reader: IndexReader, query: Query, row: ChunkRow, texts: Sequence
     if query.selection is not None:
         left_out.update(range(len(texts)))
         left_out -= query.selection.of(row.path, row.headings, texts, _list_lines_before(reader, row))
-    if query.held is not None:
-        day = query.held.isoformat()
+    if query.started_by is not None:
+        day = query.started_by.isoformat()
         left_out.update(i for i, line in enumerate(row.lines) if line.since > day)
     return frozenset(left_out)
 

@@ -1,18 +1,19 @@
-"""What a search is asked and what it answers.
+"""The request, the query and the result of a search.
 
-All that it may be asked is one value that command line, Python and hooks make and SQL reads. What a person typed
+All options of a search are one value, which the command line, Python and hooks make and SQL reads. The typed text
 becomes words, phrases, negations and filters; any string is legal:
 
 - ``words``: any of them; stop words are dropped unless nothing else is left
 - ``"a phrase"``: these words in this order; a quote that is never closed is text
 - ``-word``, ``-"a phrase"``: not this; only after the first word, so that ``-milk`` alone is a word
-- ``auto*``: words that begin so
+- ``auto*``: words that begin with ``auto``
 - ``tag:work path:projects/* tier:daily since:2w until:2026-03``: filters; ``-tag:work`` is their opposite
 - ``foo:bar``: text; only the five names above are operators
 
-The answer is hits, each held against its note when it is shown.
+The result consists of hits, each verified against its note before it is shown.
 
-Annotations are not put off here: a tuple with names compiles each that is a string, which each search would pay.
+This module does not postpone the evaluation of annotations: a NamedTuple compiles annotations that are strings, at a
+cost to every search.
 """
 
 import re
@@ -44,40 +45,42 @@ TIERS = ("semantic", "procedural", "daily", "episodic", "note", "talk")
 FIELDS = ("tag", "path", "tier", "since", "until")
 
 LONGEST = 10_000
-"""Characters of a query that are read: a pasted page asks nothing more in its second half. Said in a notice."""
+"""Maximum number of characters of a query that are read: the second half of a pasted page adds nothing. If there are
+more, a notice says so."""
 MOST_WORDS = 64
-"""Distinct words of a query that are looked up, in order of appearance; FTS5 reads one posting list for each."""
+"""Maximum number of distinct words of a query, the first ones; FTS5 reads one posting list for each."""
 
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "’": "'", "‘": "'", "\0": " "})
 _CONTRACTIONS = frozenset({"s", "m", "d", "ll", "re", "ve"})
-"""What stands after the apostrophe of a word that is otherwise itself; after ``n't`` the whole is a stop word."""
+"""Endings after an apostrophe that are dropped from a word; a word that ends in ``n't`` is a stop word as a whole."""
 
 
 class SearchRequest(NamedTuple):
-    """One search. A field that is left out narrows nothing.
+    """The options of one search. Fields that are left out don't narrow it.
 
     Attributes:
         text: in the grammar of :mod:`tars_memory.recall.query`.
-        mode: ``hybrid``, ``lexical`` or ``semantic``; None: as set.
-        unfinished: somebody is still typing the last word, so it may be the beginning of one.
+        mode: ``hybrid``, ``lexical`` or ``semantic``; None: from the settings.
+        unfinished: whether somebody is still typing the last word, so that it may be the beginning of a word.
         tiers: any of these.
-        tags: any of these, without ``#``; those nested below them too.
+        tags: any of these, without ``#``; tags nested below them too.
         paths: beginnings of paths, or patterns; any of them.
         since: first day, as typed.
         until: last day, as typed.
-        limit: most hits; None: as set.
-        per_note: most hits of one note, where several notes answer; what else answers is counted. None: any number.
-        explain: keep each part of the scores.
-        project: whose notes may answer too; None: the chosen one, ``""``: none.
+        limit: maximum number of hits; None: from the settings.
+        per_note: maximum number of hits of one note, if several notes answer; the others are counted. None: any number.
+        explain: whether to keep the parts of the scores.
+        project: whose notes may answer too; None: the chosen project, ``""``: none.
         where: conditions on properties (``status=done``), all of them.
         linked_to: only notes that all of these link to.
         links_to: only notes that link to all of these.
         about: only passages about all of these.
         topics: only passages with all of these tags, or of sessions with these topics.
-        expired: also what has ended.
-        agent: whose own notes ``context`` may tell as well; None: those of no agent. A search finds all of them.
-        session: the log of the conversation that asks, or '': it does not answer itself, and no log is read for it.
-        as_of: the day on which what is found has to hold; None: today.
+        expired: whether to include passages that have ended.
+        agent: whose own notes ``context`` may show too; None: no agent's. A search finds those of all agents.
+        session: the log of the conversation that asks, or '' if it is unknown: its own lines are no answers, and no log
+            is read for the search. None: no conversation asks.
+        as_of: the day on which passages have to hold; None: today.
     """
 
     text: str = ""
@@ -108,27 +111,27 @@ class Query:
 
     Attributes:
         text: as it was given.
-        meaning: the words without operators and negations, for the embedding; '' when there are none.
-        words: folded single words to look for, each once, without stop words (unless there are only those).
+        meaning: the words without operators and negations, for the embedding; '' if there are none.
+        words: folded single words to search for, without repeats and without stop words (unless there are no others).
         phrases: folded sequences of words, from quotes and from compounds such as ``10.0.0.1`` or ``a-b``.
-        quoted: those of the phrases that the person put in quotes.
-        literals: folded strings that no word index holds: emoji, ``c++``, words of scripts without spaces.
+        quoted: those of the phrases that were in quotes.
+        literals: folded strings that no word index contains: emoji, ``c++``, words of scripts without spaces.
         prefixes: folded beginnings of words.
-        negations: folded words and phrases that a hit must not hold.
+        negations: folded words and phrases that a hit must not contain.
         tiers, tags, paths: filters, any of each; ``not_tags``, ``not_paths``, ``not_tiers``: none of them.
-        notes: numbers of the notes that may answer; None for any.
+        notes: ids of the notes that may answer; None for any.
         since, until: first and last day, inclusive, or None.
         dates: the dates that the text names.
         date_words: the words that name them.
-        is_sentence: it was asked in whole words: some of them only carry its grammar.
-        notices: sentences for the person about how the query was read.
-        today: the day it is asked, None if unknown.
-        half_lives: in days, by tier, how fast what was said in it fades; of other tiers it never does.
-        unfinished: its last word may be the beginning of one.
-        begun: that word, folded, if it may be a whole one as well; else ''.
-        on: the day on which what is found has to count still; None: what has ended may answer too.
-        held: the day on which facts must have begun, too; None: those to come may answer.
-        selection: what ``--about`` and ``--topic`` leave; None: all.
+        is_sentence: whether the text contains stop words besides other words.
+        notices: sentences for the user about how the query was read.
+        today: the day of the search; None if it is unknown.
+        half_lives: in days, by tier, how fast lines of the tier fade; those of other tiers never do.
+        unfinished: whether the last word may be the beginning of a word.
+        last_word: that word, folded, if it may be a complete word too; else ''.
+        on: the day on which passages have to hold; None: those that have ended may answer too.
+        started_by: the day on which facts must have begun; None: future facts may answer too.
+        selection: the passages that ``--about`` and ``--topic`` leave; None: all.
     """
 
     def __init__(self, text: str) -> None:
@@ -136,9 +139,9 @@ class Query:
         self.today: date | None = None
         self.half_lives: Mapping[str, float] = {}
         self.unfinished = False
-        self.begun = ""
+        self.last_word = ""
         self.on: date | None = None
-        self.held: date | None = None
+        self.started_by: date | None = None
         self.selection: Selection | None = None
         self.meaning = ""
         self.words: tuple[str, ...] = ()
@@ -163,21 +166,21 @@ class Query:
 
     @property
     def searches(self) -> bool:
-        """Whether there is anything to look for; else it only filters."""
+        """Whether there is anything to search for; else the query only filters."""
         return bool(self.words or self.phrases or self.literals or self.prefixes)
 
     @property
     def day(self) -> str:
-        """The day that it is, if it is nothing but one, as ISO has it: ``3 May 2026``, ``2026年5月3日``; else ''."""
-        said = {*self.words, *(word for phrase in self.phrases for word in phrase)}
-        if len(self.dates) != 1 or self.quoted or self.prefixes or not said.union(self.literals) <= self.date_words:
+        """The ISO day, if the query is nothing but one day (``3 May 2026``, ``2026年5月3日``); else ''."""
+        words = {*self.words, *(word for phrase in self.phrases for word in phrase)}
+        if len(self.dates) != 1 or self.quoted or self.prefixes or not words.union(self.literals) <= self.date_words:
             return ""
         named = self.dates[0]
         return named.start.isoformat() if named.start == named.end and not named.yearless else ""
 
     @property
     def filters(self) -> bool:
-        """Whether anything narrows where to look."""
+        """Whether any filter is set."""
         return bool(
             self.tiers or self.tags or self.paths or self.since or self.until
             or self.not_tiers or self.not_tags or self.not_paths or self.notes is not None
@@ -186,63 +189,67 @@ class Query:
 
     @property
     def exact(self) -> bool:
-        """Whether the query is nothing but quotes: then a hit has to hold one of them."""
-        return bool(self.quoted) and not (self.prefixes or self.literals) and not self._loose()
+        """Whether the query is nothing but quotes: then a hit has to contain one of them."""
+        return bool(self.quoted) and not (self.prefixes or self.literals) and not self._has_unquoted()
 
-    def _loose(self) -> bool:
+    def _has_unquoted(self) -> bool:
+        """Whether there are words or phrases outside quotes."""
         inside = {word for phrase in self.quoted for word in phrase}
         return any(word not in inside for word in self.words) or len(self.quoted) < len(self.phrases)
 
 
 def parse(request: SearchRequest | str, today: date) -> Query:
-    """Read a query.
+    """Parse a query.
 
     Args:
-        request: what is asked, or its text alone; what its fields narrow joins the filters in the text.
-        today: what relative dates count from.
+        request: the request, or only its text; its filters are joined with those in the text.
+        today: the day from which relative dates count.
 
     Raises:
-        UsageError: a date or a tier that is none; nothing else is wrong.
+        UsageError: a value is not a date, or not a tier; everything else is legal.
     """
     request = SearchRequest(request) if isinstance(request, str) else request
     text, unfinished = request.text, request.unfinished
     query = Query(text)
     query.today = today
     if not request.expired:
-        query.on, query.held = request.as_of or today, request.as_of
+        query.on, query.started_by = request.as_of or today, request.as_of
     query.unfinished = unfinished
-    reading = _Reading(query, today)
+    parser = _Parser(query, today)
     for name, value in (("since", request.since), ("until", request.until)):
         if value is not None:
-            reading.filter(name, value, negated=False)
+            parser.filter(name, value, negated=False)
     for name, values in (("tier", request.tiers), ("tag", request.tags), ("path", request.paths)):
         for value in values:
-            reading.filter(name, value, negated=False)
+            parser.filter(name, value, negated=False)
     source = text
     if len(source) > LONGEST:
         source = source[:LONGEST]
         query.notices.append(f"the query is long: only its first {LONGEST:,} characters are searched")
     source = source.translate(_QUOTES)
     if unfinished:
-        source, begun = _begun(source)
-        query.begun = "" if begun in STOP_WORDS else begun
+        source, last_word = _mark_last_word(source)
+        query.last_word = "" if last_word in STOP_WORDS else last_word
     for negated, field, value, is_phrase in _pieces(source):
         if field:
-            reading.filter(field, value, negated=negated)
+            parser.filter(field, value, negated=negated)
         elif negated:
-            reading.negate(value)
+            parser.negate(value)
         elif is_phrase:
-            reading.phrase(value)
+            parser.phrase(value)
         else:
-            reading.word(value)
-    reading.finish()
+            parser.word(value)
+    parser.finish()
     return query
 
 
-def _begun(text: str) -> tuple[str, str]:
-    """The text with its last word as the beginning of one, and that word folded, which may be a whole one as well.
+def _mark_last_word(text: str) -> tuple[str, str]:
+    """Mark the last word of a text as a prefix.
 
-    A lone letter beside other words begins too many: it is left out.
+    A single letter after other words is left out: too many words begin with it.
+
+    Returns:
+        The text, and the last word, folded, if it may be a complete word too; else ''.
     """
     last = re.search(r"\S+\Z", text)
     tail = re.search(r"[^\W_]+\Z", text)
@@ -257,7 +264,7 @@ def _begun(text: str) -> tuple[str, str]:
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str, str, bool]]:
-    """(negated, field or '', value, in quotes) for each piece of the text."""
+    """Yield (negated, field or '', value, in quotes) for each piece of the text."""
     i, first = 0, True
     while i < len(text):
         if text[i].isspace():
@@ -275,7 +282,7 @@ def _pieces(text: str) -> Iterator[tuple[bool, str, str, bool]]:
 
 
 def _value(text: str, at: int) -> tuple[str, int]:
-    """The quoted string or the word at ``at``, and where the text goes on."""
+    """Return the quoted string or the word at ``at``, and the position after it."""
     if text[at : at + 1] == '"':
         close = text.find('"', at + 1)
         if close > at:
@@ -286,40 +293,44 @@ def _value(text: str, at: int) -> tuple[str, int]:
     return text[at:end], end
 
 
-def _beside(day: date, by: int) -> date:
-    """The day after or before; the calendar's first and last day have none, and stay."""
+def _adjacent_day(day: date, by: int) -> date:
+    """Return the day ``by`` days later; the same day if the calendar has none."""
     number = day.toordinal() + by
     return day.fromordinal(number) if 0 < number <= day.max.toordinal() else day
 
 
-class _Reading:
-    """The pieces of one query on their way into it."""
+class _Parser:
+    """Sorts the pieces of a text into the fields of a query."""
 
     def __init__(self, query: Query, today: date) -> None:
         self.query = query
         self.today = today
-        self.said: list[str] = []
+        self.meaning_parts: list[str] = []
         self.texts: list[str] = []
-        """What has words, compounds and literals in it."""
+        """Texts that :meth:`finish` divides into words, compounds and literals."""
         self.words: dict[str, None] = {}
-        self.stopped: dict[str, None] = {}
+        self.stop_words: dict[str, None] = {}
         self.phrases: dict[tuple[str, ...], None] = {}
         self.literals: dict[str, None] = {}
-        self.signs: dict[str, None] = {}
-        """Nothing but punctuation; looked for if there is nothing else."""
+        self.punctuation: dict[str, None] = {}
+        """Pieces of punctuation only; they are searched for if there is nothing else."""
 
     def filter(self, name: str, value: str, *, negated: bool) -> None:
-        """Take in a filter; a date or tier has to be one."""
+        """Add a filter.
+
+        Raises:
+            UsageError: the value is not a date, or not a tier.
+        """
         query = self.query
         if name in ("since", "until"):
             named = dates.parse_day(value, self.today)
             if named is None:
                 raise UsageError(f"{name}: {value!r} is not a date", f"give {dates.ACCEPTED}")
             if (name == "since") != negated:
-                first = _beside(named.end, 1) if negated else named.start
+                first = _adjacent_day(named.end, 1) if negated else named.start
                 query.since = max(first, query.since or first)
             else:
-                last = _beside(named.start, -1) if negated else named.end
+                last = _adjacent_day(named.start, -1) if negated else named.end
                 query.until = min(last, query.until or last)
             return
         if name == "tier":
@@ -333,14 +344,14 @@ class _Reading:
             setattr(query, slot, (*getattr(query, slot), value))
 
     def negate(self, value: str) -> None:
-        """Leave out what holds this."""
+        """Add a word or phrase that hits must not contain."""
         folded = fold(value.removesuffix("*")).strip()
         if folded and folded not in self.query.negations:
             self.query.negations = (*self.query.negations, folded)
 
     def phrase(self, value: str) -> None:
-        """Words in this order; the words count by themselves too."""
-        self.said.append(value)
+        """Add a quoted phrase; its words count by themselves too."""
+        self.meaning_parts.append(value)
         parts = tuple(tokens(value))
         if len(parts) > 1:
             self.phrases[parts] = None
@@ -348,8 +359,8 @@ class _Reading:
         self.texts.append(value)
 
     def word(self, value: str) -> None:
-        """A word, a beginning of one, or something that only looks like one."""
-        self.said.append(value.replace("*", " ").replace('"', " ").strip())
+        """Add a word, a prefix (``auto*``), or other text without spaces."""
+        self.meaning_parts.append(value.replace("*", " ").replace('"', " ").strip())
         if value.endswith("*"):
             head = fold(value.rstrip("*"))
             if WORD.fullmatch(head) and not unspaced_runs(head):
@@ -359,19 +370,19 @@ class _Reading:
         self.texts += value.split('"')
 
     def spaced(self, piece: str) -> None:
-        """One folded piece of a script with spaces between words."""
+        """Add a folded piece of a script with spaces between words."""
         if not piece.isascii():
             self.literals.update(dict.fromkeys(symbols(piece)))
         parts = WORD.findall(piece)
         if not parts:
-            self.signs[piece] = None
+            self.punctuation[piece] = None
             return
         if "'" in piece and len(parts) == 2:
             head, tail = parts
             if tail in _CONTRACTIONS:
                 parts = [head]
             elif tail == "t" and head.endswith("n"):
-                self.stopped[head] = None
+                self.stop_words[head] = None
                 return
         sign = _with_signs(piece, parts)
         if sign:
@@ -382,10 +393,10 @@ class _Reading:
             self.phrases[tuple(parts)] = None
             parts = [part for part in parts if len(part) > 1 and not part.isdigit()]
         for part in parts:
-            (self.stopped if part in STOP_WORDS else self.words)[part] = None
+            (self.stop_words if part in STOP_WORDS else self.words)[part] = None
 
     def finish(self) -> None:
-        """Sort the parts of all texts into words, compounds and literals, and hand everything over, capped."""
+        """Divide all texts into words, compounds and literals, and set the fields of the query, up to their limits."""
         query = self.query
         runs, parts = runs_and_rest(" ".join(self.texts))
         for run in runs:
@@ -393,8 +404,8 @@ class _Reading:
         for part in parts:
             self.spaced(part)
         if not (self.words or self.phrases or self.literals or query.prefixes):
-            self.words, self.literals = self.stopped, {} if self.stopped else self.signs
-        query.is_sentence = bool(self.stopped) and self.words is not self.stopped
+            self.words, self.literals = self.stop_words, {} if self.stop_words else self.punctuation
+        query.is_sentence = bool(self.stop_words) and self.words is not self.stop_words
         if query.is_sentence:
             self.words = {word: None for word in self.words if word not in ASKING_WORDS} or self.words
         query.words = tuple(self.words)[:MOST_WORDS]
@@ -404,16 +415,16 @@ class _Reading:
             query.notices.append(
                 f"the query has {counted(len(self.words), 'word')}: the first {MOST_WORDS} are looked up"
             )
-        query.meaning = " ".join(part for part in self.said if part)
+        query.meaning = " ".join(part for part in self.meaning_parts if part)
         dated = dates.dated(query.meaning, self.today)
         query.dates = [named for named, _ in dated]
         named = [word for _, words in dated for word in words]
-        pieces = (piece for word in named for group in runs_and_rest(word) for piece in group)  # 3日 is 3 and 日
+        pieces = (piece for word in named for group in runs_and_rest(word) for piece in group)  # 3日: 3 and 日
         query.date_words = frozenset((*map(fold, named), *pieces))
 
 
 def _with_signs(piece: str, parts: list[str]) -> str:
-    """``c++``, ``f#``, ``.net``: a short word with signs at its ends that belong to it; else ''."""
+    """Return a short word with the signs that belong to it (``c++``, ``f#``, ``.net``); '' if it has none."""
     core = piece.strip("\"'()[]{}<>,;:!?*_`~…")
     core = core if core.endswith("..") or not core.endswith(".") else core[:-1]
     if len(parts) != 1 or core == parts[0] or not core:
@@ -424,26 +435,26 @@ def _with_signs(piece: str, parts: list[str]) -> str:
 
 
 def _overlapping(run: str) -> list[str]:
-    """A run of a script without spaces as overlapping pairs of characters, itself first if it is short."""
+    """Return a run of a script without spaces and its overlapping pairs of characters; a short run only itself."""
     return [run] if len(run) <= 2 else [run, *(run[i : i + 2] for i in range(len(run) - 1))]
 
 
-# --- the answer
+# --- the result
 
 
 _UNLINKABLE = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
 """Characters that Obsidian leaves out of a link to a heading."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-"""Bytes that a URL holds as they are (RFC 3986)."""
+"""Bytes that are not encoded in a URL (RFC 3986)."""
 
 
 class Fading(NamedTuple):
     """How much a note has faded.
 
     Attributes:
-        age: days since it was said; None where nothing tells, or where it doesn't matter.
-        half_life: days in which half of its recency is lost; 0 for what never fades.
-        factor: what is left of it, 0 to 1.
+        age: in days; None if it is unknown or doesn't matter.
+        half_life: days in which it loses half of its recency; 0 if it never fades.
+        factor: the recency that is left, 0 to 1.
     """
 
     age: int | None
@@ -466,24 +477,24 @@ class Hit:
         path: of the note, relative to the vault, with ``/``.
         start_line: first line, 1-based.
         end_line: last line, inclusive.
-        best: which of its lines answers best, counted from 0.
-        tier: what kind of memory the note is.
+        best: index of the line that answers best, from 0.
+        tier: of the note.
         date: the note's day, ISO, or None.
         title: of the note.
-        day: the ISO day on which it was said or began to hold, as far as that is told; else ''.
-        headings: the headings that the passage stands under, outermost first.
-        text: those lines verbatim, joined by a newline; of an oversized line the piece that answers.
+        day: the ISO day on which it was said or began to hold; '' if it is unknown.
+        headings: the headings above the passage, outermost first.
+        text: the lines verbatim, joined by a newline; of an oversized line the piece that answers.
         block_id: Obsidian's id of the block, without the caret, or None.
-        obsidian_url: opens the note there.
-        partial: the text is a piece of an oversized line.
-        speaker: who said it, in a conversation; else ''.
-        answer: how the answer to it begins, in a conversation; it was not searched. Else ''.
-        statement: the block id of the candidate that its best line is or was drawn from; else ''.
-        places: of each of its lines the line of the log, in a conversation; else empty.
-        vault: the name of the shared vault that it is in; empty for the person's own.
-        more: how many further passages of its note answer; counted on demand, on the first hit of each note.
-        explain: each part of the score, weighted, and what it was made from; filled on demand.
-        fading: how much its note has faded by its age; told with ``explain``.
+        obsidian_url: a link that opens the note at the passage.
+        partial: whether the text is a piece of an oversized line.
+        speaker: of a line of a conversation; else ''.
+        answer: the beginning of the reply to a line of a conversation, which was not searched; else ''.
+        statement: the block id of the candidate that its best line is or was extracted from; else ''.
+        places: of a passage of a conversation the line numbers in the log; else empty.
+        vault: the name of the shared vault that contains it; empty for the user's own.
+        more: number of further passages of its note that answer; counted on demand, on the first hit of each note.
+        explain: the weighted parts of the score by name; filled on demand.
+        fading: how much its note has faded by its age; shown with ``explain``.
     """
 
     def __init__(
@@ -526,7 +537,7 @@ class Hit:
         return f"{self.score:.4f} = {parts}; {self.fading}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The documented object of ``search --json``."""
+        """Return the documented object of ``search --json``."""
         record: dict[str, Any] = {
             "rank": self.rank,
             "score": round(self.score, 4),
@@ -552,20 +563,20 @@ class Hit:
 
 
 class SearchResult:
-    """The answer to one query.
+    """The result of one query.
 
     Attributes:
         query: as it was given.
-        mode: how it was answered: ``hybrid``, ``lexical`` or ``semantic``.
+        mode: that was used: ``hybrid``, ``lexical`` or ``semantic``.
         hits: best first.
-        stale: number of notes and logs that the index is behind; 0 when it matches.
-        unread_logs: how many of these are logs of conversations; a notice tells of them.
-        did_you_mean: names of notes that the query may be misspelt for, if no hit is in them and it found nothing, or
-            no note holds one of its words.
-        unmounted: the vault looks unmounted or emptied; without hits that says nothing of what is in it.
-        more: how many hits a larger limit would add; counted where the request limits the hits of a note.
-        notices: sentences for the person.
-        parsed: the query as it was read, for views that light up what matched.
+        stale: number of notes and logs that the index has not read yet.
+        unread_logs: how many of these are logs of conversations; a notice mentions them.
+        did_you_mean: names of notes without a hit, of which the query may be a misspelling; if there are no hits, or no
+            note contains one of its words.
+        unmounted: whether the vault looks unmounted or emptied; then the lack of hits is no evidence.
+        more: number of hits that a larger limit would add; counted if the request limits the hits of a note.
+        notices: sentences for the user.
+        parsed: the parsed query, for views that highlight what matched.
     """
 
     def __init__(self, query: Query, mode: str, hits: Iterable[Hit] = (), *, notices: Iterable[str] = ()) -> None:
@@ -586,14 +597,14 @@ class SearchResult:
         return not self.hits
 
     def show(self, hits: Sequence[Hit], limit: int | None = None) -> None:
-        """Let these be the hits, numbered; beyond a limit they are counted as more of them."""
+        """Set the hits and their ranks; those beyond the limit are only counted, in :attr:`more`."""
         self.hits = list(hits[:limit])
         self.more += len(hits) - len(self.hits)
         for rank, hit in enumerate(self.hits, start=1):
             hit.rank = rank
 
     def as_dict(self) -> dict[str, Any]:
-        """The documented object of ``search --json``."""
+        """Return the documented object of ``search --json``."""
         record: dict[str, Any] = {
             "query": self.query,
             "mode": self.mode,
@@ -606,10 +617,10 @@ class SearchResult:
 
 
 def obsidian_url(vault_name: str, path: str, *, headings: tuple[str, ...] = (), block_id: str | None = None) -> str:
-    """The link that opens a note in Obsidian, at its block or else its nearest heading.
+    """Return the link that opens a note in Obsidian, at its block or else its nearest heading.
 
     Args:
-        vault_name: the vault folder's name, which is what Obsidian calls it.
+        vault_name: name of the vault's folder, as Obsidian uses it.
         path: of the note, relative to the vault.
         headings: the headings above the place, outermost first.
         block_id: without the caret.
@@ -623,24 +634,24 @@ def obsidian_url(vault_name: str, path: str, *, headings: tuple[str, ...] = (), 
 
 
 def _percent(text: str) -> str:
-    """Percent-encoded; what stands for undecodable bytes of a file name becomes a replacement character."""
+    """Percent-encode a text; surrogates for undecodable bytes of a file name become a question mark."""
     return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
 
 
-# --- a hit is only shown as far as its text stands in the note now: where it was, or where it has moved to.
+# --- a hit is only shown if its note contains its text now, where it was or where it has moved to
 #
-# The index may be behind the vault for a moment; what is printed may not be. 0.3 ms for ten hits (measured).
+# The index may be behind the vault for a moment; the output may not. 0.3 ms for ten hits (measured).
 
 
 def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = False) -> Iterator[Hit]:
-    """The hits whose best line the notes hold, their lines corrected where it has moved; the others are left out.
+    """Yield the hits whose best line their notes still contain, with line numbers corrected if it has moved.
 
-    The index holds no credentials: a hit with one masked is looked for in the note with them masked.
+    The index contains no credentials: a hit with a masked one is compared with the masked note.
 
     Args:
-        hits: best first; consumed only as far as the answers are.
-        read: the note's bytes by its path; raises OSError or TarsError when it can't be read.
-        own: give such a hit the note's own text, for a person who looks at it.
+        hits: best first; consumed only as far as the result is.
+        read: returns the bytes of a note by its path; raises OSError or TarsError if it can't be read.
+        own: whether such a hit gets the note's own text, for a person who looks at it.
     """
     notes: dict[str, bytes | None] = {}
     split: dict[tuple[str, bool], list[str]] = {}
@@ -664,10 +675,14 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
 
 
 def located(hit: Hit, lines: list[str]) -> bool:
-    """Whether the lines hold the hit's text; its line numbers are moved to the nearest place that does.
+    """Whether a note contains the text of a hit; sets the line numbers of the hit to the nearest place that does.
 
-    Where only some of its lines are held, as in a copy of the vault that is a commit behind a team's index, the hit
-    becomes the best one and those beside it that are.
+    If the note contains only some of the lines, as in a copy of the vault that is a commit behind a team's index, the
+    hit is reduced to its best line and the neighbours that are there.
+
+    Args:
+        hit: to look for; changed.
+        lines: of the note.
     """
     wanted = hit.text.split("\n")
     first, count = hit.start_line - 1, len(wanted)
@@ -689,7 +704,7 @@ def located(hit: Hit, lines: list[str]) -> bool:
 
 
 def _narrowed(hit: Hit, lines: list[str], wanted: list[str]) -> bool:
-    """Whether the lines hold the hit's best one; it keeps that and its neighbours as far as they hold them, too."""
+    """Whether a note contains the best line of a hit; reduces the hit to it and the neighbours that are there."""
     best, expected = hit.best, hit.start_line - 1 + hit.best
     places = [i for i, line in enumerate(lines) if line == wanted[best] and line.strip()]
     if not places:

@@ -109,10 +109,10 @@ def _complete_last_word(query: Query, reader: IndexReader) -> None:
     If there are other words, it is no longer a prefix then: counted as both it outweighed them (96 of 100 first hits
     became 92).
     """
-    if query.begun and any(reader.frequencies({stem(query.begun)}).values()):
+    if query.last_word and any(reader.frequencies({stem(query.last_word)}).values()):
         if query.words:
-            query.prefixes = tuple(prefix for prefix in query.prefixes if prefix != query.begun)
-        query.words, query.begun = (*query.words, query.begun), ""
+            query.prefixes = tuple(prefix for prefix in query.prefixes if prefix != query.last_word)
+        query.words, query.last_word = (*query.words, query.last_word), ""
 
 
 def _may_be_misspelt(reader: IndexReader, text: str, hits: Iterable[Hit]) -> bool:

@@ -87,7 +87,7 @@ def test_the_last_word_of_what_is_still_typed_is_the_beginning_of_one():
         query = read(text, unfinished=True)
         assert (query.words, query.prefixes) == (words, prefixes), text
     begun = {"green Thé": "the", "tea ": "", "g": "", "Teapots": "teapots"}
-    assert {text: read(text, unfinished=True).begun for text in begun} == {**begun, "green Thé": ""}
+    assert {text: read(text, unfinished=True).last_word for text in begun} == {**begun, "green Thé": ""}
     assert read("绿茶", unfinished=True).literals == read("绿茶").literals
     assert read("green -mi", unfinished=True).negations == ("mi",)
 
