@@ -1,7 +1,7 @@
-"""One door for everything that is searched: the command line, Python, ``context`` and hooks ask a :class:`Searcher`.
+"""The one entry point for searches: command line, Python, ``context`` and hooks ask a :class:`Searcher`.
 
-It brings the index up to date, gives the question its vector, asks the index, and puts what was said in conversations
-among what the notes say. What it needs of an open vault it takes from the workspace.
+It updates the index, gets the vector of the question, asks the index, and merges hits of conversations and of shared
+vaults with those of the notes. Everything about the open vault comes from the workspace.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ if TYPE_CHECKING:
     from tars_memory.vault.playbooks import Playbook
     from tars_memory.workspace import Workspace
 
-Asked = TypeVar("Asked")
+Result = TypeVar("Result")
 
 HURRIED = 20_000
-"""Passages of conversations up to which a hook has all of them compared by meaning: about 10 ms of a processor."""
+"""Maximum number of passages of conversations that a hook compares by meaning: about 10 ms of CPU time."""
 PREPARED_IN = 2.0
-"""Seconds in which a model is prepared that was never used here; whoever waits for less has words alone meanwhile."""
-TOLD = 40
-"""Lines of conversations, or of a shared vault, that a prompt may be given at most."""
+"""Seconds that it takes to prepare a model that was never used here; a search with less patience is by words only."""
+MOST_LINES = 40
+"""Maximum number of lines of conversations, or of a shared vault, for one prompt."""
 
 
 class Searcher:
-    """Answers requests about one vault, with the model held open between them.
+    """Answers requests about one vault and keeps the model open between them.
 
     Args:
-        workspace: the vault, opened.
+        workspace: the open vault.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -62,14 +62,14 @@ class Searcher:
         self._queries: QueryVectors | None = None
 
     def follow(self, former: Searcher) -> None:
-        """Go on with the model that another searcher of the same person holds open, if it is the one that is set."""
+        """Take over the model that another searcher of the same user keeps open, if the settings name the same one."""
         self._queries = former._queries
-        ours, theirs = (each.workspace.settings.embedding for each in (self, former))
+        ours, theirs = (searcher.workspace.settings.embedding for searcher in (self, former))
         if ours.model == theirs.model:
             self.workspace.warm = former.workspace.warm
 
     def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
-        """Passages that answer, best first; see :meth:`tars_memory.memory.Memory.search`."""
+        """Return the passages that answer, best first; see :meth:`tars_memory.memory.Memory.search`."""
         return Search(self, self._request(request, asked)).result()
 
     def context(
@@ -83,7 +83,7 @@ class Searcher:
         window: int | None = None,
         **asked: Any,
     ) -> Packed:
-        """What a model should know before it answers; see :meth:`tars_memory.memory.Memory.context`."""
+        """Return what a model should know before it answers; see :meth:`tars_memory.memory.Memory.context`."""
         options = self.workspace.settings.context
         request = self._request(question, asked)
         recalled: int | None = None
@@ -92,14 +92,13 @@ class Searcher:
                 raise errors.UsageError("both a budget and a window", "give one of them")
             budget, recalled = self._shares(window)
         scope = request.project or ""
-        told_of = (request.about, request.topics)
         journal = self.workspace.store(writes=False).journal
         search = Search(self, request)
-        search.said = recall.loaded.Conversations()
+        search.conversations = recall.loaded.Conversations()
         wanted = recall.context.ContextRequest(
             question,
             budget=recall.context.BUDGET if budget is None else budget,
-            days=self._days() if days is None else days,
+            days=self._daily_notes() if days is None else days,
             file_cap=options.file_cap if file_cap is None else file_cap,
             most_facts=options.facts,
             project=scope,
@@ -110,14 +109,14 @@ class Searcher:
             facts=self.workspace.settings.facts,
             agent=request.agent or "",
             playbooks=recall.context.Playbooks(
-                self._books(scope),
+                self._playbooks(scope),
                 self.workspace.settings.recall.playbook_days,
-                search.procedures,
+                search.fitting_playbooks,
                 partial(vault.writing.history.stands_approved, journal),
             ),
             shared=[
-                recall.loaded.SharedSource(each.name, each.vault, self.workspace.hides)
-                for each in self.workspace.shared(search.notices, look=False)
+                recall.loaded.SharedSource(shared.name, shared.vault, self.workspace.hides)
+                for shared in self.workspace.shared(search.notices, look=False)
             ],
         )
         on = wanted.held_on(self.workspace.now())
@@ -128,24 +127,28 @@ class Searcher:
             typed=lambda path: vault.writing.history.typed_lines(journal, path),
             answers=search.answers,
             decided=lambda names: search.read(lambda reader: recall.decided.outdated(reader, names, on)),
-            selection=search.selection() if any(told_of) else None,
-            conversations=search.said,
+            selection=search.selection() if request.about or request.topics else None,
+            conversations=search.conversations,
         )
         return packed._replace(notices=[*dict.fromkeys((*packed.notices, *search.notices))])
 
-    def _books(self, scope: str) -> Sequence[Playbook]:
-        """The playbooks that a prompt may tell; a vault that has none pays for one look."""
+    def _playbooks(self, scope: str) -> Sequence[Playbook]:
+        """Return the playbooks that a prompt may show; costs little in a vault without playbooks."""
         whole, scopes = self.workspace.whole, dict.fromkeys((scope, ""))
-        if not any(os.path.isdir(whole.root / whole.layout.playbooks_of(each)) for each in scopes):
+        if not any(os.path.isdir(whole.root / whole.layout.playbooks_of(scope)) for scope in scopes):
             return ()
         books = vault.playbooks
         return books.shelf(whole, books.uses(self.workspace.state), scopes)
 
     def _request(self, request: SearchRequest | str, asked: dict[str, Any]) -> SearchRequest:
-        """A request with mode, limit and project as they count.
+        """Return a request with mode, limit and project filled in from the settings.
+
+        Args:
+            request: the request, or its text.
+            asked: further fields of the request, by name.
 
         Raises:
-            UsageError: no such mode, or a project that can't be one.
+            UsageError: unknown mode, or a name that can't be a project's.
         """
         if isinstance(request, str):
             request = SearchRequest(request)
@@ -161,20 +164,20 @@ class Searcher:
         )
 
     def selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
-        """What is about somebody or something, or of a topic, in the notes as they are now."""
+        """Return the passages about names, or with topics, in the notes as they are now."""
         return self.workspace.ask(lambda reader: recall.names.selection(reader, about, topics, scope=scope))
 
-    def _days(self) -> int:
-        """Daily notes of a prompt: as it is set, else as the program has it that made the vault."""
+    def _daily_notes(self) -> int:
+        """Return the number of daily notes in a prompt: from the settings, else the default of the vault's layout."""
         settings = self.workspace.settings
         set_to = settings.context.days
         return set_to if "context.days" in settings.given else self.workspace.whole.layout.days
 
     def _shares(self, window: int) -> tuple[int, int]:
-        """Of a window the tokens for all that is told, and those of them that are for what is recalled.
+        """Return how many tokens of a context window the prompt may use, and how many of these are for recalled lines.
 
         Raises:
-            UsageError: the shares come to more than the whole.
+            UsageError: the shares add up to more than 100 %.
         """
         parts = self.workspace.settings.window
         if parts.memory + parts.recall + parts.margin > 100:
@@ -183,7 +186,9 @@ class Searcher:
         return window * parts.memory // 100 + recalled, recalled
 
     def unknown_language(self, text: str, model: str) -> list[str]:
-        """A sentence, once, if the model that answers knows English alone and the query is in another language."""
+        """Return a warning, once for each language, if the model only knows English and the query is in another
+        language.
+        """
         language = foreign(text) if self.workspace.embedder is None and index.models.is_english(model) else ""
         if not language or language in self._languages:
             return []
@@ -191,7 +196,7 @@ class Searcher:
         return [errors.Passing(warning(language))]
 
     def queries(self, model: str) -> QueryVectors:
-        """The vectors of queries by a model: remembered, from whoever holds it open, or by opening it."""
+        """Return the vectors of queries by a model: remembered, from a process that has it open, or by opening it."""
         workspace = self.workspace
         if self._queries is None or self._queries.model != model:
             socket = workspace.state / index.models.SOCKET
@@ -202,11 +207,11 @@ class Searcher:
 
 
 class Search:
-    """One request on its way: the index is brought up to date, the question gets its vector, the index is asked.
+    """One request: updates the index, gets the vector of the question, and asks the index.
 
     Attributes:
-        notices: sentences for the person.
-        said: takes the lines of conversations that answer, for a prompt.
+        notices: sentences for the user.
+        conversations: for a prompt, filled with the lines of conversations and shared vaults that answer.
     """
 
     def __init__(self, searcher: Searcher, request: SearchRequest) -> None:
@@ -216,49 +221,55 @@ class Search:
         self.scope = request.project or ""
         self.mode = request.mode or "hybrid"
         self.notices: list[str] = []
-        self.said: recall.loaded.Conversations | None = None
-        self._by_ourselves = False
+        self.conversations: recall.loaded.Conversations | None = None
+        self._own_index_only = False
+        """Whether a team's index is not asked any more, because it failed."""
+        self._last_vector: QueryVector | None = None
+        """The vector of the question that :meth:`answers` answered."""
+        self._unread_logs = 0
 
     def result(self) -> SearchResult:
-        """The passages that answer.
+        """Return the passages that answer.
 
         Raises:
             UsageError: a bad date or tier.
-            ModelUnavailableError: the model can't be used, and the search is by meaning alone.
+            ModelUnavailableError: the model can't be used, and the search is by meaning only.
         """
         workspace, request = self.workspace, self.request
         query = queries.parse(request, workspace.now().date())
         query.half_lives = workspace.settings.recall.half_lives
-        talks = self._talks(query)
+        talks = self._open_talks(query)
 
-        def ask(reader: IndexReader, report: RefreshReport, meant: bool) -> SearchResult:
+        def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> SearchResult:
             self._narrow(query, reader)
-            vector = self._vector(query, reader, report) if meant else None
+            vector = self._vector(query, reader, report) if compares_meaning else None
             result = recall.search.search(
-                reader, query, request, vector=vector, read=self._reading(reader), own=workspace.interactive,
+                reader, query, request, vector=vector, read=self._reader_of_notes(reader), own=workspace.interactive,
                 vault_name=workspace.root.name,
             )  # fmt: skip
             result.stale, result.unmounted = report.stale, report.unmounted
             if talks is not None:
                 said = talks.index.read(
-                    lambda other: self._said(talks, other, query, self._vector_for(other, query, vector, reader, meant))
+                    lambda other: self._conversation_hits(
+                        talks, other, query, self._vector_for(other, query, vector, reader, compares_meaning)
+                    )
                 )
-                self._merge(result, said, query, reader, talks)
+                self._add_conversations(result, said, query, reader, talks)
             for shared in workspace.shared(self.notices):
-                shared.index.read(partial(self._beside, result, shared, query, reader, vector))
+                shared.index.read(partial(self._add_shared, result, shared, query, reader, vector))
             return result
 
-        result = self._answered(query, ask)
+        result = self._ask(query, ask)
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
         return result
 
-    def _beside(
+    def _add_shared(
         self, result: SearchResult, shared: SharedVault, query: Query, reader: IndexReader,
         vector: QueryVector | None, other: IndexReader,
     ) -> None:  # fmt: skip
-        """Put the hits of a shared vault among the others, marked by its name; the best one always has a place."""
-        theirs = self._asked_of(query, other)
-        known = self._vector_for(other, query, vector, reader, self._is_meant(query))
+        """Merge the hits of a shared vault into the result, marked with its name; the best one is always shown."""
+        theirs = self._query_for(query, other)
+        known = self._vector_for(other, query, vector, reader, self._compares_meaning(query))
         found = recall.search.search(
             other, theirs, self.request, vector=known, read=shared.vault.read, vault_name=shared.vault.root.name
         ).hits
@@ -274,109 +285,116 @@ class Search:
                 hits.insert(limit - 1, hits.pop(best))
         result.show(hits, limit)
 
-    def _asked_of(self, query: Query, reader: IndexReader) -> Query:
-        """The query as it is asked of another vault: what narrows it is looked up there."""
+    def _query_for(self, query: Query, reader: IndexReader) -> Query:
+        """Return the query for another vault, with its filters looked up in that vault's index."""
         theirs = copy(query)
         self._narrow(theirs, reader)
         return theirs
 
-    def _is_meant(self, query: Query) -> bool:
-        """Whether a question is to be compared by meaning."""
+    def _compares_meaning(self, query: Query) -> bool:
+        """Whether a question is compared by meaning."""
         return self.mode != "lexical" and bool(query.meaning)
 
     def answers(self, query: Query) -> list[Answer]:
-        """The lines that answer a question, best first."""
+        """Return the lines that answer a question, best first."""
         query.not_paths += self._other_agents()
         query.half_lives = self.workspace.settings.recall.half_lives
-        talks = self._talks(query)
+        talks = self._open_talks(query)
 
-        def ask(reader: IndexReader, report: RefreshReport, meant: bool) -> list[Answer]:
+        def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> list[Answer]:
             if report.stale and not report.reading:
                 self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
-            vector = self._known = self._vector(query, reader, report) if meant else None
+            vector = self._last_vector = self._vector(query, reader, report) if compares_meaning else None
             narrowed = recall.search.narrowed_by(query, self.scope)
             found = recall.search.ranked(reader, query, narrowed, vector, self.mode)
             for shared in self.workspace.shared(self.notices):
-                theirs, shares = shared.index.read(partial(self._lines, shared, query, reader, vector))
+                theirs, shares = shared.index.read(partial(self._shared_lines, shared, query, reader, vector))
                 found = recall.search.merged(found, theirs, shares.sort_key)
             if talks is None:
                 return found
 
             def both(other: TalkReader) -> list[Answer]:
                 shares = recall.search.Shares(query, (reader, other))
-                told = self.said = self.said or recall.loaded.Conversations()
-                known = self._vector_for(other, query, vector, reader, meant)
-                within = self._within(other, query)
-                if other.knows_jobs():  # looked for by themselves, they can't crowd out what somebody typed
-                    typed, jobs = within._replace(not_tags=(AUTOMATED,)), within._replace(tags=(AUTOMATED,))
-                    theirs = self._told(talks, other, query, told, known, jobs)
-                    said = self._told(talks, other, query, told, known, typed)
-                    said = recall.search.merged(said, theirs, shares.sort_key)
+                conversations = self.conversations = self.conversations or recall.loaded.Conversations()
+                known = self._vector_for(other, query, vector, reader, compares_meaning)
+                narrowed = self._conversation_filter(other, query)
+                if other.knows_jobs():  # searched by themselves, they can't crowd out lines that somebody typed
+                    typed, jobs = narrowed._replace(not_tags=(AUTOMATED,)), narrowed._replace(tags=(AUTOMATED,))
+                    automated = self._conversation_lines(talks, other, query, conversations, known, jobs)
+                    said = self._conversation_lines(talks, other, query, conversations, known, typed)
+                    said = recall.search.merged(said, automated, shares.sort_key)
                 else:
-                    said = self._told(talks, other, query, told, known, within)
-                shares.read(one.text for one in (*found, *said))
-                told.pair((*found, *said), said, shares)
+                    said = self._conversation_lines(talks, other, query, conversations, known, narrowed)
+                shares.read(answer.text for answer in (*found, *said))
+                conversations.pair((*found, *said), said, shares)
                 return recall.search.merged(found, said, shares.sort_key)
 
             return talks.index.read(both)
 
-        return self._answered(query, ask)
+        return self._ask(query, ask)
 
-    _known: QueryVector | None = None
-    """The vector of the question that was answered last."""
+    def fitting_playbooks(self, query: Query) -> list[str]:
+        """Return the paths of the playbooks that answer a question, best first; call :meth:`answers` before.
 
-    def procedures(self, query: Query) -> list[str]:
-        """The paths of the playbooks that answer a question, best first, as the index is since :meth:`answers`."""
+        The index is not updated again, and the vector of the question is used again.
+        """
         layout, theirs = self.workspace.whole.layout, copy(query)
         theirs.paths = tuple(f"{layout.playbooks_of(scope)}/" for scope in dict.fromkeys((self.scope, "")))
         narrowed = recall.search.narrowed_by(theirs, self.scope)
-        return self.read(lambda reader: recall.search.best_notes(reader, theirs, narrowed, self._known, self.mode))
+        return self.read(
+            lambda reader: recall.search.best_notes(reader, theirs, narrowed, self._last_vector, self.mode)
+        )
 
     # --- which index
 
-    def read(self, question: Callable[[IndexReader], Asked]) -> Asked:
-        """What the index that answers this search says: a team's if one is set and can be asked, else our own.
+    def read(self, question: Callable[[IndexReader], Result]) -> Result:
+        """Ask the index: the team's if one is set and can be asked, else our own.
 
         Raises:
-            TeamIndexError: the team's can't be asked, and words of our own won't do.
+            TeamIndexError: the team's index can't be asked, and our own can't replace it.
         """
-        if not self._by_ourselves and (team := self.workspace.team()) is not None:
+        if not self._own_index_only and (team := self.workspace.team()) is not None:
             try:
                 return team.read(question)
             except errors.TeamIndexError as error:
                 self._fall_back(error)
         return self.workspace.index().read(question)
 
-    def _answered(self, query: Query, ask: Callable[[IndexReader, RefreshReport, bool], Asked]) -> Asked:
-        """What the index says to a question: a team's as it was published, our own once it is up to date."""
-        if not self._by_ourselves and (team := self.workspace.team()) is not None:
+    def _ask(self, query: Query, ask: Callable[[IndexReader, RefreshReport, bool], Result]) -> Result:
+        """Ask the index: the team's as it was published, or our own after updating it.
+
+        Args:
+            query: parsed.
+            ask: takes the index, what its update found, and whether the question is compared by meaning.
+        """
+        if not self._own_index_only and (team := self.workspace.team()) is not None:
             try:
-                return team.read(lambda reader: ask(reader, RefreshReport(), self._is_meant(query)))
+                return team.read(lambda reader: ask(reader, RefreshReport(), self._compares_meaning(query)))
             except errors.TeamIndexError as error:
                 self._fall_back(error)
-        report, meant = self._refresh(query)
-        return self.workspace.index().read(lambda reader: ask(reader, report, meant))
+        report, compares_meaning = self._update_index(query)
+        return self.workspace.index().read(lambda reader: ask(reader, report, compares_meaning))
 
     def selection(self) -> Selection:
-        """What is about somebody or something, or of a topic, by the index that answers this search."""
-        told_of = (self.request.about, self.request.topics)
-        if self._by_ourselves or self.workspace.team() is None:
-            return self.searcher.selection(*told_of, self.scope)
-        return self.read(lambda reader: recall.names.selection(reader, *told_of, scope=self.scope))
+        """Return the passages about the names and topics of the request, from the index that answers this search."""
+        about, topics = self.request.about, self.request.topics
+        if self._own_index_only or self.workspace.team() is None:
+            return self.searcher.selection(about, topics, self.scope)
+        return self.read(lambda reader: recall.names.selection(reader, about, topics, scope=self.scope))
 
     def _fall_back(self, error: errors.TeamIndexError) -> None:
-        """Let words of our own index answer in place of a team's, if there are any and they will do.
+        """Search our own index by words in place of the team's.
 
         Raises:
-            TeamIndexError: the same, if not.
+            TeamIndexError: the given error, if the search is by meaning only, or there is no index of our own.
         """
         if self.mode == "semantic" or self.workspace.index().files.current() is None:
             raise error
         self.notices.append(f"{error.message}: searched this machine's own index instead, by words")
-        self._by_ourselves = True
+        self._own_index_only = True
 
-    def _reading(self, reader: IndexReader) -> Callable[[str], bytes]:
-        """How hits are held against their notes: by our own copy, else by the text that a team's index has."""
+    def _reader_of_notes(self, reader: IndexReader) -> Callable[[str], bytes]:
+        """Return the function that reads notes to verify hits: our own copy, else the text in the team's index."""
         own = self.workspace.vault.read
 
         def read(path: str) -> bytes:
@@ -389,24 +407,24 @@ class Search:
                 self.notices.append("notes that this copy of the vault lacks are shown as the team's index has them")
                 return text
 
-        return own if self._by_ourselves or self.workspace.team() is None else read
+        return own if self._own_index_only or self.workspace.team() is None else read
 
     def _other_agents(self) -> tuple[str, ...]:
-        """Folders of notes that agents keep for themselves, but for the one that asks."""
+        """Return the folders of the notes of other agents than the one that asks."""
         found: list[str] = []
         for scope in dict.fromkeys(("", self.scope)):
             folder = self.workspace.vault.scoped(scope).layout.agents
             try:
                 names = os.listdir(self.workspace.root / folder)
             except OSError:
-                continue  # there is none
+                continue  # there are no agents
             found += [f"{folder}/{name}/" for name in names if name != self.request.agent]
         return tuple(found)
 
     # --- conversations
 
-    def _talks(self, query: Query) -> Talks | None:
-        """The conversations, with what is new in them; None if they can't answer this request."""
+    def _open_talks(self, query: Query) -> Talks | None:
+        """Open the conversations and read what is new in them; None if they can't answer this request."""
         request = self.request
         narrowed = request.where or request.linked_to or request.links_to or request.about or request.topics
         asked = (not query.tiers or "talk" in query.tiers) and "talk" not in query.not_tiers
@@ -416,36 +434,41 @@ class Search:
         if request.session is None:
             try:
                 report = talks.refresh()
-            except errors.UnwritableError as error:  # the vault's answer holds all the same
+            except errors.UnwritableError as error:  # the vault can still be searched
                 self.notices.append(f"what is new in conversations is not searched: {error.message}")
                 return talks if talks.index.exists else None
             self.notices += report.notices
-            self._unread = report.stale
+            self._unread_logs = report.stale
         return talks
 
-    _unread = 0
-
-    def _within(self, reader: TalkReader, query: Query) -> Filter:
-        """Which conversations may answer: those of the project, or outside projects those of none."""
+    def _conversation_filter(self, reader: TalkReader, query: Query) -> Filter:
+        """Return the filter for conversations: those of the project, or outside projects those without one."""
         scope, session = self.scope, self.request.session
         reader.most = None if session is None else HURRIED
         return recall.search.narrowed_by(query, scope, reader.outside(scope), reader.of_log(session) if session else ())
 
     def _vector_for(
-        self, talks: IndexReader, query: Query, ours: QueryVector | None, vault: IndexReader, meant: bool
+        self, talks: IndexReader, query: Query, ours: QueryVector | None, vault: IndexReader, compares_meaning: bool
     ) -> QueryVector | None:
-        """The query's vector for another index: that for the vault, if theirs are of the same model.
+        """Return the vector of the query for another index, None if it can't be compared there.
 
-        Without any in the vault it is asked for.
+        Args:
+            talks: the other index.
+            query: parsed.
+            ours: the vector for the vault; used if the other index has vectors of the same model.
+            vault: the index of the vault; if it has no vectors, the vector is made for the other index.
+            compares_meaning: whether the question is compared by meaning.
         """
-        if not meant or talks.fingerprint is None:
+        if not compares_meaning or talks.fingerprint is None:
             return None
         if vault.fingerprint is not None:
             return ours if vault.fingerprint == talks.fingerprint else None
         return self._vector(query, talks, None)
 
-    def _said(self, talks: Talks, reader: TalkReader, query: Query, vector: QueryVector | None) -> list[Hit]:
-        """The passages of conversations that answer, each with where and when it was said."""
+    def _conversation_hits(
+        self, talks: Talks, reader: TalkReader, query: Query, vector: QueryVector | None
+    ) -> list[Hit]:
+        """Return the passages of conversations that answer, with places in the log, day and speaker."""
 
         def read(path: str) -> bytes:
             if talks.is_gone(log_of(path)):
@@ -453,7 +476,7 @@ class Search:
             return "\n".join(reader.text(path)).encode()
 
         found = recall.search.search(
-            reader, query, self.request, vector=vector, narrowed=self._within(reader, query), read=read
+            reader, query, self.request, vector=vector, narrowed=self._conversation_filter(reader, query), read=read
         ).hits
         kept = []
         for hit in found:
@@ -461,12 +484,12 @@ class Search:
             if talks.moved(*reader.place(hit.path)) or len(shown) != hit.text.count("\n") + 1:
                 continue
             if any(
-                talks.withheld(text, one.day, log_of(hit.path))
-                for text, one in zip(hit.text.split("\n"), shown, strict=True)
+                talks.withheld(text, line.day, log_of(hit.path))
+                for text, line in zip(hit.text.split("\n"), shown, strict=True)
             ):
                 continue
             best = shown[hit.best]
-            hit.places = tuple(one.line for one in shown)
+            hit.places = tuple(line.line for line in shown)
             hit.path, hit.start_line, hit.end_line = log_of(hit.path), hit.places[0], max(hit.places)
             hit.date, hit.day, hit.speaker = best.day or None, best.day, best.speaker
             hit.answer = "" if talks.withheld(best.answer, best.day, log_of(hit.path)) else best.answer
@@ -474,52 +497,65 @@ class Search:
             kept.append(hit)
         return kept
 
-    def _merge(self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks) -> None:
-        """Put the hits of conversations among those of the vault."""
+    def _add_conversations(
+        self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks
+    ) -> None:
+        """Merge the hits of conversations into the result."""
         shares = talks.index.read(lambda other: recall.search.Shares(query, (reader, other)))
         said = recall.scores.not_in_vault(reader, result.hits, said, shares.words)
         hits = recall.search.merged(result.hits, said, shares.sort_key)
         result.show(hits, self.request.limit)
-        result.unread_logs = self._unread
-        result.stale += self._unread
+        result.unread_logs = self._unread_logs
+        result.stale += self._unread_logs
 
-    def _told(
+    def _conversation_lines(
         self,
         talks: Talks,
         reader: TalkReader,
         query: Query,
-        told: recall.loaded.Conversations,
+        conversations: recall.loaded.Conversations,
         vector: QueryVector | None,
-        within: Filter,
+        narrowed: Filter,
     ) -> list[Answer]:
-        """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
+        """Return the lines of conversations that answer, as a prompt shows them: with day and speaker.
+
+        Args:
+            talks: the conversations.
+            reader: of their index.
+            query: parsed.
+            conversations: gets the lines too.
+            vector: of the query for that index.
+            narrowed: which conversations may answer.
+        """
         found: list[Answer] = []
-        for answer in recall.search.ranked(reader, query, within, vector, self.mode)[:TOLD]:
+        for answer in recall.search.ranked(reader, query, narrowed, vector, self.mode)[:MOST_LINES]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
             if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
                 continue
             if talks.moved(*reader.place(answer.path)):
                 continue
-            name = f"conversation {os.path.basename(answer.path)[:60]}"  # no path of the machine is told
+            name = f"conversation {os.path.basename(answer.path)[:60]}"  # no path of this machine is shown
             day = f"{shown.day} " if shown.day else ""
             text = f"- {day}{shown.speaker} said: {answer.text.strip()}"
-            told.put(name, answer.number, text)
-            if within.tags:
-                told.automated.add(name)
+            conversations.put(name, answer.number, text)
+            if narrowed.tags:
+                conversations.automated.add(name)
             found.append(recall.search.Answer(name, answer.number, text, day=shown.day))
         return found
 
-    def _lines(
+    def _shared_lines(
         self, shared: SharedVault, query: Query, reader: IndexReader, vector: QueryVector | None, other: IndexReader
     ) -> tuple[list[Answer], Shares]:
-        """The lines of a shared vault that answer, as a prompt shows them; and how much of the question each covers."""
-        theirs = self._asked_of(query, other)
-        known = self._vector_for(other, query, vector, reader, self._is_meant(query))
+        """Return the lines of a shared vault that answer, as a prompt shows them, and the shares of the question that
+        lines cover; the lines are added to :attr:`conversations` too.
+        """
+        theirs = self._query_for(query, other)
+        known = self._vector_for(other, query, vector, reader, self._compares_meaning(query))
         narrowed = recall.search.narrowed_by(theirs, self.scope)
-        told = self.said = self.said or recall.loaded.Conversations()
+        conversations = self.conversations = self.conversations or recall.loaded.Conversations()
         found: list[Answer] = []
         notes: dict[str, list[str]] = {}
-        for answer in recall.search.ranked(other, theirs, narrowed, known, self.mode)[:TOLD]:
+        for answer in recall.search.ranked(other, theirs, narrowed, known, self.mode)[:MOST_LINES]:
             if shared.vault.layout.agent_of(answer.path):
                 continue
             if answer.path not in notes:
@@ -531,47 +567,47 @@ class Search:
             if not text.strip() or recall.loaded.dismissed(text) or self.workspace.hides(text):
                 continue
             name = shared.path(answer.path)
-            told.shared[name] = (shared.name, answer.path)
-            told.put(name, answer.number, text)
+            conversations.shared[name] = (shared.name, answer.path)
+            conversations.put(name, answer.number, text)
             found.append(recall.search.Answer(name, answer.number, text, day=answer.day))
         return found, recall.search.Shares(query, (reader, other))
 
     # --- the index
 
-    def _refresh(self, query: Query) -> tuple[RefreshReport, bool]:
-        """The index brought up to date, and whether the question can be compared by meaning."""
+    def _update_index(self, query: Query) -> tuple[RefreshReport, bool]:
+        """Update the index; returns what was found, and whether the question can be compared by meaning."""
         report = self.workspace.look(self.request.text)
         self.notices += report.notices
-        if self._by_ourselves:
+        if self._own_index_only:
             return report, False
-        return report, self._is_meant(query) and self._fill(report, query.meaning)
+        return report, self._compares_meaning(query) and self._embed_pending(report, query.meaning)
 
     # --- the vector of the question
 
     def _without_model(self, error: errors.TarsError) -> None:
-        """Say that words alone answer, where they will do.
+        """Add a notice that the search is by words only.
 
         Raises:
-            TarsError: the same, if they won't.
+            TarsError: the given error, if the search is by meaning only.
         """
         if self.mode == "semantic":
             raise error
         self.notices.append(f"words only: {error.message}: tars-memory status")
 
-    def _fill(self, report: RefreshReport, text: str) -> bool:
-        """Give vectors to the few chunks that have none yet, if the query has to open the model anyway.
+    def _embed_pending(self, report: RefreshReport, text: str) -> bool:
+        """Make the vectors of chunks that have none yet, if they are few and the query has to open the model anyway.
 
         Returns:
-            False if the model can't be used; that is said.
+            False, with a notice, if the model can't be used.
 
         Raises:
-            ModelUnavailableError: the model can't be used, and the search is by meaning alone.
-            UnwritableError: likewise.
+            ModelUnavailableError: the model can't be used, and the search is by meaning only.
+            UnwritableError: a file can't be written, and the search is by meaning only.
         """
         workspace = self.workspace
         try:
             few = 0 < report.pending_vectors <= SEARCH_EMBEDS
-            if few and not self._takes_too_long() and self._opens(text):
+            if few and not self._takes_too_long() and self._opens_model(text):
                 wait = WRITER_WAIT if workspace.patience is None else READER_WAIT
                 report.pending_vectors = workspace.index().embed_pending(SEARCH_EMBEDS, wait=wait)
         except (errors.ModelUnavailableError, errors.UnwritableError) as error:
@@ -582,14 +618,14 @@ class Search:
         return True
 
     def _takes_too_long(self) -> bool:
-        """Whether the model has yet to be prepared, and whoever asks doesn't wait for that."""
+        """Whether the model still has to be prepared, and the patience of the search is too short for that."""
         workspace = self.workspace
         if workspace.patience is None or workspace.patience >= PREPARED_IN or workspace.embedder is not None:
             return False
         return not workspace.is_prepared()
 
-    def _opens(self, text: str) -> bool:
-        """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
+    def _opens_model(self, text: str) -> bool:
+        """Whether the model is open; opens it if no other process has it open and the vector is not remembered."""
         workspace = self.workspace
         if workspace.embedder is not None:
             return True
@@ -600,17 +636,23 @@ class Search:
         return True
 
     def _vector(self, query: Query, reader: IndexReader, report: RefreshReport | None) -> QueryVector | None:
-        """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
+        """Return the vector of the query; None, mostly with a notice, if the index has no vectors of a usable model.
+
+        Args:
+            query: parsed.
+            reader: the index.
+            report: of its update; None for another index than the vault's.
+        """
         workspace = self.workspace
         try:
             missing = 0 if report is None or report.reading else report.pending_vectors
-            if missing and (said := workspace.covers(missing)):
-                self.notices.append(said)
+            if missing and (notice := workspace.covers(missing)):
+                self.notices.append(notice)
             model = self._model_of(reader)
             if not model:
                 return None
             self.notices += self.searcher.unknown_language(query.meaning, model)
-            if self.mode != "semantic" and not self._reads(model, query.meaning):
+            if self.mode != "semantic" and not self._reads_script(model, query.meaning):
                 return None
             shown = _shown(query.meaning)
             ours = workspace.embedder
@@ -619,8 +661,8 @@ class Search:
             self._without_model(error)
             return None
 
-    def _reads(self, model: str, text: str) -> bool:
-        """Whether the model knows the script of a text; what it can't read is found by its words alone."""
+    def _reads_script(self, model: str, text: str) -> bool:
+        """Whether a model knows the script of a text; other texts are searched for by words only."""
         if is_latin(text):
             return True
         workspace = self.workspace
@@ -628,12 +670,12 @@ class Search:
         return known.scripts != index.models.LATIN
 
     def _model_of(self, reader: IndexReader) -> str:
-        """The model whose vectors the index holds: the one that is set, else one that is here; that is said.
-
-        Vectors of two models are never compared. Empty where there is no vector yet.
+        """Return the name of the model of the index's vectors: the one in the settings or, with a notice, another one
+        that is installed; '' if there are no vectors yet. Vectors of two models are never compared.
 
         Raises:
-            ModelUnavailableError: they are of a model that is not here; or there is none, and meaning alone may answer.
+            ModelUnavailableError: the vectors are of a model that is not installed; or there are none, and the search
+                is by meaning only.
         """
         name, held = self.workspace.settings.embedding.model, reader.fingerprint
         if held is None:
@@ -653,7 +695,7 @@ class Search:
         raise errors.ModelUnavailableError("the vectors are another model's", "tars-memory reindex makes new ones")
 
     def _narrow(self, query: Query, reader: IndexReader) -> None:
-        """Which notes and passages may answer, by properties, links, names and topics."""
+        """Set which notes and passages may answer a query, by properties, links, names and topics of the request."""
         request, scope = self.request, self.scope
         if request.where or request.linked_to or request.links_to:
             query.notes = recall.names.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
@@ -662,12 +704,12 @@ class Search:
 
 
 def _shown(text: str) -> str:
-    """A query without credentials: what is looked for is remembered, and notes are indexed without them as well."""
+    """Return a query without credentials: queries are remembered, and notes are indexed without credentials too."""
     if not suspicious(text):
         return text
     return vault.secrets.mask(text)
 
 
 def warning(language: str) -> str:
-    """What the person is told whose query an English model can't read."""
+    """Return the warning for a query in a language that an English model can't read."""
     return f"the model knows English, not {language}: tars-memory models list"
