@@ -1,6 +1,6 @@
-"""Memory: one short method for each use case. This is the Python API; the command line calls nothing else.
+"""The Python API: ``Memory`` has one short method for each use case. The command line calls nothing else.
 
-A use case is imported by the method that calls it, so that a command pays for its own room only.
+A use case is imported by the method that calls it, so that a command only pays for what it uses.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class Memory:
     """The memory of one vault: a method for each command.
 
     Args:
-        vault: the vault's folder; None: it is looked for as :class:`tars_memory.workspace.Workspace` does. Or a
-            workspace that is already open.
+        vault: the vault's folder; None: :class:`tars_memory.workspace.Workspace` looks for one. Or a workspace that is
+            already open.
         embedder: makes vectors instead of the model that is set.
-        opening: ``actor``, ``interactive``, ``now``, ``dry_run``, ``env`` and ``project``, see there.
+        opening: ``actor``, ``interactive``, ``now``, ``dry_run``, ``env`` and ``project``, as for the workspace.
 
     Attributes:
-        workspace: the vault with its settings, index and model, opened.
+        workspace: the opened vault with its settings, index and model.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Memory:
 
     @cached_property
     def searcher(self) -> Searcher:
-        """Answers searches and keeps the model open between them."""
+        """The searcher, which keeps the model open between searches."""
         from tars_memory.recall.searcher import Searcher
 
         return Searcher(self.workspace)
@@ -100,7 +100,7 @@ class Memory:
         self.workspace.close()
 
     def within(self, project: str) -> Memory:
-        """The same vault with another project, or with none. It has its own notices, and the caller closes it."""
+        """Open the same vault with another project, or with none. It has its own notices, and the caller closes it."""
         return Memory(self.workspace.within(project))
 
     @classmethod
@@ -108,12 +108,12 @@ class Memory:
         """Make a vault, or turn an existing folder into one. Adds what is missing and changes no existing file.
 
         Args:
-            path: of its folder.
-            opening: how it is opened, as for :class:`Memory`.
+            path: the vault's folder.
+            opening: as for :class:`Memory`.
 
         Raises:
             VaultError: the path is not a folder.
-            UnwritableError: it can't be written.
+            UnwritableError: the folder can't be written.
         """
         root, dry_run = Path(path).expanduser(), opening.get("dry_run", False)
         if dry_run and not os.path.lexists(root):
@@ -131,18 +131,18 @@ class Memory:
     # --- asking
 
     def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
-        """The passages that answer a question, best first; none if nothing is relevant.
+        """Find the passages that answer a question, best first; none if nothing is relevant.
 
-        It reads what changed since the last search. Without a usable model a hybrid search uses keywords and says so.
-        It leaves out what has ended by today, unless ``expired`` is set; with ``as_of`` what had ended by that day, and
-        facts that began later.
+        The search first reads the notes that changed since the last one. Without a usable model a hybrid search uses
+        keywords, and a notice says so. It leaves out what has ended by today, unless ``expired`` is set; with ``as_of``
+        what had ended by that day, and facts that began later.
 
         Args:
             request: the whole request, or its text.
             asked: other fields of :class:`tars_memory.recall.query.SearchRequest`, by name.
 
         Raises:
-            UsageError: a bad date, tier or mode.
+            UsageError: a date, tier or mode is invalid.
             ModelUnavailableError: ``mode="semantic"`` and the model can't be used.
         """
         return self.searcher.search(request, **asked)
@@ -158,15 +158,15 @@ class Memory:
         window: int | None = None,
         **asked: Any,
     ) -> Packed:
-        """What a model should know before it answers, packed for a prompt. Asks no model and writes no note.
+        """Pack what a model should know before it answers, for its prompt. Asks no model and writes no note.
 
-        The state folder records that a playbook which is given whole was used today.
+        A playbook that is included whole counts as used today; the state folder records that.
 
         Args:
             question: in plain words; without one the answer holds no recalled lines.
-            budget: most tokens (2,000).
-            days: how many daily notes: 1 is today's, more are the latest ones; None: as set.
-            file_cap: most characters of a note that is always loaded; None: as set.
+            budget: maximum number of tokens (2,000).
+            days: number of daily notes: 1 is today's, more are the latest ones; None: the setting.
+            file_cap: maximum number of characters of an always loaded note; None: the setting.
             loaded: False leaves out the notes that are always loaded.
             window: tokens of a model's window, instead of a budget. ``[window]`` in the settings says which share of it
                 loaded notes may take, and which share recalled lines.
@@ -174,25 +174,25 @@ class Memory:
                 two apply to facts and recalled lines only. ``agent``: include the notes that this agent keeps.
 
         Raises:
-            UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
-                be one.
+            UsageError: a number is below zero, both budget and window are given, the shares exceed the whole, or the
+                project's name is invalid.
         """
         packed = self.searcher.context(
             question, budget=budget, days=days, file_cap=file_cap, loaded=loaded, window=window, **asked
         )
-        self._use(*(each.path for each in packed.playbooks if each.whole))
+        self._use(*(book.path for book in packed.playbooks if book.whole))
         return packed
 
     def today(self) -> Today:
-        """Today's note."""
+        """Return today's note."""
         return capture.remember.today(self.workspace.capture(writes=False))
 
     def show(self, target: str) -> Entry:
-        """The entry with this REF, or the only entry that holds these words."""
+        """Return the entry with this REF, or the only entry that holds these words."""
         return capture.amend.find(self.workspace.capture(writes=False), self.workspace.meant(target))
 
     def why(self, target: str) -> Trail:
-        """Where an entry came from: what was said, who approved it, what it replaced; ``target`` as for ``show``."""
+        """Trace an entry back: to what was said, who approved it, what it replaced; ``target`` as for :meth:`show`."""
         return curation.why.why(self.workspace.capture(writes=False), self.workspace.meant(target))
 
     def list(
@@ -203,13 +203,15 @@ class Memory:
         about: Iterable[str] = (),
         topics: Iterable[str] = (),
     ) -> builtins.list[Entry]:
-        """The entries of a tier, or of Memory.md and Procedural.md; ``about`` and ``topics`` as for :meth:`search`."""
+        """List the entries of a tier, or of Memory.md and Procedural.md; filter them as :meth:`search` does."""
         found = capture.amend.entries(self.workspace.capture(writes=False), tier, section)
-        told_of = (tuple(about), tuple(topics))
-        return self.searcher.selection(*told_of, self.workspace.scope(None)).entries(found) if any(told_of) else found
+        filters = (tuple(about), tuple(topics))
+        return self.searcher.selection(*filters, self.workspace.scope(None)).entries(found) if any(filters) else found
 
     def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
-        """The writes in this vault or project, newest first. A notice says which file of the journal was emptied."""
+        """List the writes in this vault or project, newest first. A notice names each file of the journal that was
+        emptied.
+        """
         store, notices = self.workspace.store(writes=False), self.workspace.notices
         ours = vault.writing.history.of_scope(store.history(path=path), self.workspace.vault.layout)
         found = list(islice(ours, limit))
@@ -225,14 +227,14 @@ class Memory:
         project: str | None = None,
         topics: Iterable[str] = (),
     ) -> builtins.list[Fact]:
-        """The facts that hold today, or held on another day, in the order of Facts.md.
+        """List the facts that hold today, or held on another day, in the order of Facts.md.
 
         Args:
-            about: a name, or words of one, as subject or object; an exact match comes first. None: all.
+            about: a name, or words of one, as subject or object; an exact match comes first. None: all facts.
             as_of: the day; None: today.
             everything: include facts that have ended or not begun.
-            project: include its facts; None: the project that is chosen; ``none``: no project.
-            topics: only those with all of these tags, as for :meth:`search`.
+            project: include its facts; None: the chosen project; ``none``: no project.
+            topics: only facts with all of these tags, as for :meth:`search`.
         """
         day = None if everything else as_of or self.workspace.now().date()
         scope = self.workspace.scope(project)
@@ -249,21 +251,21 @@ class Memory:
             found = [fact for fact in found if selected.keeps(fact.path, (fact.subject,), f"- {fact.object}")]
         if about is None:
             return found
-        told = recall.names.about(found, about)
-        if not told and not tags:
-            every = self.workspace.index().read(lambda reader: reader.facts(scope))
-            near = recall.names.near(every, about)
-            if recall.names.about(every, about):
+        matches = recall.names.about(found, about)
+        if not matches and not tags:
+            all_facts = self.workspace.index().read(lambda reader: reader.facts(scope))
+            near = recall.names.near(all_facts, about)
+            if recall.names.about(all_facts, about):
                 self.workspace.notices.append(f"what is known about {about!r} has ended or is to come: --all lists it")
             elif near:
                 self.workspace.notices.append(f"nothing is known about {about!r}; near: {', '.join(near)}")
-        return told
+        return matches
 
     def links(self, name: str, *, project: str | None = None) -> NoteLinks:
-        """Where a note's links lead, and which notes link to it.
+        """List where a note's links lead, and which notes link to it.
 
         Args:
-            name: of the note, or its path, as in a link.
+            name: the note's name or path, as in a link.
             project: include its notes, as for :meth:`facts`.
 
         Raises:
@@ -273,22 +275,22 @@ class Memory:
         return self.workspace.ask(lambda reader: recall.names.links(reader, self.workspace.whole, name, scope=scope))
 
     def note_called(self, name: str, *, project: str | None = None) -> str:
-        """The path of the note with this name.
+        """Return the path of the note with this name.
 
         Args:
             name: its title, file name or alias, however it is typed; or its path.
-            project: whose notes count too, as for :meth:`facts`.
+            project: include its notes, as for :meth:`facts`.
 
         Raises:
             NotFoundError: there is no such note.
-            UsageError: several have the name.
+            UsageError: several notes have the name.
         """
         scope = self.workspace.scope(project)
         return self.workspace.ask(lambda reader: recall.names.called(reader, name, scope=scope))
 
     def place(self, name: str) -> NamedPlace:
-        """The place that a name stands for: a note as in :meth:`note_called`, an entry by its REF, ``Note#Heading``,
-        ``Note#^id``, or the only heading with this title.
+        """Find the place that a name stands for: a note as in :meth:`note_called`, an entry by its REF,
+        ``Note#Heading``, ``Note#^id``, or the only heading with this title.
 
         Raises:
             NotFoundError: nothing has this name.
@@ -307,30 +309,30 @@ class Memory:
             return recall.names.NamedPlace(entry.path, entry.line, block_id=entry.block_id)
 
     def tags(self, *, project: str | None = None) -> builtins.list[TagCount]:
-        """All tags and their number of notes, by name. A tag counts the notes of the tags nested below it, too."""
+        """List all tags by name, with their number of notes. A tag also counts the notes of tags nested below it."""
         scope = self.workspace.scope(project)
         return self.workspace.ask(lambda reader: recall.names.tags(reader, scope=scope))
 
     def tagged(self, tag: str, *, project: str | None = None) -> builtins.list[Tagged]:
-        """The notes that have a tag or one nested below it, and the lines that hold it.
+        """List the notes that have a tag or one nested below it, and the lines that hold it.
 
         Raises:
-            NotFoundError: no note has it.
+            NotFoundError: no note has the tag.
         """
         scope, whole = self.workspace.scope(project), self.workspace.whole
         return self.workspace.ask(lambda reader: recall.names.tagged(reader, whole, tag, scope=scope))
 
     def related(self, name: str, *, limit: int = 10, project: str | None = None) -> tuple[str, builtins.list[NearNote]]:
-        """The path of the note of that name, and the notes near it with their reasons, best first; none if none is.
+        """Return the path of the note with this name, and the notes near it with the reasons, best first.
 
         Args:
             name: its title, file name or alias, or its path.
-            limit: most notes.
-            project: whose notes count too, as for :meth:`facts`.
+            limit: maximum number of notes.
+            project: include its notes, as for :meth:`facts`.
 
         Raises:
             NotFoundError: there is no such note.
-            UsageError: several have the name.
+            UsageError: several notes have the name.
         """
         scope = self.workspace.scope(project)
         found = self.workspace.ask(lambda reader: recall.names.related(reader, name, scope=scope, limit=limit))
@@ -345,11 +347,11 @@ class Memory:
 
         Args:
             query: one statement that only reads these tables.
-            seconds: how long it may take.
+            seconds: time limit.
 
         Raises:
-            UsageError: it can't be run, or it does more than read.
-            PartialError: its time is up; also while the rows are read.
+            UsageError: the query can't be run, or does more than read.
+            PartialError: its time is up; this may also be raised while the rows are read.
         """
         today, scope = self.workspace.now().date(), self.workspace.project
         return self.workspace.ask(
@@ -362,21 +364,22 @@ class Memory:
         """Write the tables of :meth:`sql` into a file outside the vault; see :func:`tars_memory.index.tables.export`.
 
         Raises:
-            UsageError: what is asked for can't be written so.
+            UsageError: the file's ending or a table is unknown, the file exists or is in the vault, or a CSV file is
+                asked for several tables.
             UnwritableError: the file can't be written.
         """
-        named = Path(path)
-        if self.workspace.root in (real := named.resolve()).parents or real == self.workspace.root:
-            raise UsageError(f"{named} is in the vault", "an export is not a note: name a file outside of it")
+        file = Path(path)
+        if self.workspace.root in (real := file.resolve()).parents or real == self.workspace.root:
+            raise UsageError(f"{file} is in the vault", "an export is not a note: name a file outside of it")
         today, scope, wanted = self.workspace.now().date(), self.workspace.project, tuple(tables)
         return self.workspace.ask(
             lambda reader: index.tables.export(
-                reader.tables(self.workspace.whole, scope, today), named, wanted, replace=replace
+                reader.tables(self.workspace.whole, scope, today), file, wanted, replace=replace
             )
         )
 
     def playbooks(self) -> builtins.list[Playbook]:
-        """The playbooks of the vault, and of the project that is chosen, in the order of their paths."""
+        """List the playbooks of the vault and of the chosen project, by path."""
         whole, journal = self.workspace.whole, self.workspace.store(writes=False).journal
         stands, loaded = partial(vault.writing.history.stands_approved, journal), recall.loaded
         scopes = dict.fromkeys((self.workspace.project, ""))
@@ -384,14 +387,14 @@ class Memory:
         return [book._replace(approved=loaded.is_approved(whole, stands, book.path)) for book in found]
 
     def playbook(self, name: str) -> tuple[Playbook, str]:
-        """A playbook and its text; it counts as used today.
+        """Return a playbook and its text; the playbook counts as used today.
 
         Args:
             name: its file's name, its title, or its path.
 
         Raises:
-            NotFoundError: there is none.
-            AmbiguousError: several have that title.
+            NotFoundError: there is no such playbook.
+            AmbiguousError: several playbooks have that title.
         """
         book = self._playbook(name)
         text = self.workspace.vault.read(book.path).decode("utf-8", "replace")
@@ -410,12 +413,12 @@ class Memory:
         return found[0]
 
     def _use(self, *paths: str) -> None:
-        """Playbooks were used today."""
+        """Record that playbooks were used today."""
         if paths and not self.workspace.dry_run:
             vault.playbooks.use(self.workspace.state, paths, self.workspace.now().date())
 
     def timeline(self, about: str | None = None, *, project: str | None = None) -> builtins.list[Fact]:
-        """All facts, or those about a name, oldest first; those without a date come last."""
+        """List all facts, or those about a name, oldest first; those without a date come last."""
         found = self.facts(about, everything=True, project=project)
         return sorted(found, key=lambda fact: (fact.since is None, str(fact.since)))
 
@@ -427,13 +430,13 @@ class Memory:
         against: Iterable[str] = (),
         limit: int | None = None,
     ) -> Evaluation:
-        """How well search answers the questions of a file, in one mode or in several; nothing is written.
+        """Measure how well search answers the questions of a file, in one mode or several. Writes nothing.
 
         Args:
             file: JSON lines: ``{"query", "gold": [{"path", "line"?}], "category"?, "id"?}``.
-            mode: of the search, as for :meth:`search`.
+            mode: as for :meth:`search`.
             against: modes to compare it with.
-            limit: most hits of an answer (50).
+            limit: maximum number of hits of an answer (50).
 
         Raises:
             UsageError: the file can't be read, or a line of it is not a question.
@@ -486,9 +489,9 @@ class Memory:
         Args:
             text: the rule; with ``steps`` the title of a playbook, which is offered instead.
             section: heading to put the rule under.
-            tags: added to the rule.
-            steps: how something is done, in order.
-            when: to use the playbook.
+            tags: tags to add to the rule.
+            steps: the steps of the playbook, in order.
+            when: when to use the playbook.
         """
         self.workspace.take_ticks()
         caller = self.workspace.keeping(text)
@@ -504,17 +507,17 @@ class Memory:
         return capture.remember.log(self.workspace.keeping(text), text)
 
     def daily(self, day: date | None = None) -> Receipt:
-        """The note of a day (today), made from the vault's daily template if it is missing."""
+        """Return the note of a day (today); make it from the vault's daily template if it is missing."""
         day = day or self.workspace.now().date()
         missing = self.workspace.vault.look(self.workspace.vault.daily_path(day)) is None
         return capture.notes.daily(self.workspace.capture(writes=missing), day)
 
     def new(self, title: str, text: str = "", *, beside: str = "") -> Receipt:
-        """Make a note where Obsidian puts new ones. Never overwrites one.
+        """Make a note where Obsidian puts new ones. Never overwrites an existing note.
 
         Args:
             title: its name, behind folders of the vault (``recipes/Rye``).
-            text: its text, below that of the template.
+            text: its text, which follows that of the template.
             beside: the folder that counts as the current one, relative to the vault.
 
         Raises:
@@ -527,9 +530,9 @@ class Memory:
         """Make a playbook. Unless a person at a terminal calls, it waits for the person's review.
 
         Args:
-            title: what it is about.
+            title: the playbook's title.
             steps: markdown, or a step a line.
-            when: to use it.
+            when: when to use it.
 
         Raises:
             UsageError: a playbook with this title says something else, or the title can't be a file's name.
@@ -547,11 +550,11 @@ class Memory:
         return capture.notes.topic(self.workspace.keeping(text), agent, name, text)
 
     def topics(self, agent: str) -> builtins.list[Topic]:
-        """The topic notes of an agent, by name."""
+        """List the topic notes of an agent, by name."""
         return capture.notes.topics(self.workspace.capture(writes=False), agent)
 
     def topic_note(self, name: str, *, agent: str) -> Note:
-        """A topic note of an agent.
+        """Return a topic note of an agent.
 
         Raises:
             NotFoundError: the agent has no topic note with this name.
@@ -563,37 +566,38 @@ class Memory:
         return capture.notes.pin(self.workspace.capture(), self._playbook(name).path, pinned=pinned)
 
     def headings(self, name: str) -> tuple[str, builtins.list[capture.notes.Heading]]:
-        """The path of the note of that name, as for :meth:`note_called`, and its headings in order."""
+        """Return the path of the note with this name, as :meth:`note_called` finds it, and its headings in order."""
         path = self._kept_or_called(name)
         return path, capture.notes.headings(self.workspace.capture(writes=False), path)
 
     def heading(self, name: str, title: str) -> tuple[str, capture.notes.Heading]:
-        """The path of the note of that name, and the heading that :meth:`remove_heading` would remove."""
+        """Return the path of the note with this name, and the heading that :meth:`remove_heading` would remove."""
         path = self._kept_or_called(name)
         return path, capture.notes.heading_named(self.workspace.capture(writes=False), path, title)
 
     def add_heading(self, name: str, title: str) -> Receipt:
-        """Put a heading at the end of a note of the memory, unless it has it.
+        """Add a heading at the end of a note of the memory, unless the note has it.
 
         Raises:
             NotFoundError: there is no such note.
-            UsageError: it is a note of the person's own, or the title has no words.
+            UsageError: the note is the person's own, or the title has no words.
         """
         self.workspace.take_ticks()
         return capture.notes.add_heading(self.workspace.capture(), self._kept_or_called(name), title)
 
     def remove_heading(self, name: str, title: str, *, filled: bool = False) -> Receipt:
-        """Remove a heading of a note of the memory; with ``filled`` also one that has text under it, and that text.
+        """Remove a heading from a note of the memory; with ``filled`` also the text under it.
 
         Raises:
             NotFoundError: there is no such note or heading; the message lists the headings.
-            UsageError: it has text under it, several headings have this title, or the note is the person's own.
+            UsageError: the heading has text under it and ``filled`` is not set, several headings have this title, or
+                the note is the person's own.
         """
         self.workspace.take_ticks()
         return capture.notes.remove_heading(self.workspace.capture(), self._kept_or_called(name), title, filled=filled)
 
     def _kept_or_called(self, name: str) -> str:
-        """The path of a note: one that the memory keeps by its file's name, in the project first; else by any name."""
+        """Find a note by name: one of the memory's own by its file name, the project's first; else any note."""
         layout = self.workspace.vault.layout
         kept = [path for path in (*layout.kept, *layout.loaded) if self.workspace.vault.look(path) is not None]
         wanted = name.strip().removesuffix(".md").casefold()
@@ -608,7 +612,7 @@ class Memory:
     def edit(self, target: str, text: str, *, tags: Iterable[str] = (), bare: bool = False) -> Receipt:
         """Change the text of an entry. ``target`` is its REF, ``path:line``, or words that only this entry holds.
 
-        Its tags and fields stay unless the text brings its own; ``tags`` are added, ``bare`` keeps none.
+        The entry's tags and fields stay unless the text brings its own; ``tags`` are added, ``bare`` keeps none.
         """
         self.workspace.take_ticks()
         return capture.amend.edit(
@@ -616,30 +620,30 @@ class Memory:
         )
 
     def copies(self, target: str) -> Copies:
-        """What :meth:`forget` would take out, and what would stay."""
+        """Find what :meth:`forget` would take out, and what would stay."""
         return jobs.forgetting.copies_of(self.workspace.capture(writes=False), self._to_forget(target))
 
     def _to_forget(self, target: str) -> str:
-        """Of a proposal's id the REF of its line; one that stands in no note yet is forgotten itself."""
+        """Return the REF of a proposal's line for the proposal's id; the id itself if the line is in no note yet."""
         try:
             return self.workspace.meant(target)
         except NotFoundError:
             return target.strip().removeprefix("^").removeprefix("r-")
 
     def near(self, target: str) -> builtins.list[TalkLine]:
-        """The lines of conversations that say the same as an entry in other words: :meth:`forget` leaves them."""
+        """List the lines of conversations that say the same as an entry in other words; :meth:`forget` leaves them."""
         return jobs.forgetting.near(self.workspace, target)
 
     def forget(self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = ()) -> Forgotten:
         """Remove a statement from every note that holds it. The notices say which copies remain.
 
-        Extraction skips what was said before and holds it, until an undo.
+        Until an undo, extraction skips earlier conversation text that holds the statement.
 
         Args:
             target: a REF, or words that only this entry holds.
             everywhere: also purge it, and its former words, from journal, spool, index, caches and the hooks' files.
-                This can't be undone. What is already forgotten can still be purged.
-            also: lines of conversations, from :meth:`near`, that extraction skips, too.
+                This can't be undone. A statement that is already forgotten can still be purged.
+            also: lines of conversations, from :meth:`near`, that extraction is to skip, too.
         """
         self.workspace.take_ticks()
         target = self._to_forget(target)
@@ -654,7 +658,7 @@ class Memory:
     def add_fact(
         self, subject: str, predicate: str, object_: str, *, since: date | None = None, until: date | None = None
     ) -> Receipt:
-        """Add a fact to Facts.md. Where a predicate has one value at a time, the old fact ends; the notices say so."""
+        """Add a fact to Facts.md. If its predicate has one value at a time, the old fact ends, and a notice says so."""
         kept = self.workspace.keeping(f"{subject} {predicate}:: {object_}")
         return capture.facts.add(kept, subject, predicate, object_, since=since, until=until)
 
@@ -669,7 +673,7 @@ class Memory:
     def undoable(
         self, txn: str | None = None, *, last: int = 1
     ) -> tuple[builtins.list[JournalEntry], builtins.list[Written]]:
-        """The writes that :meth:`undo` would take back, and what it would write; nothing is written."""
+        """Return the writes that :meth:`undo` would take back, and what it would write. Writes nothing."""
         caller = self.workspace.capture(writes=False)
         caller.store.dry_run = True
         found = vault.writing.history.find_transactions(caller.store.journal, txn, last)
@@ -680,7 +684,7 @@ class Memory:
         """Take back the last transactions, or those named. Naming an undo takes that back.
 
         Raises:
-            UsageError: it would change a rule, and no person is at a terminal.
+            UsageError: the undo would change a rule, and no person is at a terminal.
             NotFoundError: there is nothing to undo.
             ConflictError: a note has changed too much since; that note was left as it is.
         """
@@ -691,17 +695,17 @@ class Memory:
     # --- deciding
 
     def review(self, *, writes: bool = True) -> Review:
-        """The proposals that wait for the person, and how to decide them: see :class:`curation.review.Review`.
+        """Return the proposals that wait for the person, to decide them: see :class:`curation.review.Review`.
 
         Args:
-            writes: False only looks: nothing is written, not even the vault's id.
+            writes: False only to look: nothing is written, not even the vault's id.
         """
         return self.workspace.review(writes=writes)
 
     # --- keeping it tidy
 
     def tidy(self, *, apply: bool = False, ignore: bool = False, ids: Iterable[str] = ()) -> Tidied:
-        """What to tidy in the notes of the memory. Writes only with ``apply`` or ``ignore``.
+        """Find what to tidy in the notes of the memory. Writes only with ``apply`` or ``ignore``.
 
         Args:
             apply: remove what loses nothing, and propose the other changes for review.
@@ -718,7 +722,7 @@ class Memory:
         return curation.tidying.tidy.tidy(context, apply=apply, ignore=ignore, ids=tuple(ids))
 
     def archive(self, *, apply: bool = False) -> Archived:
-        """The daily notes that are old enough for ``archive/``; ``apply`` moves them.
+        """Find the daily notes that are old enough for ``archive/``; ``apply`` moves them.
 
         Raises:
             UsageError: the vault's daily note format can't be used.
@@ -729,17 +733,17 @@ class Memory:
         return curation.tidying.archive.archive(self.workspace.capture(writes=apply), apply=apply)
 
     def compress(self, *, by: str | None = None, before: date | None = None, apply: bool = False) -> Compressed:
-        """Which old sessions go to ``archive/``, and the summary that takes their place; ``apply`` does it.
+        """Plan which old sessions go to ``archive/``, with the summaries that replace them; ``apply`` does it.
 
         Args:
-            by: ``month`` or ``year``; None for what is set.
+            by: ``month`` or ``year``; None for the setting.
             before: sessions before this day; None for those whose period ended long enough ago.
-            apply: write, all of it or nothing.
+            apply: write all of it, or nothing.
 
         Raises:
-            UsageError: no such period; or no person is at a terminal, and the settings don't allow it without.
+            UsageError: the period is unknown; or no person is at a terminal, and the settings require one.
             ConflictError: a note changed in the meantime; nothing was written.
-            UnwritableError: a note can't be written; nothing was.
+            UnwritableError: a note can't be written; nothing was written.
         """
         may = self.workspace.settings.permissions.unattended_compress
         allowed = may or (self.workspace.interactive and self.workspace.actor == "person")
@@ -764,15 +768,15 @@ class Memory:
 
         Args:
             sources: files, folders, or binary streams of chat logs in any of the known shapes.
-            model: a model, or its name for litellm; ``"none"``: the built-in rules; None: as set.
+            model: a model, or its name for litellm; ``"none"``: the built-in rules; None: the setting.
             keep: what a session note keeps of the turns: ``exchanges``, ``facts``, ``quotes``, ``full``.
             force: also examine conversations in which the person says little.
-            auto: a hook or cron calls; does nothing with ``TARS_AUTO_EXTRACT=0``.
+            auto: a hook or cron is calling: do nothing if ``TARS_AUTO_EXTRACT=0``.
             progress: called with the source of each conversation before it is read.
 
         Raises:
             ModelUnavailableError: the model can't be used, and nothing was written.
-            UsageError: no such ``keep``; or the vault's daily note format can't be used.
+            UsageError: ``keep`` is unknown; or the vault's daily note format can't be used.
             UnwritableError: the vault can't be written.
         """
         self.workspace.take_ticks()
@@ -793,11 +797,11 @@ class Memory:
 
         Args:
             sources: files, folders, or binary streams; nothing is written into them.
-            form: ``instructions``, ``claude-memory``, ``basic-memory`` or ``mem0``; None: as the content says.
+            form: ``instructions``, ``claude-memory``, ``basic-memory`` or ``mem0``; None: detected from the content.
 
         Raises:
-            UsageError: no such format; or the vault's daily note format can't be used.
-            UnwritableError: the vault can't be written, and nothing was.
+            UsageError: the format is unknown; or the vault's daily note format can't be used.
+            UnwritableError: the vault can't be written; nothing was written.
         """
         self.workspace.take_ticks()
         return curation.extraction.extract.bring(self.workspace.capture, sources, form)
@@ -809,7 +813,7 @@ class Memory:
         model: LanguageModel | str | None = None,
         force: bool = False,
     ) -> Prompts:
-        """What :meth:`extract` would ask a model, with tokens and cost; nothing is sent or written."""
+        """Return what :meth:`extract` would ask a model, with tokens and cost. Sends and writes nothing."""
         return curation.extraction.extract.asked(self.workspace.capture(writes=False), sources, model, force=force)
 
     # --- the index
@@ -824,7 +828,7 @@ class Memory:
         return self.workspace.reindex(full=full, embed=embed, progress=progress)
 
     def sources(self) -> dict[str, Any]:
-        """The logs that search covers besides the vault.
+        """List the logs that search covers besides the vault.
 
         Returns:
             ``sources`` (each with ``path`` and ``there``), numbers of ``logs`` and ``conversations`` that can be
@@ -836,7 +840,7 @@ class Memory:
         """Search a log, or a folder of logs, from now on; returns what :meth:`sources` returns.
 
         Raises:
-            UsageError: it is not there.
+            UsageError: there is nothing at the path.
             UnwritableError: the person's settings or the index can't be written.
         """
         return jobs.status.add_source(self.workspace, path, progress)
@@ -845,18 +849,18 @@ class Memory:
         """Stop searching a source and drop what was read of it; returns what :meth:`sources` returns.
 
         Raises:
-            UsageError: it is not a source.
+            UsageError: the path is not a source.
             UnwritableError: the person's settings or the index can't be written.
         """
         return jobs.status.remove_source(self.workspace, path)
 
     def verify(self) -> builtins.list[str]:
-        """How the index differs from a new one, one sentence each. Pending vectors don't count."""
+        """List how the index differs from a new one, a sentence for each difference. Pending vectors don't count."""
         self.workspace.index().refresh()
         return self.workspace.index().verify()
 
     def models(self, *, fetchable: bool = True) -> builtins.list[dict[str, Any]]:
-        """The embedding models: which is in use, which are here, which fit; ``fetchable``: which can be downloaded."""
+        """List the embedding models that are here or fit; with ``fetchable`` also those that can be downloaded."""
         return jobs.status.models(self.workspace, fetchable=fetchable)
 
     def merge_by_entry(self, program: Sequence[str]) -> GitReport:
@@ -872,7 +876,7 @@ class Memory:
         return jobs.merge.set_up(self.workspace, program)
 
     def recommended_model(self) -> dict[str, Any] | None:
-        """The embedding model that fits the vault's languages better than the one that is set, if there is one."""
+        """Return the embedding model that fits the vault's languages better than the one set; None if none does."""
         return jobs.status.recommended(self.workspace)
 
     def use_model(self, name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any]:
@@ -880,15 +884,15 @@ class Memory:
         return jobs.status.use_model(self.workspace, name, Path(folder) if folder is not None else None)
 
     def status(self) -> dict[str, Any]:
-        """The state of vault, index and model; brings the index up to date first."""
+        """Return the state of vault, index and model; bring the index up to date first."""
         return jobs.status.status(self.workspace)
 
     def loaded(self) -> Growth:
-        """The size of the notes that begin every prompt, how fast they grow, and how much of them doesn't fit."""
+        """Return the size of the notes that begin every prompt, their growth, and how much of them doesn't fit."""
         return jobs.status.loaded(self.workspace)
 
     def doctor(self, *, fix: bool = False) -> dict[str, Any]:
-        """What is wrong (``findings``). Finishes what a crash interrupted and writes what waits in the spool.
+        """Find what is wrong (``findings``). Finishes what a crash interrupted, and writes what waits in the spool.
 
         Args:
             fix: also repair what is safe to repair: derived data, and leftovers of this program.
@@ -896,11 +900,14 @@ class Memory:
         return jobs.doctor.doctor(self.workspace, fix=fix)
 
     def adoptable(self, path: str | os.PathLike[str] | None = None) -> Adoption:
-        """What the state folder keeps for a path that this vault was moved from; None if there is but one such path.
+        """Find the state that is kept for a path from which this vault was moved.
+
+        Args:
+            path: the former path; None if state is kept for only one.
 
         Raises:
             UsageError: a vault of this id is at that path now, so this one is a copy; or an agent asks.
-            NotFoundError: nothing is kept for it; or for several, and none is named.
+            NotFoundError: no state is kept for the path; or state is kept for several paths, and none is named.
         """
         return jobs.doctor.adoptable(self.workspace, os.fspath(path) if path is not None else None)
 
@@ -908,13 +915,13 @@ class Memory:
         """Take over history, undo, approvals and waiting texts from the path that this vault was moved from.
 
         Raises:
-            ConflictError: both paths were written to in turns.
+            ConflictError: writes to both paths alternated.
             UnwritableError: the state folder can't be written, or another process writes.
         """
         jobs.doctor.adopt(self.workspace, adoption)
 
     def drop(self, item: str) -> Path | None:
-        """Give up a text in the spool: save it as a file and return the path of that.
+        """Take a text out of the spool: save it as a file, and return the file's path; None for a removal without text.
 
         Raises:
             NotFoundError: no waiting text has this name.
@@ -926,6 +933,6 @@ class Memory:
         return jobs.doctor.restore(self.workspace, txn)
 
 
-def _forget(caller: Caller, said: Mapping[str, Any]) -> Receipt:
+def _forget(caller: Caller, arguments: Mapping[str, Any]) -> Receipt:
     """Run a ``forget`` that waited in the spool."""
-    return jobs.forgetting.forget(caller, said["target"])
+    return jobs.forgetting.forget(caller, arguments["target"])

@@ -1,4 +1,4 @@
-"""One vault, opened: what every use case is given instead of opening index, model and settings by itself.
+"""One opened vault, which every use case receives instead of opening index, model and settings by itself.
 
 Everything heavy (index, model) is imported by the method that needs it.
 """
@@ -62,50 +62,51 @@ if TYPE_CHECKING:
 
 
 REVIEW_NOTE = "Review.md"
-"""Where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without its import."""
+"""Name of the note where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without
+its import."""
 PREPARING = "preparing the model, once"
-"""What is under way, as progress is told, when a model that pip installed is opened for the first time."""
+"""Name of the phase, for progress, in which a model that pip installed is opened for the first time."""
 STARTING = 5.0
-"""Seconds that a process of our own may take to start."""
+"""Seconds that a background process may take to start."""
 LONG_AGO = "1970-01-01"
-"""What counts as the time of what nobody knows the time of: whatever was ever forgotten here is younger."""
+"""Day that stands for an unknown day: earlier than anything that was ever forgotten here."""
 NEARLY_ALL = 99
-"""Percent of the passages with a vector from which on nobody need be told that more are under way."""
+"""Percent of passages with a vector from which on the coverage needs no notice while the rest is being made."""
 
 
 class Workspace:
-    """One vault, opened: its settings, and on demand its index, its model, its journal and its conversations.
+    """One opened vault: its settings, and on demand its index, its model, its journal and its conversations.
 
     Args:
-        vault: the vault's folder; None finds it as the command line does (``TARS_MEMORY_DIR``, one here or above that
-            the person has used there, the configuration).
-        actor: who writes: ``person``, ``script``, ``cron``, ``agent`` or ``model``; ``agent``, whatever is given, where
-            ``env`` bears the mark of one (:mod:`tars_memory.settings`).
+        vault: the vault's folder; None finds it as the command line does (``TARS_MEMORY_DIR``, a vault here or above
+            that the person has used there, the configuration).
+        actor: who writes: ``person``, ``script``, ``cron``, ``agent`` or ``model``; always ``agent`` if ``env`` holds
+            an agent's mark (:mod:`tars_memory.settings`).
         interactive: a person sits at a terminal; without one a procedural rule becomes a proposal.
         now: the instant that counts as now; None means the clock, read once for each call.
         dry_run: everything is planned and returned, nothing is written.
         env: environment variables instead of the process's own.
-        project: whose notes are written and read; ``none`` for those outside projects; None as the command line finds
-            it (``TARS_PROJECT``, a ``.tars-project`` file here or above).
+        project: the project whose notes are written and read; ``none`` for those outside projects; None as the command
+            line finds it (``TARS_PROJECT``, a ``.tars-project`` file here or above).
 
     Attributes:
         root: the vault's real path.
-        project: the one that is chosen, as its folder is called; empty for none.
-        whole: the vault for what looks at all of it, whatever is chosen: the index, which keeps scopes apart itself.
-        vault: the vault for what writes and lists: its layout leads into the project.
+        project: the folder name of the chosen project; empty for none.
+        whole: the vault without a chosen project, for the index, which keeps scopes apart itself.
+        vault: the vault whose layout leads into the chosen project, for writing and listing.
         notices: what the person should know besides the answers.
-        night: the name of the night's work that this is; empty for anything else.
-        others: places what a command of that name left in the spool, where capture can't.
-        item: the name under which the caller keeps the next words that are typed, if they can't be written.
+        night: the name of the current night's work; empty for anything else.
+        others: functions that place a spooled command that capture can't place, by the command's name.
+        item: the name in the spool for the next text that is written, if it can't be written.
         embedder: makes vectors instead of the model that is set; None for that one.
         warm: the model that is set, once a search had to open it.
         patience: seconds after which a search answers from what is read so far, while the index is made for the first
-            time; None: when all is read.
-        rest: seconds for which a look at the notes counts, for who asks at each key; every hit is held against its note
-            all the same. 0: each question looks.
-        progress: is told what takes its time: a phase, how much of it is done, and how much there is (0: not known).
-        apart: a process of its own may finish the index when this one ends.
-        reading: notes that are there, if the last look did not get to read all of them for the first time; else 0.
+            time; None waits until all is read.
+        rest: seconds for which no new look at the notes is needed, for callers that ask at each key; every hit is still
+            compared with its note. 0: each question looks.
+        progress: called during long work with a phase, how much of it is done, and how much there is (0: not known).
+        apart: a background process may finish the index when this process ends.
+        reading: number of notes, if the last look did not finish reading all of them for the first time; else 0.
 
     Raises:
         VaultError: there is no vault there.
@@ -128,8 +129,8 @@ class Workspace:
         self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, here())
         self.settings.read_vault(self.root)
         self.limits = self.settings.limits
-        passed_over: list[str] = []
-        chosen = chosen_project(project, env, here(), self.settings.places, passed_over)
+        notices: list[str] = []
+        chosen = chosen_project(project, env, here(), self.settings.places, notices)
         self.whole = Vault.open(self.root, self.settings.layout, self.limits)
         self.whole.problem = self.settings.vault_problem
         self.project = find_project(self.projects, chosen)
@@ -137,7 +138,7 @@ class Workspace:
         self.actor: Actor = "agent" if agent_mark(env) else actor
         self.interactive = interactive
         self.dry_run = dry_run
-        self.notices = passed_over
+        self.notices = notices
         if self.vault.problem is not None:
             self.notices.append(f"ignored: {self.vault.problem.message}")
         self.notices += self._identity()
@@ -159,11 +160,11 @@ class Workspace:
         self._shared: tuple[list[SharedVault], list[str]] | None = None
         self._withheld: Withheld | None = None
         self._prepares = self._embeds = False
-        self._went_on: float | None = None
-        self._rested = 0.0
+        self._background_since: float | None = None
+        self._fresh_until = 0.0
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the index, the conversations and the shared vaults."""
         if self._opened is not None:
             self._opened.close()
             self._opened = None
@@ -176,11 +177,11 @@ class Workspace:
         self._shared = None
 
     def now(self) -> datetime:
-        """The instant that counts as now, in the local zone."""
+        """Return the instant that counts as now, in the local zone."""
         return (self._now or datetime.now().astimezone()).astimezone()
 
     def _identity(self) -> Iterator[str]:
-        """What is to be said of which vault this is."""
+        """Yield notices about which vault was found, and about its id."""
         if self.settings.passed_over is not None:
             other = self.settings.passed_over
             yield (
@@ -190,13 +191,13 @@ class Workspace:
         if self.vault.id is None and os.path.lexists(path := self.root / VAULT_FOLDER / ID_FILE):
             try:
                 read(path, self.root)
-                said = f"{VAULT_FOLDER}/{ID_FILE} holds no id of a vault; remove it, and the next write makes one"
-                yield f"ignored: {said}"
+                problem = f"{VAULT_FOLDER}/{ID_FILE} holds no id of a vault; remove it, and the next write makes one"
+                yield f"ignored: {problem}"
             except errors.SettingsError as error:
                 yield f"ignored: {error.message}; {error.hint}"
 
     def moved(self) -> list[str]:
-        """What to say of state that waits for vaults of the same id, which are not where they were."""
+        """Return notices about state that is kept for vaults of the same id which are no longer at their path."""
         return [
             f"a vault with the id of this one was at {path}, and is gone; its history, undo and waiting texts "
             f"stay with that path. If you moved it here: tars-memory doctor --adopt {quoted(path)}"
@@ -204,17 +205,17 @@ class Workspace:
         ]
 
     def scope(self, project: str | None) -> str:
-        """The scope of one question: of the project that is named there, else of the one that is chosen.
+        """Return the scope of a question: that of the given project, else of the chosen one.
 
         Raises:
-            UsageError: it can't be one.
+            UsageError: no project can have that name.
         """
         if project is None:
             return self.project
         return find_project(self.projects, project_name(project, "project")) if project else ""
 
     def within(self, project: str) -> Workspace:
-        """The same vault with another project chosen, or none; its notices are its own. The caller closes it."""
+        """Open the same vault with another project chosen, or none. It has its own notices; the caller closes it."""
         other = Workspace(
             self.root,
             actor=self.actor,
@@ -229,22 +230,22 @@ class Workspace:
 
     @property
     def projects(self) -> Path:
-        """The vault's folder of projects, whether or not it is there."""
+        """The vault's folder of projects, which may not exist."""
         return self.root / self.whole.layout.projects
 
     def project_names(self) -> list[str]:
-        """The projects of the vault, if none is chosen; empty within one."""
+        """Return the projects of the vault if none is chosen; nothing within a project."""
         if self.project:
             return []
         try:
-            with os.scandir(self.projects) as found:
-                names = [each.name for each in found if each.is_dir(follow_symlinks=False)]
+            with os.scandir(self.projects) as entries:
+                names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         except OSError:
             return []
         return sorted(name for name in names if _is_name(name))
 
     def sees(self, path: str) -> bool:
-        """Whether what is asked here may tell of a note: one of the chosen project, or outside projects."""
+        """Return whether answers here may show a note: one of the chosen project, or outside projects."""
         return self.whole.layout.scope_of(path) in ("", self.project)
 
     @property
@@ -255,10 +256,10 @@ class Workspace:
         return self._state[1]
 
     def store(self, *, writes: bool = True, anew: bool = False) -> Store:
-        """The door for writes; with ``writes=False`` only for looking, and nothing is made.
+        """Return the store, the only door for writes; with ``writes=False`` only to look, so that nothing is made.
 
         Raises:
-            VaultError: nothing makes the folder a vault, or an empty one stands where a vault was; ``anew`` makes one.
+            VaultError: the folder is not a vault, or a vault was there and is empty now; ``anew`` makes a new one.
         """
         options = self.settings.store
         if writes and not anew:
@@ -282,10 +283,10 @@ class Workspace:
         return store
 
     def _check_vault(self) -> None:
-        """A writer makes no vault of any folder.
+        """Refuse to write into a folder that is not a vault.
 
         Raises:
-            VaultError: nothing makes it one.
+            VaultError: the folder is not a vault, or looks unmounted or emptied.
         """
         if self.vault.id is not None or self.vault.is_one():
             return
@@ -300,28 +301,28 @@ class Workspace:
         )
 
     def _is_blank(self) -> bool:
-        """Whether nothing is in the folder that a stranger could have written."""
+        """Return whether the folder holds nothing that a stranger could have written."""
         return vault.template.is_fresh(self.root) and not os.path.lexists(self.root / VAULT_FOLDER)
 
     def index(self) -> Index:
-        """The index; its file is made by the first reader."""
+        """Return the index; its file is made by the first reader."""
         if self._opened is None:
             try:
                 state = self.made_state()
             except errors.UnwritableError:
-                state = self.state  # an index that is there already answers all the same
+                state = self.state  # an existing index can still answer
             self._opened = self._index_of(self.whole, state)
             self._opened.progress = self.progress
         return self._opened
 
     def _index_of(self, notes: Vault, state: Path) -> Index:
-        """The index of a vault, in a folder of its own, as it is set."""
+        """Return the index of a vault, kept in a state folder, as the settings want it."""
         settings = self.settings
         cut = settings.index.cut
         return index.indexer.Index(notes, state, settings.places.cache, self.limits, self.open_embedder, cut)
 
     def team(self) -> TeamIndex | None:
-        """The index of a team, which search and context ask instead of the one of this machine; None if none is set.
+        """Return the team's index, which search and context ask instead of this machine's; None if none is set.
 
         Raises:
             SettingsError: its address can't be used.
@@ -331,14 +332,14 @@ class Workspace:
         return self._team
 
     def publish(self, progress: Progress | None = None, *, takes_over: bool = False) -> str:
-        """Bring a team's index in step with the one of this machine; a sentence about it, empty if none is set.
+        """Bring the team's index in step with this machine's; return a sentence about it, empty if none is set.
 
         Args:
-            progress: is told how much is copied.
-            takes_over: although another machine published it.
+            progress: called with how much is copied.
+            takes_over: publish even if another machine published before.
 
         Raises:
-            TeamIndexError: it can't be reached, or not be written now.
+            TeamIndexError: the team's index can't be reached, or can't be written now.
         """
         team = self.team()
         if team is None:
@@ -352,33 +353,32 @@ class Workspace:
         )
         if done is None:
             return f"{team.address.shown} may only be read by this role: it follows when its own machine publishes"
-        what = f"{counted(done.changed, 'note')} written, {done.removed} gone, {counted(done.vectors, 'vector')}"
-        return f"published to {team.address.shown}: {what}"
+        counts = f"{counted(done.changed, 'note')} written, {done.removed} gone, {counted(done.vectors, 'vector')}"
+        return f"published to {team.address.shown}: {counts}"
 
     def look(self, query: str = "") -> RefreshReport:
-        """The index brought in step with the vault as far as somebody who waits for an answer has the patience.
+        """Bring the index in step with the vault, for :attr:`patience` seconds at most.
 
-        What is left to do goes on in a process of its own, where that may be; the report's notices say so.
+        A background process finishes the rest, where that is allowed; the report's notices say so.
 
         Args:
-            query: what is asked: notes that it may name are read first.
+            query: the question; notes that it may name are read first.
 
         Raises:
             UnwritableError: there is no index and none can be made.
         """
-        if time.monotonic() < self._rested:
+        if time.monotonic() < self._fresh_until:
             return index.intake.RefreshReport(self.index().pending)
         patience = self.patience
         if patience is not None and self.index().files.is_held(index.files.BACKGROUND):
-            patience = 0.0  # all is being read already: only what the query may name is read here before that
+            patience = 0.0  # a background process reads all notes: read only those that the query may name
         wanted = None if patience is None else query
         report = self.index().refresh(index.intake.RefreshBudget(patience=patience, wanted=wanted))
         self.reading = report.reading
         if self.rest and not (report.reading or report.stale or report.notices):
-            self._rested = time.monotonic() + self.rest
-        many = report.stale or self.index().is_behind(index.intake.SEARCH_EMBEDS)
-        left = self.apart and bool(many) and not report.unmounted
-        goes_on = left and self.goes_on()
+            self._fresh_until = time.monotonic() + self.rest
+        is_behind = report.stale or self.index().is_behind(index.intake.SEARCH_EMBEDS)
+        goes_on = self.apart and bool(is_behind) and not report.unmounted and self.goes_on()
         if report.reading:
             read = f"{report.reading - report.stale:,} of {counted(report.reading, 'note')} read"
             rest = ", the rest and vectors in the background" if goes_on else "; tars-memory reindex reads the rest"
@@ -386,57 +386,56 @@ class Workspace:
         return report
 
     def goes_on(self) -> bool:
-        """See to it that a process of its own finishes the index, where one may; whether one is at it now."""
+        """Start a background process that finishes the index, if allowed and needed; return whether one is running."""
         if self._starts() or self.index().files.is_held(index.files.BACKGROUND):
             return True
         allowed = self.settings.index.background == "on"
         if not (self.apart and allowed and may_go_on_apart(self.settings.env) and not self.dry_run):
             return False
         begun = index.detached.is_due(self.state) and index.detached.begin(self.state, self.root, self.settings.env)
-        self._went_on = time.monotonic() if begun else None
+        self._background_since = time.monotonic() if begun else None
         return begun
 
     def _starts(self) -> bool:
-        """Whether this call began that process a moment ago, so that it may not have its lock yet."""
-        return self._went_on is not None and time.monotonic() - self._went_on < STARTING
+        """Return whether this object has just started the background process, so that it may not hold its lock yet."""
+        return self._background_since is not None and time.monotonic() - self._background_since < STARTING
 
     def covers(self, pending: int) -> str:
-        """How far the vectors are, as a sentence: by percent, and by the time that the rest takes here; or what keeps
-        them from being made.
+        """Return a sentence on how much semantic search covers, how long the rest takes, or why it can't be made.
 
         Args:
-            pending: passages without one.
+            pending: number of passages without a vector.
         """
         chunks = self.index().read(lambda reader: reader.chunk_count())
         share = min(99, 100 * (chunks - pending) // max(1, chunks))
         try:
             self.demand_model()
         except errors.ModelUnavailableError as error:
-            far = f"semantic search covers {share} %" if share else "words only"
-            return f"{far}: {error.message}: tars-memory status"
-        took = self.seconds_left(pending)
-        time = f" ({duration(took)})" if took else ""
+            coverage = f"semantic search covers {share} %" if share else "words only"
+            return f"{coverage}: {error.message}: tars-memory status"
+        seconds = self.seconds_left(pending)
+        time = f" ({duration(seconds)})" if seconds else ""
         if self._starts() or index.detached.is_running(self.state):
-            left = f", {duration(took)} left" if took else ""
+            left = f", {duration(seconds)} left" if seconds else ""
             return "" if share >= NEARLY_ALL else errors.Passing(f"semantic search covers {share} %{left}")
         return f"semantic search covers {share} %: tars-memory reindex{time}"
 
     def seconds_left(self, pending: int) -> float:
-        """How long the vectors that are missing take on this machine; 0 if that isn't known.
+        """Estimate how many seconds the missing vectors take on this machine; 0 if that isn't known.
 
-        By the speed that was measured here, or where nothing was yet, by that of the machine the program was made on.
+        The estimate uses the speed that was measured here, or else that of the machine the program was developed on.
         """
         if speed := index.detached.told(self.state).speed:
             return pending / speed
         return float(index.models.seconds(self.settings.embedding.model, pending) or 0)
 
     def ask(self, question: Callable[[IndexReader], Answered]) -> Answered:
-        """What a reader of the index answers, once that is in step with the notes; its notices are ours."""
+        """Bring the index in step with the notes, and ask its reader; the refresh's notices are added to ours."""
         self.notices += self.index().refresh().notices
         return self.index().read(question)
 
     def peek(self, question: Callable[[IndexReader], Answered]) -> Answered | None:
-        """What a reader of the index answers as it stands, not brought up to date; None if there is no index."""
+        """Ask a reader of the index as it is, without a refresh; None if there is no index."""
         if self._opened is None:
             found = self._index_of(self.whole, self.state)
             if found.files.current() is None:
@@ -450,8 +449,8 @@ class Workspace:
         report = index.reindex(full=full, embed=False, progress=progress)
         talks = self.talks()
         if talks is not None:
-            said = talks.rebuild(progress) if full else talks.refresh(None, progress)
-            report.notices += said.notices
+            talks_report = talks.rebuild(progress) if full else talks.refresh(None, progress)
+            report.notices += talks_report.notices
         for shared in self.shared(report.notices):
             report.notices += shared.index.reindex(full=full, embed=False, progress=progress).notices
         if embed:
@@ -463,11 +462,11 @@ class Workspace:
         return report
 
     def embed_pending(self, progress: Progress | None = None) -> int:
-        """Make the vectors that are missing, of notes and then of conversations; returns how many are still pending.
+        """Make the missing vectors of notes, conversations and shared vaults; return how many are still pending.
 
         Raises:
-            ModelUnavailableError: texts are to be embedded and the model can't be used.
-            UnwritableError: the vectors can't be kept.
+            ModelUnavailableError: there are texts to embed, and the model can't be used.
+            UnwritableError: the vectors can't be written.
         """
         self._embeds = True
         left = self.index().embed_pending(progress=progress)
@@ -478,9 +477,9 @@ class Workspace:
         return left
 
     def talks(self) -> Talks | None:
-        """The conversations that are searched beside the vault; None if no source is named.
+        """Return the conversations that are searched beside the vault; None if the settings name no source.
 
-        What was forgotten meanwhile, by another process, is withheld from here on.
+        What another process has forgotten meanwhile is withheld from here on.
         """
         options = self.settings.sources
         if options.paths and not self._knows_forgotten("conversations", self.notices):
@@ -493,11 +492,11 @@ class Workspace:
         return self._talks
 
     def shared(self, notices: list[str], *, look: bool = True) -> Iterator[SharedVault]:
-        """The shared vaults that can be asked now.
+        """Yield the shared vaults that can be asked now.
 
         Args:
-            notices: takes a sentence for each that can't be asked, or only as it was.
-            look: bring each index in step with its notes first; without, only notes can be read.
+            notices: receives a sentence for each that can't be asked, or only with its former index.
+            look: bring each index in step with its notes first; without it only notes can be read.
         """
         if not self.settings.vaults.shared:
             return
@@ -512,44 +511,44 @@ class Workspace:
         yield from in_step(self._shared[0], self.patience, notices) if look else self._shared[0]
 
     def bytes_of(self, path: str, shared: str = "") -> bytes:
-        """A note as it stands: our own, or by its whole path that of a shared vault with this name.
+        """Read a note: one of this vault, or by its absolute path one of the shared vault with this name.
 
         Raises:
-            NotFoundError: there is none, or no such vault.
+            NotFoundError: there is no such note, or no such vault.
         """
         if not shared:
             return self.vault.read(path)
-        for each in self.shared([], look=False):
-            if each.name == shared:
-                return each.vault.read(os.path.relpath(path, each.vault.root).replace(os.sep, "/"))
+        for other in self.shared([], look=False):
+            if other.name == shared:
+                return other.vault.read(os.path.relpath(path, other.vault.root).replace(os.sep, "/"))
         raise errors.NotFoundError(f"{shared} is not there any more")
 
     def beside(self, named: str) -> tuple[SharedVault, str] | None:
-        """The shared vault of a note, and the path in it; None if it is none of what may be told here.
+        """Find the shared vault that holds a note; return it with the path in it, or None if none may show the note.
 
         Args:
-            named: its whole path, or as prompts name it: ``team: Note.md``.
+            named: the note's absolute path, or its name in prompts: ``team: Note.md``.
         """
-        for each in self.shared([], look=False):
-            for begins in (f"{each.vault.root}/", f"{each.name}: "):
-                path, layout = named.removeprefix(begins), each.vault.layout
-                if named.startswith(begins) and layout.scope_of(path) in ("", self.project):
+        for shared in self.shared([], look=False):
+            for prefix in (f"{shared.vault.root}/", f"{shared.name}: "):
+                path, layout = named.removeprefix(prefix), shared.vault.layout
+                if named.startswith(prefix) and layout.scope_of(path) in ("", self.project):
                     hidden = any(step[:1] in ("", ".") for step in path.split("/")) or layout.agent_of(path)
-                    return None if hidden or not path.lower().endswith(".md") else (each, path)
+                    return None if hidden or not path.lower().endswith(".md") else (shared, path)
         return None
 
     def close_talks(self) -> None:
-        """Let go of the conversations: their sources are another set from now on."""
+        """Close the conversations, because their sources change."""
         if self._talks is not None:
             self._talks.close()
             self._talks = None
 
     def forget_withheld(self) -> None:
-        """Read anew what is withheld when it is asked for next."""
+        """Drop the cached record of what was forgotten, so that it is read anew when needed."""
         self._withheld = None
 
     def _knows_forgotten(self, what: str, notices: list[str]) -> bool:
-        """Read anew what was forgotten; False, and a notice, if that can't be: then nothing from beside is told."""
+        """Read anew what was forgotten; if that fails, return False and add a notice that ``what`` is not searched."""
         self.forget_withheld()
         try:
             self._forgotten()
@@ -559,10 +558,10 @@ class Workspace:
         return True
 
     def _forgotten(self) -> Withheld | None:
-        """What was forgotten here; None where nothing was, as is usual: a search then loads nothing for it.
+        """Return what was forgotten here; None if nothing was, so that a search usually loads nothing for it.
 
         Raises:
-            SettingsError: the file that says so can't be read.
+            SettingsError: the file that records it can't be read.
         """
         if self._withheld is None:
             try:
@@ -570,30 +569,30 @@ class Workspace:
             except FileNotFoundError:
                 return None
             except OSError:
-                pass  # it is there, or may be: whoever reads it says what is wrong
+                pass  # the file exists, or may: reading it raises the right error
             self._withheld = vault.writing.withheld.Withheld(self.state)
         return self._withheld
 
     def withheld(self, text: str, said: str, *logs: str) -> bool:
-        """Whether what was said in a conversation must not be told any more, because it was forgotten since.
+        """Return whether a text of a conversation must not be shown any more, because it was forgotten since.
 
         Args:
             text: a sentence, or a whole turn.
-            said: its ISO day or time, or '' if that isn't known; of a day its beginning counts.
-            logs: names of the log, for what has no day.
+            said: its ISO day or time, or '' if that isn't known; a day counts as its beginning.
+            logs: names of the log, for a text without a day.
         """
         forgotten = self._forgotten()
         if forgotten is None:
             return False
-        when = datetime.fromisoformat(said).astimezone() if said else None
-        return forgotten.holds(text, when, *logs)
+        time = datetime.fromisoformat(said).astimezone() if said else None
+        return forgotten.holds(text, time, *logs)
 
     def hides(self, text: str) -> bool:
-        """Whether lines of another vault, whose day nobody knows, say what was ever forgotten here."""
+        """Return whether lines of another vault, whose day is unknown, say anything that was ever forgotten here."""
         return self.withheld(text, LONG_AGO)
 
     def capture(self, *, writes: bool = True) -> Caller:
-        """What capture is given."""
+        """Return the caller that the functions of capture receive."""
         if writes and not self.dry_run:
             self._take_over()
         author = self.settings.env.get(AUTHOR) or self.settings.capture.author
@@ -604,17 +603,18 @@ class Workspace:
         )
         context.again = self._again
         if writes and (problem := self.vault.layout.problem) is not None and problem is not self.vault.problem:
-            said = f"notes are written where they are by default: {reason(problem)}"
-            self.notices += [said] if said not in self.notices else []
+            notice = f"notes are written where they are by default: {reason(problem)}"
+            self.notices += [notice] if notice not in self.notices else []
         context.notices, context.kept = self.notices, self.kept
         return context
 
-    def _again(self, caller: Caller, command: str, said: dict[str, Any]) -> Receipt:
-        other = self.others.get(command)
-        return other(caller, said) if other else capture.facts.again(caller, command, said)
+    def _again(self, caller: Caller, command: str, arguments: dict[str, Any]) -> Receipt:
+        """Run a command from the spool again."""
+        run = self.others.get(command)
+        return run(caller, arguments) if run else capture.facts.again(caller, command, arguments)
 
     def keeping(self, text: str) -> Caller:
-        """What capture is given to write this text.
+        """Return the caller for writing a text; the text is not lost if that fails.
 
         Raises:
             UnwritableError: there is no state folder, so not even a spool: the message repeats the text.
@@ -628,29 +628,29 @@ class Workspace:
         return context
 
     def review(self, *, writes: bool = True) -> Review:
-        """What waits for the person's word; see :meth:`tars_memory.memory.Memory.review`."""
+        """Return the proposals that wait for the person; see :meth:`tars_memory.memory.Memory.review`."""
         return curation.review.Review(self.capture(writes=writes))
 
     def meant(self, target: str) -> str:
-        """Of a proposal's id the REF of the line that it waits to decide; anything else as it is.
+        """Return the REF of the line that a proposal is about, if the target is the proposal's id; else the target.
 
         Raises:
-            UsageError: it is a place in a shared vault.
+            UsageError: the target is a place in a shared vault.
         """
         path, _, line = target.strip().rpartition(":")
-        if there := self.beside(path if line.isdecimal() else target.strip()):
+        if found := self.beside(path if line.isdecimal() else target.strip()):
             raise errors.UsageError(
-                f"{target} is in the shared vault {there[0].name}, which is only searched from here",
-                f"tars-memory --vault {there[0].vault.root} reaches it, if it is yours to change",
+                f"{target} is in the shared vault {found[0].name}, which is only searched from here",
+                f"tars-memory --vault {found[0].vault.root} reaches it, if it is yours to change",
             )
         name = target.strip().removeprefix("^").removeprefix("r-")
         is_id = len(name) == 8 and not set(name) - set("0123456789abcdef")
         return (self.review(writes=False).line_of(name) if is_id else "") or target
 
     def take_ticks(self) -> bool:
-        """Do what the person ticked in Review.md since; whatever stands in the way of that must not cost what is typed.
+        """Apply the person's new ticks in Review.md; a failure must not cost the text that is being written.
 
-        Where there is no such note this is one look; nothing of curation is imported then.
+        If there is no such note, this costs one look at the file system and imports nothing of curation.
 
         Returns:
             Whether there is such a note, so that something may have been written.
@@ -663,73 +663,74 @@ class Workspace:
 
     @property
     def unclaimed(self) -> Spool:
-        """What was typed when its vault could not be opened; each says how it was called, and from where."""
+        """The spool of texts whose vault could not be opened; each item records how and from where it was called."""
         return vault.writing.store.Spool(self.settings.places.state / "spool")
 
     @property
     def kept(self) -> Path:
-        """The folder of words that no command can place by itself, a text file each."""
+        """The folder of texts that no command can place by itself, a file each."""
         return self.settings.places.state / "kept"
 
     def _take_over(self) -> None:
-        """What waits unclaimed and would come here, were the same command given again now, waits here from now on."""
+        """Move texts from the unclaimed spool to this vault's, if the same command given now would find this vault."""
         unclaimed = self.unclaimed
         try:
             waiting = unclaimed.pending()
         except errors.UnwritableError:
-            return  # it can't be read now: no reason to write nothing
+            return  # it can't be read now, which must not keep this call from writing
         for item in waiting:
-            said = dict(item.arguments)
-            named, project, folder = (said.pop(name, None) for name in ("asked_vault", "asked_project", "asked_folder"))
+            arguments = dict(item.arguments)
+            names = ("asked_vault", "asked_project", "asked_folder")
+            asked_vault, asked_project, folder = (arguments.pop(name, None) for name in names)
             try:
                 cwd = Path(folder or os.sep)
-                if find_vault(named, self.settings, cwd) != self.root:
+                if find_vault(asked_vault, self.settings, cwd) != self.root:
                     continue
-                named = find_project(self.projects, chosen_project(project, {}, cwd, self.settings.places))
-                said |= {"project": named} if named else {}
-                vault.writing.store.Spool(self.made_state() / "spool").put(item.command, said, item.id)
+                project = find_project(self.projects, chosen_project(asked_project, {}, cwd, self.settings.places))
+                arguments |= {"project": project} if project else {}
+                vault.writing.store.Spool(self.made_state() / "spool").put(item.command, arguments, item.id)
             except (errors.TarsError, OSError, ValueError):
                 continue
             unclaimed.remove(item.id)
 
     @property
     def manifest(self) -> Manifest:
-        """What the model that is set is.
+        """The manifest of the model that is set.
 
         Raises:
-            ModelUnavailableError: it was never fetched.
+            ModelUnavailableError: the model was never fetched.
         """
         return index.models.manifest_of(self.settings.embedding.model, self.settings.places.cache)
 
     def fingerprint(self) -> str:
-        """What an index's vectors are by when they are made now.
+        """Return the fingerprint of the model that would make vectors now.
 
         Raises:
-            ModelUnavailableError: a model that was never fetched is set.
+            ModelUnavailableError: the model that is set was never fetched.
         """
         return (self.embedder or self.manifest).fingerprint
 
     def demand_model(self) -> None:
-        """See that the model that is set can be had here; it is neither prepared nor opened.
+        """Check that the model that is set is available here, without preparing or opening it.
 
         Raises:
-            ModelUnavailableError: it is not on this machine; says how to get it.
+            ModelUnavailableError: the model is not on this machine; the hint says how to get it.
         """
         if self.embedder is None:
             index.prepare.demand(self.settings.embedding.model, self.settings.places.cache)
 
     def is_prepared(self) -> bool:
-        """Whether the model that is set opens at once; True, too, for one that can't be prepared here."""
+        """Return whether the model that is set opens at once; also True for one that can't be prepared here."""
         return index.models.is_prepared(self.settings.embedding.model, self.settings.places.cache)
 
     def open_embedder(self) -> Embedder:
-        """What makes vectors: the one that was given, else the model that is set.
+        """Return the embedder that was given, else open the model that is set.
 
         Raises:
-            ModelUnavailableError: it is not here.
+            ModelUnavailableError: the model is not on this machine.
         """
-        if (held := self.embedder or self.warm) is not None:
-            return held
+        if (embedder := self.embedder or self.warm) is not None:
+            return embedder
         self._prepares = not self.is_prepared()
         if self._prepares and self.progress is not None:
             self.progress(PREPARING, 0, 0)
@@ -738,27 +739,27 @@ class Workspace:
         return opened
 
     def begun(self) -> str:
-        """How far a first reading, a model's preparation or :meth:`embed_pending` was that somebody stopped, and what
-        goes on with it; empty if none of these was under way.
+        """Return how far an interrupted first reading, preparation of a model or :meth:`embed_pending` got, and which
+        command goes on with it; empty if none of these was under way.
         """
         if self._opened is None:
             return ""
-        told = self._opened.status()
-        read = f"{counted(told['notes'] or 0, 'note')} read"
-        if not told["complete"]:
+        status = self._opened.status()
+        read = f"{counted(status['notes'] or 0, 'note')} read"
+        if not status["complete"]:
             return f"{read}; tars-memory search and reindex go on there"
         if self._prepares:
             return f"{read}; the next search prepares the model"
         if self._embeds:
-            made = f"{told['vectors'] or 0:,} of {counted(told['chunks'] or 0, 'vector')} made"
+            made = f"{status['vectors'] or 0:,} of {counted(status['chunks'] or 0, 'vector')} made"
             return f"{made}; tars-memory reindex goes on"
         return ""
 
     def made_state(self, *, used: bool = False) -> Path:
-        """The vault's state folder, made if it is missing; ``used`` says that the person uses the vault at this place.
+        """Return the vault's state folder, made if it is missing; ``used`` records that the person uses the vault here.
 
         Raises:
-            UnwritableError: it can't be made.
+            UnwritableError: the folder can't be made.
         """
         try:
             return self.settings.places.vault_state(self.root, self.vault.id, create=True, used=used)
@@ -775,7 +776,7 @@ def _remedy(error: OSError) -> str:
 
 
 def _is_name(name: str) -> bool:
-    """Whether a folder's name is one that a project can be chosen by."""
+    """Return whether a project can be chosen by this folder name."""
     try:
         return project_name(name, "") == name
     except errors.UsageError:
