@@ -1,8 +1,8 @@
-"""Settings: flag > environment > configuration file > default, as frozen options, one class per room; and which vault,
-which project and whose hand a call means.
+"""Settings: flag > environment > configuration file > default, as frozen options, one class per section; and the vault,
+the project and the kind of caller that a call means.
 
 Two files are read: the person's own ``config.toml`` (any key), and the vault's ``.tars/config.toml``, which may only
-hold what travels with a vault (``[layout]`` and ``[limits]``): a synced vault must not reconfigure the tool.
+hold what travels with a vault (``[layout]`` and ``[limits]``): a synced vault must not reconfigure the program.
 
 The environment name of ``[section] key`` is ``TARS_MEMORY_SECTION_KEY``.
 """
@@ -14,7 +14,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches  # only who mistypes pays for it
+from difflib import get_close_matches  # imported lazily: only a mistyped name needs it
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -22,13 +22,13 @@ from tars_memory import disk
 from tars_memory.disk import OBSIDIAN_FOLDER, VAULT_FOLDER, Places
 from tars_memory.errors import SettingsError, UnwritableError, UsageError, VaultError
 
-# --- what can be set
+# --- the sections and their keys
 
 
 class Options:
     """Frozen values with defaults: the class attributes are the defaults, an instance overrides some of them.
 
-    A frozen dataclass would say the same at 0.8 ms a class, which every start of the command line would pay.
+    A frozen dataclass would do the same, but costs 0.8 ms a class at every start of the command line.
     """
 
     def __init__(self, **values: Any) -> None:
@@ -39,13 +39,13 @@ class Options:
 
 
 class LayoutOptions(Options):
-    """``[layout]``: where the tiers live in the vault. ``None`` means: as Obsidian is set, else as ``like`` has it,
+    """``[layout]``: where the tiers are in the vault. ``None`` means: Obsidian's own setting, else that of ``like``,
     else the default.
 
     Attributes:
-        like: the program that made the vault, whose places are the defaults then.
+        like: the program that made the vault, whose layout gives the defaults.
         memory, procedural: the notes of the semantic and of the procedural tier.
-        loaded: further notes that ``context`` always loads, parted by commas.
+        loaded: further notes that ``context`` always loads, separated by commas.
         playbooks_folder: folder of the playbooks, in the vault and in each project.
     """
 
@@ -64,11 +64,11 @@ class LayoutOptions(Options):
 
 
 class LimitsOptions(Options):
-    """``[limits]``: what is too big to read, and what an agent may keep for itself.
+    """``[limits]``: the maximum size of a note, and how much an agent may keep for itself.
 
     Attributes:
-        topic_characters: of one topic note of an agent; what starpod gives an agent's own memory.
-        topics: notes of one agent.
+        topic_characters: maximum length of an agent's topic note; starpod gives an agent's own memory as much.
+        topics: maximum number of an agent's topic notes.
     """
 
     max_note_bytes: int = 10_000_000
@@ -87,7 +87,7 @@ class CaptureOptions(Options):
     """``[capture]``: what is written with a line.
 
     Attributes:
-        author: whose words they are; empty for nobody in particular. ``TARS_AUTHOR`` goes before it.
+        author: the author of the lines; empty for none. ``TARS_AUTHOR`` takes precedence.
     """
 
     author: str = ""
@@ -97,8 +97,8 @@ class Cut(NamedTuple):
     """How notes are cut into passages.
 
     Attributes:
-        size: characters of one at most: MiniLM sees 256 word pieces, about 1,000 characters with the prefix; 1,600 and
-            3,200 ranked worse on all three sets.
+        size: maximum length of a passage in characters: MiniLM sees 256 word pieces, about 1,000 characters with the
+            prefix; 1,600 and 3,200 ranked worse on all three sets.
         overlap: characters that two pieces of one line share.
     """
 
@@ -107,18 +107,18 @@ class Cut(NamedTuple):
 
 
 CUT = Cut()
-"""How notes are cut unless settings say otherwise, and conversations always."""
+"""The default for notes; conversations are always cut like this."""
 
 
 class IndexOptions(Options):
     """``[index]``: how the index is kept.
 
     Attributes:
-        background: ``off`` starts no process that reads new notes and makes vectors by itself;
-            ``TARS_MEMORY_BACKGROUND=0`` says the same for one call.
-        database: ``postgresql://…`` of a team's index, which search and context then ask; without a password.
-        chunk_size: characters that a passage has at most.
-        chunk_overlap: characters that two pieces of a line share that is longer; half of the size at most.
+        background: ``off`` starts no background process that reads new notes and makes vectors;
+            ``TARS_MEMORY_BACKGROUND=0`` does the same for one call.
+        database: ``postgresql://…`` of a team's index, without a password; search and context then ask that index.
+        chunk_size: maximum length of a passage in characters.
+        chunk_overlap: characters that two pieces of a longer line share; half of the size at most.
     """
 
     background: str = "on"
@@ -148,18 +148,18 @@ class EmbeddingOptions(Options):
 
 
 MODES = ("hybrid", "lexical", "semantic")
-"""How a search can go: by words and meaning, or by one of them."""
+"""Modes of a search: by words and meaning, by words, by meaning."""
 
 
 class RecallOptions(Options):
     """``[recall]``: how search and ``context`` answer.
 
     Attributes:
-        limit: hits.
+        limit: number of hits.
         mode: one of :data:`MODES`.
-        playbook_days: without a use, after which a playbook leaves prompts; 0 for never.
-        daily_half_life, session_half_life: days in which what a daily or a session note says loses half of what it is
-            worth for being recent; 0: it never fades.
+        playbook_days: days without a use after which a playbook leaves prompts; 0 for never.
+        daily_half_life, session_half_life: days in which the recency of a daily or a session note loses half its
+            weight; 0: it never fades.
     """
 
     limit: int = 10
@@ -178,10 +178,12 @@ class ContextOptions(Options):
     """``[context]``: what every prompt begins with.
 
     Attributes:
-        days: daily notes: today's, or of several the last that there are. Unset: as ``[layout] like`` has it, else 1.
-        file_cap: characters of one note that is always loaded, at most.
-        facts: in one prompt, at most; those about the user that are not events count, and are never left out.
-        memory_chars, user_chars: a memory's note, and another one that is always loaded, are large beyond; 0: never.
+        days: number of daily notes: 1 is today's, more are the latest ones. Unset: that of ``[layout] like``, else 1.
+        file_cap: maximum length of an always loaded note, in characters.
+        facts: maximum number of facts in a prompt; facts about the user that are not events count, but are never left
+            out.
+        memory_chars, user_chars: length from which on a memory note, or another always loaded note, counts as large;
+            0: never.
     """
 
     days: int = 1
@@ -192,12 +194,12 @@ class ContextOptions(Options):
 
 
 class WindowOptions(Options):
-    """``[window]``: how ``context --window`` parts a model's window, in percent; the rest is for the conversation.
+    """``[window]``: how ``context --window`` divides a model's window, in percent; the rest is for the conversation.
 
     Attributes:
-        memory: rules, memory and daily notes.
-        recall: facts and recalled lines.
-        margin: left free because tokens are estimated.
+        memory: share of rules, memory and daily notes.
+        recall: share of facts and recalled lines.
+        margin: share that stays free, because tokens are estimated.
     """
 
     memory: int = 15
@@ -206,19 +208,19 @@ class WindowOptions(Options):
 
 
 DEFAULT = "default"
-"""The name of the model that is set, where a name must be given."""
+"""Name that stands for the model in the settings, where a name must be given."""
 
 
 class LlmOptions(Options):
     """``[llm]``: which language model extract, review and tidy may ask, and how much. Empty: none is asked.
 
     Attributes:
-        model: as litellm names it (``openai/gpt-…``, ``ollama/…``).
-        extract_model, review_model, tidy_model: another one for that job.
+        model: its name for litellm (``openai/gpt-…``, ``ollama/…``).
+        extract_model, review_model, tidy_model: another model for that job.
         endpoint: base address of the provider's interface; empty for the provider's own.
-        key: for the provider; empty takes it from the provider's own variable.
+        key: the provider's key; empty takes it from the provider's own variable.
         timeout: seconds for one answer, by the wall clock.
-        max_calls, max_tokens, max_cost: for one command; tokens both ways, cost in US dollars.
+        max_calls, max_tokens, max_cost: limits of one command; tokens both ways, cost in US dollars.
     """
 
     model: str = ""
@@ -233,7 +235,7 @@ class LlmOptions(Options):
     max_cost: float = 1.0
 
     def named(self, job: str, model: str = "") -> str:
-        """The model for a job: the one given, unless that is :data:`DEFAULT`; else the one set; empty for none."""
+        """Return the model for a job: the given one, unless it is :data:`DEFAULT`, else the one set; empty for none."""
         return (model if model != DEFAULT else "") or str(getattr(self, f"{job}_model")) or self.model
 
 
@@ -252,14 +254,14 @@ class ReviewOptions(Options):
 
 
 class TidyOptions(Options):
-    """``[tidy]``: what is too much, and how long notes stay where they are.
+    """``[tidy]``: how large a section may be, and how long notes stay where they are.
 
     Attributes:
-        section_entries: bullets of a section; more are a finding.
-        daily_days: a daily note moves when it is older.
-        session_days: sessions are summed up when their month or year ended longer ago.
+        section_entries: number of bullets above which a section is a finding.
+        daily_days: age in days above which a daily note is archived.
+        session_days: days after the end of their month or year from which on sessions are summed up.
         session_period: ``month`` or ``year``.
-        summary_lines: statements that a summary holds at most.
+        summary_lines: maximum number of statements in a summary.
     """
 
     section_entries: int = 60
@@ -273,9 +275,9 @@ class SleepOptions(Options):
     """``[sleep]``: what a night's work does.
 
     Attributes:
-        sources: files and folders of chat logs, parted by commas.
+        sources: files and folders of chat logs, separated by commas.
         archive: move daily notes past their window to the archive.
-        tidy: tidy away what loses nothing; else only report it.
+        tidy: remove what ``tidy`` can remove without loss; else only report it.
         curate: let the model that is set for ``tidy`` propose what the last days change in the memory.
     """
 
@@ -286,16 +288,17 @@ class SleepOptions(Options):
 
 
 class HookOptions(Options):
-    """``[hook]``: what coding agents are told, and when their conversations are examined.
+    """``[hook]``: what coding agents receive, and when their conversations are examined.
 
     Attributes:
-        review_every: so many messages of the person, then the conversation is examined in the background; 0: never.
-        lines: of what today's note gets a line each, parted by commas: ``tools``, ``corrections``, ``compaction``.
-        budget: most tokens that a starting session is told.
-        days: daily notes it is told, today's included.
-        found_budget: most tokens that a prompt is told.
-        model: for the background, as ``[llm] model``; ``none`` for the built-in rules; empty for what is set there.
-        timeout: seconds that the agent waits at most; then it is told nothing.
+        review_every: number of the person's messages between two examinations of a conversation; 0: never.
+        lines: events that get a line in today's note, separated by commas: ``tools``, ``corrections``, ``compaction``.
+        budget: maximum number of tokens at the start of a session.
+        days: number of daily notes at the start of a session, today's included.
+        found_budget: maximum number of tokens for a prompt.
+        model: the model for the background, as ``[llm] model``; ``none`` for the built-in rules; empty for that of
+            ``[llm]``.
+        timeout: maximum number of seconds that the agent waits; then it receives nothing.
         longest: seconds after which a run in the background is ended.
     """
 
@@ -310,11 +313,11 @@ class HookOptions(Options):
 
 
 class SourcesOptions(Options):
-    """``[sources]``: conversations that are searched beside the vault. Read from the person's own file alone.
+    """``[sources]``: conversations that are searched beside the vault. Only read from the person's own file.
 
     Attributes:
-        paths: files and folders of logs, parted by commas; ``sources add`` writes them.
-        vectors: passages that get a vector, the newest; all others are found by their words.
+        paths: files and folders of logs, separated by commas; ``sources add`` writes them.
+        vectors: number of the newest passages that get a vector; all others are found by their words.
     """
 
     paths: str = ""
@@ -322,15 +325,15 @@ class SourcesOptions(Options):
 
     @property
     def logs(self) -> list[str]:
-        """What ``paths`` names, absolute, in order."""
+        """The files and folders of ``paths``, absolute, in order."""
         return [os.path.abspath(os.path.expanduser(name)) for name in map(str.strip, self.paths.split(",")) if name]
 
 
 class VaultsOptions(Options):
-    """``[vaults]``: read from the person's own file alone.
+    """``[vaults]``: vaults of others. Only read from the person's own file.
 
     Attributes:
-        shared: folders of vaults that are searched beside one's own, and never written.
+        shared: folders of vaults that are searched beside the person's own, and never written.
     """
 
     shared: tuple[str, ...] = ()
@@ -340,20 +343,21 @@ class TerminalOptions(Options):
     """``[terminal]``: how a person's screen is used.
 
     Attributes:
-        pager: the program that takes what is longer than the screen; ``off`` for none, empty for ``PAGER``, else less.
+        pager: the program that shows output longer than the screen; ``off`` for none, empty for ``PAGER``, else less.
     """
 
     pager: str = ""
 
 
 class FactsOptions(Options):
-    """``[facts]``: predicates by how they stand in time, parted by commas; all others coexist.
+    """``[facts]``: kinds of predicates, separated by commas; the facts of all other predicates coexist.
 
     Attributes:
-        single: of a subject one value is true at a time; a new one ends the old one.
-        temporary: never end anything.
-        events: happen once, and count for 90 days unless an end is said.
-        getting, giving: what one gets, and what one gives away: that ends what says of the same thing that one got it.
+        single: predicates with one value at a time for a subject; a new value ends the old one.
+        temporary: predicates that never end anything.
+        events: predicates of events, which happen once and count for 90 days unless an end is given.
+        getting, giving: predicates of getting a thing and of giving it away; giving it away ends the facts that the
+            subject got it.
         me: the subjects that mean the user.
     """
 
@@ -373,7 +377,7 @@ class FactsOptions(Options):
 
 
 class PermissionOptions(Options):
-    """``[permissions]``: what may happen without a person at the terminal. Read from the person's own file alone."""
+    """``[permissions]``: what may happen without a person at the terminal. Only read from the person's own file."""
 
     unattended_rules: bool = False
     unattended_review: bool = False
@@ -424,15 +428,15 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "recall.mode": MODES,
     "recall.playbook_days": (0, 36_500),
 }
-"""Least and greatest number, or the words, that a setting may have; the others may have any of their type."""
+"""The range or the allowed words of a setting; settings that are not listed may have any value of their type."""
 
 
-# --- where it is said
+# --- files and variables
 
 VAULT_SECTIONS = frozenset({"layout", "limits"})
 """The sections that a vault's own ``.tars/config.toml`` may set."""
 NEVER_BY_ENVIRONMENT = frozenset({"permissions", "sources", "vaults"})
-"""The sections that only the person's own file may set: whoever calls could set a variable, and so permit himself."""
+"""The sections that only the person's own file may set: a caller could set a variable, and so grant itself rights."""
 
 OURS = "TARS_MEMORY_"
 VARIABLES = frozenset(
@@ -441,45 +445,46 @@ VARIABLES = frozenset(
         *("TARS_NOW", "TARS_AUTHOR", "TARS_PROJECT", "TARS_AUTO_EXTRACT"),
     }
 )
-"""The variables that stand for no key of a section."""
+"""The variables that are not a key of a section."""
 
 AUTO = "TARS_AUTO_EXTRACT"
-"""The variable that keeps whatever runs by itself (hooks, cron, sleep) from extracting."""
+"""Variable that keeps hooks, cron and sleep from extracting."""
 
 BACKGROUND = f"{OURS}BACKGROUND"
-"""The variable that keeps a call from starting a process that finishes the index by itself."""
+"""Variable that keeps a call from starting a background process that finishes the index."""
 
 OFF = frozenset({"0", "false", "no", "off"})
+"""Values that turn a setting off."""
 
 
 def may_run_by_itself(env: Mapping[str, str]) -> bool:
-    """Whether what runs by itself may extract: :data:`AUTO` does not forbid it."""
+    """Return whether hooks, cron and sleep may extract: :data:`AUTO` does not forbid it."""
     return env.get(AUTO, "").strip().lower() not in OFF
 
 
 def may_go_on_apart(env: Mapping[str, str]) -> bool:
-    """Whether a call may start a process that outlives it: :data:`BACKGROUND` does not forbid it."""
+    """Return whether a call may start a process that outlives it: :data:`BACKGROUND` does not forbid it."""
     return env.get(BACKGROUND, "").strip().lower() not in OFF
 
 
 ACTOR = "TARS_MEMORY_ACTOR"
-"""The variable in which a caller may say who he is."""
+"""Variable in which a caller may name its kind: ``agent``, ``script``, ``cron`` or ``person``."""
 
-# A mark is a variable that the host of an agent sets for the commands which the agent runs, and for nothing else. What
-# people's own terminals carry, too, is none (CURSOR_TRACE_ID, CLAUDE_CODE_SSE_PORT, CODEX_HOME, GOOSE_PROVIDER,
-# COPILOT_MODEL): it would take their own decisions from them. It is a sign, no lock: whoever runs a command can take a
-# variable away from it.
+# A mark is a variable that an agent's host sets for the commands that the agent runs, and for nothing else. Variables
+# that people's own terminals have, too, are not marks (CURSOR_TRACE_ID, CLAUDE_CODE_SSE_PORT, CODEX_HOME,
+# GOOSE_PROVIDER, COPILOT_MODEL): they would take people's own decisions from them. A mark is a sign, not a lock:
+# whoever runs a command can remove a variable.
 AGENT_MARKS = (
     "CLAUDECODE", "AI_AGENT", "AGENT", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI",
     "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE", "OPENCODE_CLIENT", "COPILOT_CLI", "COPILOT_AGENT",
     "COPILOT_AGENT_SESSION_ID", "GOOSE_TERMINAL", "AMP_CURRENT_THREAD_ID", "CRUSH", "QWEN_CODE", "CLINE_ACTIVE",
     "AUGMENT_AGENT", "PI_CODING_AGENT", "TRAE_AI_SHELL_ID",
 )  # fmt: skip
-"""By which a process shows that an agent started it; docs/commands.md says who sets which."""
+"""Variables that show that an agent started the process; docs/commands.md says who sets which."""
 
 
 def agent_mark(env: Mapping[str, str]) -> str:
-    """The variable that says that an agent runs this process; empty if none does."""
+    """Return the variable that shows that an agent runs this process; empty if none does."""
     if env.get(ACTOR) == "agent":
         return ACTOR
     return next((mark for mark in AGENT_MARKS if env.get(mark)), "")
@@ -509,12 +514,12 @@ class SettingsSection(Generic[AnyOptions]):
 
 
 class Settings:
-    """All options, a section an attribute, and where the vault is said to be.
+    """All options, with an attribute for each section, and the vault that the configuration names.
 
     ``given`` maps ``section.key`` to the place that set it (``config``, ``vault config``, or the variable's name).
-    ``vault_problem`` is what can't be used in the vault's own file, or None: it came with a sync, perhaps half of it,
-    and must not end a command. ``passed_over`` is a vault here or above that :func:`find_vault` did not take, because
-    the person never used it there, or None.
+    ``vault_problem`` is an error in the vault's own file, or None: a sync brought the file, perhaps half of it, so it
+    must not end a command. ``passed_over`` is a vault here or above that :func:`find_vault` did not take because the
+    person never used it there, or None.
     """
 
     layout = SettingsSection(LayoutOptions)
@@ -546,25 +551,25 @@ class Settings:
         self.passed_over: Path | None = None
         self._user = disk.toml_table(places.config / "config.toml")
         self._vault: dict[str, Any] = {}
-        self._vault_said: dict[str, Any] = {}
+        self._vault_table: dict[str, Any] = {}
 
     def read_vault(self, root: Path) -> None:
-        """Take in the vault's own configuration; keys outside :data:`VAULT_SECTIONS` are ignored."""
+        """Read the vault's own configuration; keys outside :data:`VAULT_SECTIONS` are ignored."""
         try:
             table = disk.toml_table(root / VAULT_FOLDER / "config.toml", root)
         except SettingsError as error:
             self.vault_problem = error
             table = {}
-        self._vault_said = table
+        self._vault_table = table
         self._vault = {name: value for name, value in table.items() if name in VAULT_SECTIONS}
-        for name in SECTIONS:  # all at once: a command uses most of them
+        for name in SECTIONS:  # all at once, since a command uses most of them
             try:
                 getattr(self, name)
             except SettingsError:
                 continue  # raised again where the section is used
 
     def unknown_variables(self) -> list[str]:
-        """A sentence for each variable that looks like one of ours and is none, so that it sets nothing."""
+        """Return a sentence for each variable that looks like one of ours but is unknown, so that it sets nothing."""
         sections = [name for name in SECTIONS if name not in NEVER_BY_ENVIRONMENT]
         known = {f"{OURS}{section}_{key}".upper() for section in sections for key in SECTIONS[section].__annotations__}
         known |= VARIABLES
@@ -573,49 +578,49 @@ class Settings:
             if name.startswith("TARS_") and name not in known:
                 ours = name.startswith(OURS)
                 near = _nearest(name, known if ours else VARIABLES, OURS if ours else "TARS_")
-                if near or ours:  # other programs may have variables of that beginning, too
+                if near or ours:  # other programs may have variables with this prefix, too
                     found.append(f"the variable {name} is unknown and sets nothing{near}")
         return sorted(found)
 
     def unknown_keys(self) -> list[str]:
-        """A sentence for each key of the configuration files that is unknown, so that it sets nothing."""
+        """Return a sentence for each unknown key of the configuration files, which sets nothing."""
         found = []
         own = self.places.config / "config.toml"
-        for where, table, sections in (
+        for file, table, sections in (
             (own, self._user, SECTIONS.keys()),
-            (f"{VAULT_FOLDER}/config.toml", self._vault_said, VAULT_SECTIONS),
+            (f"{VAULT_FOLDER}/config.toml", self._vault_table, VAULT_SECTIONS),
         ):
             for name, part in table.items():
-                if name == "vault" and where is own:
+                if name == "vault" and file is own:
                     continue
                 if name in SECTIONS and name not in sections:
-                    found.append(f"{where}: [{name}] is ignored: a vault sets [layout] and [limits] alone")
+                    found.append(f"{file}: [{name}] is ignored: a vault sets [layout] and [limits] alone")
                 elif name not in SECTIONS or not isinstance(part, dict):
                     shown = f"[{name}]" if isinstance(part, dict) else name
-                    found.append(f"{where}: {shown} is unknown and sets nothing{_nearest(name, {*sections, 'vault'})}")
+                    found.append(f"{file}: {shown} is unknown and sets nothing{_nearest(name, {*sections, 'vault'})}")
                 else:
                     keys = SECTIONS[name].__annotations__
                     found += [
-                        f"{where}: {key} in [{name}] is unknown and sets nothing{_nearest(key, keys)}"
+                        f"{file}: {key} in [{name}] is unknown and sets nothing{_nearest(key, keys)}"
                         for key in part
                         if key not in keys
                     ]
         return found
 
     def vault_path(self) -> str | None:
-        """The vault named in the person's own configuration (``vault = "~/Notes"``), if any."""
+        """Return the vault that the person's own configuration names (``vault = "~/Notes"``); None if it names none."""
         value = self._user.get("vault")
         if value is not None and not isinstance(value, str):
             raise SettingsError(f"vault in {self.places.config / 'config.toml'} must be a path in quotes")
         return os.path.expanduser(value) if value else None
 
     def write(self, section: str, key: str, value: str) -> Path:
-        """Set one key in the person's own configuration, every other line as it is; returns the file.
+        """Set one key in the person's own configuration, leaving every other line as it is; return the file.
 
-        The file may be a link to where the person keeps it; its rights stay.
+        The file may be a link to where the person keeps it; its permissions stay.
 
         Raises:
-            UnwritableError: it can't be written.
+            UnwritableError: the file can't be written.
         """
         path = self.places.config / "config.toml"
         try:
@@ -670,10 +675,10 @@ SECTIONS: dict[str, type[Options]] = {
 
 
 def with_setting(text: str, section: str, line: str, key: str) -> str:
-    """A configuration with one line of a section set: in place, else below the section's name, else at the end."""
+    """Set one line of a section in a configuration: in place, else below the section's name, else at the end."""
     end = "\r\n" if "\r\n" in text else "\n"
     lines = text.split("\n")
-    head = next((at for at, each in enumerate(lines) if re.match(rf"\ufeff?\s*\[{section}\]\s*(#.*)?$", each)), None)
+    head = next((at for at, row in enumerate(lines) if re.match(rf"\ufeff?\s*\[{section}\]\s*(#.*)?$", row)), None)
     if head is None:
         return f"{text.rstrip()}{end}{end}[{section}]{end}{line}{end}".lstrip()
     line += end[:-1]
@@ -691,10 +696,10 @@ _SETTINGS_HINT = "mend it there; docs/settings.md lists all settings"
 
 
 def _allowed(value: Any, name: str, place: str) -> Any:
-    """The value, if it is one of :data:`ALLOWED`.
+    """Return a value that :data:`ALLOWED` permits.
 
     Raises:
-        SettingsError: it is none.
+        SettingsError: the value is not permitted.
     """
     known = ALLOWED.get(name, ())
     if isinstance(value, str):
@@ -712,7 +717,11 @@ def _allowed(value: Any, name: str, place: str) -> Any:
 
 
 def _typed(value: object, default: object, where: str) -> object:
-    """The value as its default's type; text (from the environment) is converted, a wrong TOML type is refused."""
+    """Return the value as its default's type; text (from the environment) is converted.
+
+    Raises:
+        SettingsError: the text can't be converted, or a value of TOML has another type.
+    """
     kind: type = str if default is None else type(default)
     if kind is bool and isinstance(value, str):
         if value.lower() in ("1", "true", "yes", "on"):
@@ -721,7 +730,7 @@ def _typed(value: object, default: object, where: str) -> object:
             return False
         raise SettingsError(f"{where}: {_shown(value)} is neither true nor false", _SETTINGS_HINT)
     if kind is tuple:
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise SettingsError(f"{where} must be a list of texts, not {_shown(value)}", _SETTINGS_HINT)
         return tuple(value)
     if isinstance(value, str) or (kind is float and isinstance(value, int) and not isinstance(value, bool)):
@@ -735,14 +744,14 @@ def _typed(value: object, default: object, where: str) -> object:
 
 
 def _nearest(name: str, known: Iterable[str], prefix: str = "") -> str:
-    """What was meant, as the end of a sentence; empty if nothing is near."""
-    same = [each.removeprefix(prefix) for each in known if each.startswith(prefix)]
-    near = get_close_matches(name.removeprefix(prefix), same, n=1, cutoff=0.65)
+    """Return "did you mean" with the most similar known name, to end a sentence with; empty if none is similar."""
+    rests = [other.removeprefix(prefix) for other in known if other.startswith(prefix)]
+    near = get_close_matches(name.removeprefix(prefix), rests, n=1, cutoff=0.65)
     return f"; did you mean {prefix}{near[0]}?" if near else ""
 
 
 def _shown(value: object) -> str:
-    """A value as a message shows it; of a huge number, which Python prints slowly or not at all, the beginning."""
+    """Return a value as messages show it, cut if it is long; Python refuses to print numbers of thousands of digits."""
     try:
         shown = repr(value)
     except ValueError:
@@ -753,39 +762,40 @@ def _shown(value: object) -> str:
 # --- projects
 
 AUTHOR = "TARS_AUTHOR"
-"""Whoever sets it names himself as the author of what is written: an agent in a vault that several feed."""
+"""Variable that names the author of written lines, such as an agent in a vault that several write to."""
 
 PROJECT = "TARS_PROJECT"
+"""Variable that names the project."""
 PROJECT_FILE = ".tars-project"
-"""Its first line names the project of the folder that it stands in, and of all below."""
+"""File whose first line names the project of its folder and of all folders below."""
 
 NO_PROJECT = "none"
-"""What says that no project is meant, whatever a variable or a file says."""
+"""Name that stands for no project, whatever a variable or a file names."""
 
 PROJECTS = "projects"
-"""The vault's folder of projects, a folder each, if its layout names no other one."""
+"""The vault's folder of projects, with a folder for each, unless its layout names another one."""
 
 _LONGEST_NAME = 200
-"""Bytes of a project's name: file systems take 255 of a folder's."""
+"""Maximum length of a project's name in bytes: file systems allow a folder's name 255."""
 
 
 def chosen_project(
     flag: str | None, env: Mapping[str, str], cwd: Path, places: Places | None = None, notices: list[str] | None = None
 ) -> str:
-    """The project that is meant: ``--project``, else ``TARS_PROJECT``, else a ``.tars-project`` file here or above.
+    """Return the chosen project: ``--project``, else ``TARS_PROJECT``, else a ``.tars-project`` file here or above.
 
     Args:
-        flag: as it was said, or None.
+        flag: the value of ``--project``, or None.
         env: the variables.
-        cwd: where to look for the file.
-        places: with them a file inside a vault that the person never used there is passed over as that vault is.
-        notices: takes a sentence for a file that can't be used, which is passed over then; None raises the error.
+        cwd: the folder from which to look for the file upward.
+        places: if given, skip a file inside a vault that the person never used there, as that vault is skipped.
+        notices: receives a sentence for a file that can't be used, which is skipped then; None raises the error.
 
     Returns:
-        Its name as it was said; empty for none.
+        The name as it was given; empty for none.
 
     Raises:
-        UsageError: what was said can't be a folder's name.
+        UsageError: no folder can have the name.
     """
     if flag == "":
         raise UsageError("--project is empty", f"name a folder below {PROJECTS}/, or {NO_PROJECT}, or leave it out")
@@ -799,9 +809,9 @@ def chosen_project(
             continue
         path = folder / PROJECT_FILE
         try:
-            said = disk.read(path)
-            if said is not None:
-                first = said.split(b"\n", 1)[0][: 4 * _LONGEST_NAME]
+            data = disk.read(path)
+            if data is not None:
+                first = data.split(b"\n", 1)[0][: 4 * _LONGEST_NAME]
                 return project_name(first.decode("utf-8-sig", "replace").strip(), str(path))
         except UsageError as error:
             if notices is None:
@@ -811,7 +821,11 @@ def chosen_project(
 
 
 def project_name(text: str, where: str) -> str:
-    """The name of a project as it was said somewhere; empty for :data:`NO_PROJECT`.
+    """Return a project's name from a setting; empty for :data:`NO_PROJECT`.
+
+    Args:
+        text: the value.
+        where: the option, variable or file that holds it, for the message.
 
     Raises:
         UsageError: no folder of a vault can have this name: it would lead elsewhere, be hidden, or break links.
@@ -828,13 +842,13 @@ def project_name(text: str, where: str) -> str:
 
 
 def find_project(projects: Path, name: str) -> str:
-    """The name of a project as its folder has it: case and composition of letters don't matter.
+    """Return the name of a project as its folder spells it: case and composition of letters don't matter.
 
-    A project that has no folder yet keeps the name that was said, its letters composed.
+    A project that has no folder yet keeps the given name, its letters composed.
 
     Args:
         projects: the vault's folder of projects.
-        name: as it was said.
+        name: the given name.
     """
     if not name or (projects / name).is_dir():
         return name
@@ -842,17 +856,17 @@ def find_project(projects: Path, name: str) -> str:
 
     wanted = normalize("NFC", name).casefold()
     try:
-        found = sorted(each.name for each in projects.iterdir() if each.is_dir())
+        found = sorted(folder.name for folder in projects.iterdir() if folder.is_dir())
     except OSError:
         found = []
-    return next((each for each in found if normalize("NFC", each).casefold() == wanted), normalize("NFC", name))
+    return next((other for other in found if normalize("NFC", other).casefold() == wanted), normalize("NFC", name))
 
 
-# --- the vault that is meant
+# --- the chosen vault
 
 
 def here() -> Path:
-    """The current folder; the root if it was removed, as happens to jobs: then nothing is found from there upward."""
+    """Return the current folder; the root if it was removed, as happens to jobs, so that nothing is found above it."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -860,14 +874,14 @@ def here() -> Path:
 
 
 def quoted(path: str) -> str:
-    """A path as a shell takes it."""
-    import shlex  # only an error needs it
+    """Return a path quoted for a shell."""
+    import shlex  # only errors need it
 
     return shlex.quote(path)
 
 
 class StrangeVaultError(VaultError):
-    """A vault stands here that the person never used, and nothing else is named; ``root`` is its real path."""
+    """There is a vault here that the person never used, and no other is named; ``root`` is its real path."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(
@@ -878,9 +892,9 @@ class StrangeVaultError(VaultError):
 
 
 def vaults_above(places: Places, cwd: Path, mark: str = VAULT_FOLDER) -> Iterator[tuple[Path, bool]]:
-    """The vaults here and above, nearest first: real path, and whether the person has never used it there.
+    """Yield the vaults here and above, nearest first: the real path, and whether the person has never used it there.
 
-    A folder that came from elsewhere (a clone, an archive) may hold a vault, too: its notes are a stranger's words.
+    A folder that came from elsewhere (a clone, an archive) may be a vault, too: its notes are a stranger's words.
     """
     for folder in (cwd, *cwd.parents):
         if (folder / mark).is_dir():
@@ -889,15 +903,15 @@ def vaults_above(places: Places, cwd: Path, mark: str = VAULT_FOLDER) -> Iterato
 
 
 def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
-    """The vault's real path: ``--vault``, ``TARS_MEMORY_DIR``, one here or above that the person has used there before,
-    the configuration; where none of them is, one that only Obsidian knows.
+    """Return the vault's real path: from ``--vault``, ``TARS_MEMORY_DIR``, a vault here or above that the person has
+    used there before, or the configuration; without any of them a vault that only Obsidian knows.
 
-    One that he never used is passed over, and named in :attr:`Settings.passed_over`.
+    A vault that the person never used is skipped, and named in :attr:`Settings.passed_over`.
 
     Raises:
         UsageError: the flag is empty, as an unset variable makes it.
-        StrangeVaultError: there is only one here that he never used.
-        VaultError: none is named or found, or the named one is not a folder.
+        StrangeVaultError: the only vault here is one that the person never used.
+        VaultError: no vault is named or found, or the named one is not a folder.
     """
     if flag == "":
         raise UsageError("--vault is empty", "name the vault's folder, or leave --vault out")
