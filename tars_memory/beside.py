@@ -1,11 +1,12 @@
-"""What is searched beside the person's own vault, each with an index of its own in the state folder: folders that the
-person named, read where they lie, never written.
+"""Sources that are searched beside the person's own vault: logs of conversations and vaults of others.
+
+The person names them; they are read where they are and never written. Each has its own index in the state folder.
 
 Conversations: only the person's own words are indexed (:mod:`tars_memory.capture.transcripts` judges which these are),
 with credentials masked. A conversation belongs to the project of the folder in which it was held.
 
-Vaults of others: search, ``context`` and facts see their notes, marked by the vault's name. Nothing of theirs is
-believed: no setting, no approval, no rule; what stands in them is data.
+Vaults of others: search, ``context`` and facts see their notes, marked with the vault's name. None of their settings,
+approvals or rules count; their content is data.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import capture, index
 from tars_memory.disk import Places, blake2b, sha256
-from tars_memory.errors import TarsError, UnwritableError, counted
+from tars_memory.errors import TarsError, counted
 from tars_memory.index.database import PART, STAMP, Progress
 from tars_memory.index.talks import Log, OwnTurn, Talk, TalkIndex
 from tars_memory.settings import PROJECT_FILE, LayoutOptions, Settings, chosen_project, find_project
@@ -41,40 +42,42 @@ if TYPE_CHECKING:
 
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".md", ".txt", ".zip")
-"""Files of a folder that are looked at."""
+"""Endings of the files of a folder that count as logs."""
 GROWING = (".jsonl", ".ndjson")
-"""Files that are only added to: a look goes on where the last one ended."""
+"""Endings of files that are only appended to: reading goes on where it ended."""
 LARGEST = 64_000_000
-"""Bytes of a log that is read at once; a larger one is an export, whose turns are not told apart by line."""
+"""Maximum size in bytes of a log that is read at once; a larger one is an export, whose turns get no line numbers."""
 WAIT = 0.1
-"""Seconds that a reader spends on new logs, and waits for the index."""
+"""Seconds that a search spends on new logs, and waits for the index."""
 AT_A_GLANCE = 1_000_000
-"""New bytes of one log that a reader looks at; more is left to ``reindex`` and the night."""
+"""Maximum number of new bytes of a log that a search reads; ``reindex`` and the night read more."""
 PATIENCE = 30.0
+"""Seconds that ``reindex`` and the night wait for the index."""
 LIVELY, FULL_LOOK = 7 * 86_400, 3_600
-"""Seconds: logs written to since are looked at by each search; all others when the last look at them is that old."""
+"""Seconds: each search checks the logs that were written to within the first; all others after the second."""
 RACY = 2.0
-"""Seconds that a folder has to be at rest before its time tells that nothing came or went (git's racy rule)."""
+"""Seconds without a change after which a folder's time shows reliably that nothing came or went (git's racy rule)."""
 BATCH, PAUSE = 200, 1.0
-"""Logs of one transaction at most, and seconds after which what was read is written: it answers from then on."""
+"""Maximum number of logs in a transaction, and of seconds before the logs read so far are written, so that they are
+found."""
 LONGEST = 20_000
-"""Characters of one turn that are indexed: a pasted document says nothing more about the person."""
+"""Characters of a turn to index: the rest of a pasted document says nothing more about the person."""
 ANSWER = 300
-"""Characters of an answer that are shown beside what was said."""
+"""Characters of the assistant's answer to show below a turn."""
 KEPT_AFTER = 25
-"""Days without a word after which a night keeps what the person said in a log."""
-DOUBTFUL_TOLD = 3
-"""So many logs of a look are named that are left out because it isn't sure who speaks; the others are counted."""
+"""Days without a new turn after which a night keeps the person's words of a log."""
+MOST_DOUBTFUL = 3
+"""Maximum number of logs to name that are left out because it isn't sure who speaks; the others are counted."""
 NEAR = 4_096
-"""Bytes at both ends of what was read that are compared when a log has grown."""
+"""Bytes at both ends of the part that was read to compare when a log has grown."""
 
 
 class TalkReport(NamedTuple):
-    """What a look at the logs came to.
+    """The result of a refresh of the conversations.
 
     Attributes:
-        read: logs that were read.
-        stale: logs that are new or changed and not read yet.
+        read: number of logs that were read.
+        stale: number of logs that are new or changed and not read yet.
         notices: sentences for the person.
     """
 
@@ -88,12 +91,12 @@ class Talks:
 
     Args:
         sources: files and folders of logs.
-        folder: of the index.
-        places: of the program.
-        root: of the vault.
-        projects: its folder of projects, which conversations may belong to.
-        withheld: :meth:`tars_memory.workspace.Rooms.withheld`.
-        vectors: passages that get one, the newest.
+        folder: the folder of the index.
+        places: the program's folders.
+        root: the vault's folder.
+        projects: the vault's folder of projects, which conversations may belong to.
+        withheld: :meth:`tars_memory.workspace.Workspace.withheld`.
+        vectors: number of the newest passages that get a vector.
     """
 
     def __init__(
@@ -112,19 +115,21 @@ class Talks:
         self._places = places
         self._root, self._folder = root, projects
         self._projects: dict[str, str] = {}
-        self._named: dict[str, bool] = {}
+        """Scopes by the folder of a conversation."""
+        self._has_project_file: dict[str, bool] = {}
         self._doubtful: dict[str, str] = {}
+        """Logs that can't be searched, with the reason."""
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the index."""
         self.index.close()
 
     def refresh(self, seconds: float | None = WAIT, progress: Progress | None = None) -> TalkReport:
         """Read what is new in the logs, the newest first.
 
         Args:
-            seconds: to spend at most on reading; the rest is told as stale. None: all is read.
-            progress: told how many logs are read.
+            seconds: time limit for reading; the rest counts as stale. None reads all.
+            progress: called with the number of logs read.
         """
         report = self.index.mended(lambda: self._refreshed(seconds, progress))
         if seconds is None:
@@ -142,10 +147,10 @@ class Talks:
         folders: dict[str, int] = {}
         found = self._found(notices, folders)
         seen = self._seen(found, folders, begun)
-        for path in [path for path in found if not path.isprintable()]:  # what no hit could name
+        for path in [path for path in found if not path.isprintable()]:  # no hit could name them
             del found[path]
         known = self.index.logs()
-        stamps = {path: _stamp(looked) for path, looked in found.items()}
+        stamps = {path: _stamp(status) for path, status in found.items()}
         changed = [path for path, stamp in stamps.items() if path not in known or known[path].stamp != stamp]
         changed.sort(key=lambda path: found[path].st_mtime_ns, reverse=True)
         gone = sorted(path for path in known.keys() - set(found) if self.is_gone(path))
@@ -179,14 +184,14 @@ class Talks:
         return TalkReport(read, stale, notices)
 
     def _left_out(self) -> list[str]:
-        """The logs just read that can't be searched, a sentence each for the first ones."""
+        """Return notices about logs just read that can't be searched: a sentence each for the first ones."""
         doubtful = sorted(self._doubtful.items())
-        told = [f"{path} is not searched: {why}" for path, why in doubtful[:DOUBTFUL_TOLD]]
-        more = len(doubtful) - len(told)
-        return [*told, f"nor {counted(more, 'other log')} in which it isn't sure who speaks"] if more else told
+        notices = [f"{path} is not searched: {why}" for path, why in doubtful[:MOST_DOUBTFUL]]
+        more = len(doubtful) - len(notices)
+        return [*notices, f"nor {counted(more, 'other log')} in which it isn't sure who speaks"] if more else notices
 
     def rebuild(self, progress: Progress | None = None) -> TalkReport:
-        """Read all logs again, into a new file: what is withheld by now is in none of its pages, nor in a vector."""
+        """Read all logs again, into a new file, so that no page and no vector holds what is withheld by now."""
         model = self.index.model()
         self.index.start_over()
         report = self.refresh(None, progress)
@@ -194,72 +199,72 @@ class Talks:
         return report
 
     def going(self, now: float) -> list[str]:
-        """The logs that their program may delete within days, the oldest first: of Claude Code, not written to lately.
+        """Return the logs that their program may soon delete, as Claude Code does: not written to lately, oldest first.
 
         Args:
             now: seconds since 1970.
         """
         before = now - KEPT_AFTER * 86_400
-        old = [(looked.st_mtime, path) for path, looked in self._found([], {}).items() if looked.st_mtime < before]
+        old = [(status.st_mtime, path) for path, status in self._found([], {}).items() if status.st_mtime < before]
         return [path for _, path in sorted(old) if path.endswith(GROWING)]
 
     def is_gone(self, log: str) -> bool:
-        """Whether a log is in no source any more, or was deleted; not if its whole source is away."""
-        source = next((each for each in self.sources if log == each or log.startswith(each + os.sep)), None)
+        """Return whether a log is in no source any more, or was deleted; False if its whole source is unmounted."""
+        source = next((path for path in self.sources if log == path or log.startswith(path + os.sep)), None)
         return source is None or (not os.path.lexists(log) and not self._is_away(source))
 
     def moved(self, folder: str, scope: str) -> bool:
-        """Whether conversations of a folder belong to another scope by now than the index says."""
+        """Return whether conversations of a folder now belong to another scope than the index records."""
         return bool(folder) and self._scope(folder) != scope
 
     # --- inside
 
     @staticmethod
     def _is_away(source: str) -> bool:
-        """Whether a source holds no log at all: a folder on which a disk is not mounted is there, and empty."""
+        """Return whether a source holds no log at all: without its disk a mount point is an empty folder."""
         return next(_entries(source, lambda *_: None), None) is None
 
     def _found(self, notices: list[str], folders: dict[str, int]) -> dict[str, os.stat_result]:
-        """What each log looks like; when the folders that hold them changed last goes into ``folders``."""
+        """Return the status of each log by path; add the times at which their folders changed to ``folders``."""
         found: dict[str, os.stat_result] = {}
         for source in self.sources:
             try:
-                looked = os.stat(source)
+                status = os.stat(source)
             except OSError:
                 notices.append(f"{source} is not there; conversations in it are searched as they were last read")
                 continue
-            if stat.S_ISDIR(looked.st_mode):
+            if stat.S_ISDIR(status.st_mode):
                 before = len(found)
-                _below(source, found, notices, folders)
+                _add_logs(source, found, notices, folders)
                 if len(found) == before:
                     notices.append(
                         f"{source} holds no log; conversations that were in it are searched as they were last read "
                         f"(tars-memory sources remove {source} forgets them)"
                     )
-            elif stat.S_ISREG(looked.st_mode):
-                found[source] = looked
+            elif stat.S_ISREG(status.st_mode):
+                found[source] = status
         for path in [path for path in found if self._is_note(path)]:
             del found[path]
         return found
 
     def _seen(self, found: Mapping[str, os.stat_result], folders: Mapping[str, int], now: float) -> str:
-        """What :meth:`_looks_the_same` compares: when, the sources, and what folders and the latest logs were like."""
-        recent = [(path, _state(one)) for path, one in found.items() if now - one.st_mtime < LIVELY]
-        young = (now - RACY) * 1e9  # what changes again before the clock of the disk has moved on looks the same
+        """Return what :meth:`_looks_the_same` compares, as JSON: the time, the sources, folders and recent logs."""
+        recent = [(path, _state(status)) for path, status in found.items() if now - status.st_mtime < LIVELY]
+        young = (now - RACY) * 1e9  # another change within one tick of the disk's clock would not be seen
         known = [(path, changed if changed < young else 0) for path, changed in folders.items()]
         return json.dumps((now, list(self.sources), known, recent))
 
     def _is_note(self, path: str) -> bool:
-        """Whether a file is a note of the vault: it is searched as that, in its own scope, and by no other way."""
+        """Return whether a file is a note of the vault, which is only searched as a note, in its own scope."""
         return path.lower().endswith(".md") and Path(os.path.realpath(path)).is_relative_to(
             os.path.realpath(self._root)
         )
 
     def _looks_the_same(self) -> bool:
-        """Whether the same logs are there as at the last look, and those of the last days have not changed.
+        """Return whether the logs are the same as at the last look, and those of the last days have not changed.
 
-        A folder's own time tells whether anything came or went in it. A look at each of 10,000 logs would cost a search
-        half as much again. One long silent that goes on is seen within the hour, and by ``reindex`` and the night at
+        A folder's own time shows whether anything came or went in it. Checking each of 10,000 logs would make a search
+        half as expensive again. A new turn in an old log is found within the hour, and by ``reindex`` and the night at
         once.
         """
         try:
@@ -276,10 +281,10 @@ class Talks:
             return False
 
     def _settle_scopes(self, wait: float) -> None:
-        """A folder may have become a project's, or another one's, since its conversations were read."""
+        """Update the scopes in the index: a folder may belong to another project since its conversations were read."""
         moved = {}
         self._projects.clear()
-        self._named.clear()
+        self._has_project_file.clear()
         for folder, scope in self.index.folders().items():
             now = self._scope(folder)
             if now != scope:
@@ -288,26 +293,30 @@ class Talks:
             self.index.move(moved, wait)
 
     def _scope(self, folder: str) -> str:
-        """The project of a folder, else the folder itself; '' for none."""
+        """Return the scope of a folder: its project, else the folder itself; '' for no folder."""
         if not folder:
             return ""
         if folder not in self._projects:
             project = ""
-            if os.path.isabs(folder) and "\0" not in folder and self._is_named(folder):
+            if os.path.isabs(folder) and "\0" not in folder and self._is_in_project(folder):
                 project = find_project(self._folder, chosen_project(None, {}, Path(folder), self._places, []))
             self._projects[folder] = project or (folder if "/" in folder or "\\" in folder else f"/{folder}")
         return self._projects[folder]
 
-    def _is_named(self, folder: str) -> bool:
-        """Whether a file that names a project lies in a folder or above it; each of them is looked into once."""
-        if folder not in self._named:
+    def _is_in_project(self, folder: str) -> bool:
+        """Return whether a folder or one above it has a :data:`PROJECT_FILE`; check each folder once."""
+        if folder not in self._has_project_file:
             above = os.path.dirname(folder)
             here = os.path.lexists(os.path.join(folder, PROJECT_FILE))
-            self._named[folder] = here or (above != folder and self._is_named(above))
-        return self._named[folder]
+            self._has_project_file[folder] = here or (above != folder and self._is_in_project(above))
+        return self._has_project_file[folder]
 
     def _read(self, path: str, stamp: bytes, known: Log | None) -> tuple[Log, list[Talk], Log | None]:
-        """What a log says; with what was known of it if only what was added since was read."""
+        """Read a log; if it was only appended to, read only the new part.
+
+        Returns:
+            The log's record, its conversations, and the former record if only the new part was read.
+        """
         size = STAMP.unpack(stamp)[0]
         growing = path.endswith(GROWING) and size <= LARGEST
         if known is not None and known.before and growing and size >= known.offset:
@@ -324,12 +333,12 @@ class Talks:
         whole = data[: data.rfind(b"\n") + 1] if growing else data
         talks = self._talks(path, whole, io.BytesIO(whole), 0)
         before = b""
-        if growing and len(talks) == 1 and all(one.day for one in talks[0].said):
+        if growing and len(talks) == 1 and all(turn.day for turn in talks[0].said):
             before = _hash_of_ends(whole[:NEAR], whole[-NEAR:])
         return Log(path, stamp, len(whole), before), talks, None
 
     def _read_on(self, path: str, stamp: bytes, known: Log) -> tuple[Log, list[Talk], Log] | None:
-        """The rest of a log that has grown; None if it is another one by now."""
+        """Read the new part of a log that has grown, as :meth:`_read` does; None if its former part has changed."""
         try:
             with open(path, "rb") as file:
                 head = file.read(min(NEAR, known.offset))
@@ -348,27 +357,27 @@ class Talks:
             return None
         whole = data[: data.rfind(b"\n") + 1]
         talks = self._talks(path, whole, io.BytesIO(whole), lines)
-        if len(talks) > 1 or any(not one.day for talk in talks for one in talk.said):
+        if len(talks) > 1 or any(not turn.day for talk in talks for turn in talk.said):
             return None
         end = (tail + whole)[-NEAR:]
         return Log(path, stamp, known.offset + len(whole), _hash_of_ends((head + whole)[:NEAR], end)), talks, known
 
     def _talks(self, path: str, data: bytes | None, source: io.BytesIO | str, lines: int) -> list[Talk]:
-        """The conversations of a log, or of what was added to it after so many lines."""
+        """Return the conversations of a log, or of the part after so many lines."""
         logs = capture.transcripts.read(source, path)
         found = [log for log in logs if not isinstance(log, capture.turns.Unknown)]
         talks: list[Talk] = []
         for transcript in found:
             name = path if len(found) == 1 else f"{path}{PART}{_id(transcript, len(talks))}"
-            said = tuple(self._said(transcript, data, lines))
-            if said:
+            turns = tuple(self._own_turns(transcript, data, lines))
+            if turns:
                 title = transcript.title or Path(path).stem
-                held = self._scope(transcript.folder), transcript.folder
-                talks.append(Talk(name, *held, title, said[0].day, said, transcript.automated))
+                folder = transcript.folder
+                talks.append(Talk(name, self._scope(folder), folder, title, turns[0].day, turns, transcript.automated))
         return talks
 
-    def _said(self, transcript: Transcript, data: bytes | None, lines: int) -> Iterator[OwnTurn]:
-        """The person's turns."""
+    def _own_turns(self, transcript: Transcript, data: bytes | None, lines: int) -> Iterator[OwnTurn]:
+        """Yield the person's turns that may be searched, with the beginnings of the answers to them."""
         own = [turn for turn in transcript.turns if turn.role == "user"]
         if own and transcript.doubt:
             self._doubtful[transcript.source] = transcript.doubt
@@ -382,25 +391,25 @@ class Talks:
         for turn, text, place in zip(own, texts, places, strict=True):
             day = _day(turn.time) or day
             kept = tuple(line for line in text if line.strip())
-            when = turn.time.isoformat() if turn.time else day
-            if kept and not self.withheld(turn.text, when, transcript.source, transcript.id):
-                moment = f"{turn.time.isoformat()}\n{turn.text}" if turn.time else digests[turn.number - 1]
-                identity = blake2b(moment.encode("utf-8", "replace"), digest_size=16).digest()
+            time = turn.time.isoformat() if turn.time else day
+            if kept and not self.withheld(turn.text, time, transcript.source, transcript.id):
+                key = f"{turn.time.isoformat()}\n{turn.text}" if turn.time else digests[turn.number - 1]
+                identity = blake2b(key.encode("utf-8", "replace"), digest_size=16).digest()
                 speaker = turn.speaker if turn.speaker != turn.role else "user"
                 answer = answers.get(turn.number, "")
-                if answer and self.withheld(answer, when, transcript.source, transcript.id):
+                if answer and self.withheld(answer, time, transcript.source, transcript.id):
                     answer = ""
                 yield OwnTurn(place, day, speaker, kept, answer, identity)
 
 
-def _below(folder: str, found: dict[str, os.stat_result], notices: list[str], folders: dict[str, int]) -> None:
-    """Look at the logs of a folder and of those in it; links to folders are not followed."""
+def _add_logs(folder: str, found: dict[str, os.stat_result], notices: list[str], folders: dict[str, int]) -> None:
+    """Add the status of the logs in and below a folder to ``found``; links to folders are not followed."""
 
-    def failed(where: str, error: OSError) -> None:
-        notices.append(f"{where} can't be read: {error.strerror}")
+    def failed(folder: str, error: OSError) -> None:
+        notices.append(f"{folder} can't be read: {error.strerror}")
 
     for entry in _entries(folder, failed, folders):
-        with suppress(OSError):  # a link that leads to itself, or a log that goes meanwhile
+        with suppress(OSError):  # a link to itself, or a log that is deleted meanwhile
             if entry.is_file():
                 found[entry.path] = entry.stat()
 
@@ -408,20 +417,20 @@ def _below(folder: str, found: dict[str, os.stat_result], notices: list[str], fo
 def _entries(
     folder: str, failed: Callable[[str, OSError], object], changed: dict[str, int] | None = None
 ) -> Iterator[os.DirEntry[str]]:
-    """What is named like a log in a folder and in those below it, however deep they are.
+    """Yield the files in and below a folder, at any depth, whose names end as logs' do.
 
     Args:
-        folder: to look into.
-        failed: told which folder can't be read, and why.
-        changed: takes for each folder when anything came or went in it, as it was before it was looked into.
+        folder: the folder to search.
+        failed: called with a folder that can't be read, and the error.
+        changed: receives the time of the last change in each folder, as of before it is read.
     """
     folders = [folder]
     while folders:
-        where = folders.pop()
+        current = folders.pop()
         try:
             if changed is not None:
-                changed[where] = os.stat(where).st_mtime_ns
-            with os.scandir(where) as entries:
+                changed[current] = os.stat(current).st_mtime_ns
+            with os.scandir(current) as entries:
                 for entry in entries:
                     name = entry.name
                     if name[0] == ".":
@@ -431,16 +440,17 @@ def _entries(
                     elif name.lower().endswith(ENDINGS):
                         yield entry
         except OSError as error:
-            failed(where, error)
+            failed(current, error)
 
 
-def _stamp(looked: os.stat_result) -> bytes:
-    """What changes when a file does."""
-    return STAMP.pack(looked.st_size, looked.st_mtime_ns, looked.st_ctime_ns, looked.st_ino)
+def _stamp(status: os.stat_result) -> bytes:
+    """Return a stamp that changes when the file does."""
+    return STAMP.pack(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
-def _state(looked: os.stat_result) -> list[int]:
-    return [looked.st_size, looked.st_mtime_ns, looked.st_ino]
+def _state(status: os.stat_result) -> list[int]:
+    """Return size, time and inode, as :meth:`Talks._looks_the_same` compares them."""
+    return [status.st_size, status.st_mtime_ns, status.st_ino]
 
 
 def _hash_of_ends(head: bytes, tail: bytes) -> bytes:
@@ -448,47 +458,47 @@ def _hash_of_ends(head: bytes, tail: bytes) -> bytes:
 
 
 def _id(transcript: Transcript, number: int) -> str:
-    """What tells a conversation from the others of its file."""
-    kept = "".join(sign for sign in transcript.id if sign.isalnum() or sign in "-_")[:80]
+    """Return a name that distinguishes a conversation from the others of its file."""
+    kept = "".join(character for character in transcript.id if character.isalnum() or character in "-_")[:80]
     return kept or str(number + 1)
 
 
-def _day(moment: datetime | None) -> str:
-    return moment.astimezone().date().isoformat() if moment is not None else ""
+def _day(time: datetime | None) -> str:
+    return time.astimezone().date().isoformat() if time is not None else ""
 
 
 def _masked(texts: Sequence[str]) -> list[list[str]]:
-    """The lines of each text, credentials masked: a label and its value may stand in two turns."""
+    """Return the lines of each text with credentials masked, across turns: a label and its value may be in two."""
     counts = [text.count("\n") + 1 for text in texts]
     lines = iter(veil("\n".join(texts)).replace("\r", " ").split("\n"))
     return [[next(lines, "") for _ in range(count)] for count in counts]
 
 
 def _answers(turns: Iterable[Turn]) -> dict[int, str]:
-    """By the number of a turn of the person how the first answer to it begins."""
-    found: dict[int, str] = {}
-    asked = 0
+    """Return the beginning of the first answer to each of the person's turns, by the turn's number."""
+    answers: dict[int, str] = {}
+    question = 0
     for turn in turns:
         if turn.role == "user":
-            asked = turn.number
-        elif turn.role == "assistant" and asked:
+            question = turn.number
+        elif turn.role == "assistant" and question:
             text = " ".join(turn.text[: 4 * ANSWER].split())
-            found[asked] = mask(text)[:ANSWER]
-            asked = 0
-    return found
+            answers[question] = mask(text)[:ANSWER]
+            question = 0
+    return answers
 
 
 def _places(data: bytes, turns: Sequence[Turn], lines: int) -> list[int]:
-    """The line of the log on which each turn stands, found by how it begins, as JSON or as it is."""
+    """Return the line number of each turn in the log, found by the beginning of its text, verbatim or as JSON."""
     found: list[int] = []
     at = counted_to = 0
     line = lines + 1
     for turn in turns:
-        begins = turn.text.split("\n", 1)[0][:40]
+        beginning = turn.text.split("\n", 1)[0][:40]
         forms = dict.fromkeys(
             (
-                begins.encode("utf-8", "replace"),
-                *(json.dumps(begins, ensure_ascii=each)[1:-1].encode() for each in (True, False)),
+                beginning.encode("utf-8", "replace"),
+                *(json.dumps(beginning, ensure_ascii=ascii_only)[1:-1].encode() for ascii_only in (True, False)),
             )
         )
         places = [place for place in (data.find(form, at) for form in forms) if place >= 0]
@@ -505,12 +515,12 @@ def _places(data: bytes, turns: Sequence[Turn], lines: int) -> list[int]:
 
 
 class SharedVault:
-    """One such vault.
+    """A vault of others.
 
     Args:
-        name: what its notes are marked with.
-        index: of its notes. The vault is opened with the layout that these have: its own ``.tars/config.toml`` is not
-            read.
+        name: the name that its notes are marked with.
+        index: the index of its notes. Its vault has the layout that the notes suggest: its own ``.tars/config.toml``
+            is not read.
     """
 
     def __init__(self, name: str, index: Index) -> None:
@@ -519,40 +529,39 @@ class SharedVault:
         self.vault = index.vault
 
     def path(self, path: str) -> str:
-        """The whole path of a note."""
+        """Return the absolute path of a note."""
         return os.path.join(self.vault.root, path)
 
     def refresh(self, patience: float | None) -> list[str]:
-        """Bring its index in step with its notes, as far as there is patience; what to say of that.
+        """Bring the index in step with the notes, for ``patience`` seconds at most; return notices.
 
         Raises:
-            TarsError: it can't be searched now.
+            TarsError: the vault can't be searched now.
         """
         report = self.index.refresh(index.intake.RefreshBudget(patience=patience))
-        told = []
         if report.unmounted:
-            told.append(f"{self.name} looks unmounted or emptied; it is searched as it was last read")
-        elif report.stale:
-            told.append(f"{self.name} is behind by {counted(report.stale, 'note')}: tars-memory reindex")
-        return told
+            return [f"{self.name} looks unmounted or emptied; it is searched as it was last read"]
+        if report.stale:
+            return [f"{self.name} is behind by {counted(report.stale, 'note')}: tars-memory reindex"]
+        return []
 
 
 def shared_vaults(
     settings: Settings, own: Path, state: Path, index_of: Callable[[Vault, Path], Index]
 ) -> tuple[list[SharedVault], list[str]]:
-    """The shared vaults that are there, and a sentence for each that can't be used.
+    """Return the shared vaults that exist, and a sentence for each that can't be used.
 
     Args:
-        settings: the person's.
+        settings: the person's settings.
         own: the person's own vault.
-        state: folder in which each index gets one.
-        index_of: gives a vault its index, in a folder.
+        state: the folder in which each index gets a folder.
+        index_of: returns the index of a vault, kept in a folder.
     """
     found: list[SharedVault] = []
     notices: list[str] = []
     for named in settings.vaults.shared:
         path = Path(os.path.expanduser(named))
-        if not path.is_absolute():  # else it would be another folder wherever a command is run
+        if not path.is_absolute():  # a relative path would depend on where a command is run
             notices.append(f"the shared vault {named!r} is not searched: name its whole path in your config.toml")
             continue
         path = Path(os.path.abspath(path))
@@ -571,7 +580,7 @@ def shared_vaults(
         if root == own or root in own.parents or own in root.parents:
             notices.append(f"{path} is not a shared vault: one of it and your own vault is inside the other")
             continue
-        if any(root == each.vault.root for each in found):  # named twice, or by a link
+        if any(root == other.vault.root for other in found):  # named twice, or by a link
             continue
         vault = Vault.open(root, LayoutOptions(like=recognised(root)), settings.limits)
         folder = state / sha256(os.fsencode(root)).hexdigest()[:16]
@@ -580,25 +589,25 @@ def shared_vaults(
         except OSError as error:
             notices.append(f"the shared vault {path} is not searched: {folder} can't be made: {error.strerror}")
             continue
-        name = _name(root, {each.name for each in found})
+        name = _name(root, {other.name for other in found})
         found.append(SharedVault(name, index_of(vault, folder)))
     return found, notices
 
 
 def in_step(vaults: list[SharedVault], patience: float | None, notices: list[str]) -> Iterator[SharedVault]:
-    """Those that can be asked now, each in step with its notes; sentences go into ``notices``."""
-    for each in vaults:
+    """Yield the vaults that can be asked now, each after its refresh; add sentences to ``notices``."""
+    for vault in vaults:
         try:
-            notices += each.refresh(patience)
-        except (TarsError, UnwritableError, OSError) as error:
-            notices.append(f"{each.name} is not searched: {getattr(error, 'message', None) or error}")
+            notices += vault.refresh(patience)
+        except (TarsError, OSError) as error:
+            notices.append(f"{vault.name} is not searched: {getattr(error, 'message', None) or error}")
             continue
-        yield each
+        yield vault
 
 
 def _name(root: Path, taken: set[str]) -> str:
-    """What a vault is called: as its folder, with those above it as far as needed to tell it from others."""
+    """Return a vault's name: that of its folder, behind as many folders above it as are needed to make it unique."""
     parts = [part for part in root.parts if part != root.anchor] or ["vault"]
     names = ("/".join(parts[-count:]) for count in range(1, len(parts) + 1))
     name = next((name for name in names if name not in taken), "/".join(parts))
-    return "".join(sign if sign.isprintable() and sign not in "[]<>`" else "_" for sign in name)
+    return "".join(letter if letter.isprintable() and letter not in "[]<>`" else "_" for letter in name)

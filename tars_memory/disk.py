@@ -1,13 +1,13 @@
-"""What is on the disk beside the notes: the program's own folders, and files that others made or a crash damaged.
+"""Files beside the notes: the program's own folders, and files that others wrote or a crash damaged.
 
-What a vault brings along (``.tars/*``, ``.obsidian/*``, ``.tars-project``) and the files of our own state are read
-here, within bounds, so that none of them can end or hold a command: regular files alone, no link followed, nothing that
-blocks, no more bytes and no deeper nesting than any honest file has. Whoever reads decides what damage means; it is one
-error, with the file's name.
+Files that come with a vault (``.tars/*``, ``.obsidian/*``, ``.tars-project``) and those of our own state are read here,
+within bounds, so that none of them can end or block a command: only regular files, no links, no blocking reads, no more
+bytes and no deeper nesting than any honest file has. The caller decides what damage means; it is always one error, with
+the file's name.
 
-``hashlib`` takes SHA-256 from OpenSSL, whose library costs each start 2 ms and 4 MB; for short texts it is no slower
-without, and BLAKE2b is Python's own in any case. So both come from here, as the standard library's ``random`` takes its
-own. And a hook that only starts a process (:func:`spawn`) loads no other room for it.
+``hashlib`` takes SHA-256 from OpenSSL, whose library costs each start 2 ms and 4 MB; for short texts Python's own is as
+fast, and BLAKE2b is Python's own in any case. So both come from here, as the standard library's ``random`` imports its
+SHA-512. :func:`spawn` is here, too, so that a hook that only starts a process imports no other module for it.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ __all__ = ["blake2b", "sha256"]
 APP = "tars-memory"
 VAULT_FOLDER = ".tars"
 OBSIDIAN_FOLDER = ".obsidian"
-"""What Obsidian's own vaults hold, and ours before the first write."""
+"""Folder that Obsidian's vaults have, and ours before the first write."""
 ID_FILE = "vault-id"
 _LONGEST_ID = 64
 
 LARGEST = 1_000_000
-"""Bytes of a file of settings; Obsidian's own and a person's are a hundredth of it."""
+"""Maximum size of a file of settings in bytes; Obsidian's own and a person's have a hundredth of it."""
 
 LARGEST_OWN = 1 << 28
-"""Bytes of a file of our own state."""
+"""Maximum size of a file of our own state in bytes."""
 
 DEEPEST = 32
-"""Levels of nesting; Obsidian's deepest settings have six."""
+"""Maximum number of nested levels; Obsidian's deepest settings have six."""
 
 _PLAIN = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
 _PLAIN |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
@@ -65,16 +65,16 @@ _HANDLES = os.open in os.supports_dir_fd
 
 
 def read(path: Path, within: Path | None = None, *, most: int = LARGEST, links: bool = False) -> bytes | None:
-    """The bytes of one file; None if nothing is there.
+    """Return the bytes of a file; None if there is none.
 
     Args:
-        path: of the file.
-        within: a folder above it: below that no step may be a link either.
-        most: bytes; a longer file counts as damaged.
-        links: follow them: for the person's own file, which may live with his other dotfiles.
+        path: the file.
+        within: a folder above it, below which no step of the path may be a link either.
+        most: maximum size in bytes; a larger file counts as damaged.
+        links: follow links: for the person's own file, which may be kept with other dotfiles.
 
     Raises:
-        SettingsError: it is a link, no regular file, too long, or can't be read.
+        SettingsError: the file is a link, not a regular file, too large, or can't be read.
     """
     try:
         fd = _open(path, within, links=links)
@@ -85,26 +85,26 @@ def read(path: Path, within: Path | None = None, *, most: int = LARGEST, links: 
             return None
         raise _unread(path, error) from error
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
             raise _refused(path, "is not a regular file")
         data = bytearray()
-        while max(found.st_size, len(data)) <= most and (part := os.read(fd, min(most + 1 - len(data), 1 << 20))):
+        while max(status.st_size, len(data)) <= most and (part := os.read(fd, min(most + 1 - len(data), 1 << 20))):
             data += part
     except OSError as error:
         raise _unread(path, error) from error
     finally:
         os.close(fd)
-    if max(found.st_size, len(data)) > most:
+    if max(status.st_size, len(data)) > most:
         raise _refused(path, f"has more than {most:,} bytes")
     return bytes(data)
 
 
 def append_to(path: str | os.PathLike[str]) -> int:
-    """A descriptor that adds to the end of a file of our own, which is made if it is missing; the caller closes it.
+    """Open a file of our own to append to, and return the descriptor, which the caller closes. A missing file is made.
 
     Raises:
-        OSError: it can't be opened, or is no regular file; opening never waits for a pipe.
+        OSError: the file can't be opened, or is not a regular file; opening never waits for a pipe.
     """
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _PLAIN | _NO_LINK, 0o600)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -114,24 +114,25 @@ def append_to(path: str | os.PathLike[str]) -> int:
 
 
 def json_of(data: bytes, path: object, *, text: bool = True) -> Any:
-    """The value of a JSON file that was read.
+    """Parse the bytes of a JSON file.
 
     Args:
-        data: its bytes.
-        path: for the message.
-        text: all strings must be text; else they may hold bytes that are none, as surrogates.
+        data: the bytes.
+        path: the file, for the message.
+        text: refuse lone surrogates in strings, which stand for bytes that are not text.
 
     Raises:
-        SettingsError: it is not JSON, or none that an honest program writes: too deep, huge numbers, half characters.
+        SettingsError: the bytes are not JSON, or not such as an honest program writes: too deep, huge numbers, lone
+            surrogates.
     """
     try:
         return _sound(json.loads(data, parse_constant=_no_number), text=text)
     except (ValueError, RecursionError, MemoryError) as error:
-        raise SettingsError(f"{path} is not valid JSON: {_said(error)}", "mend it or move it away") from error
+        raise SettingsError(f"{path} is not valid JSON: {_parse_error(error)}", "mend it or move it away") from error
 
 
 def json_object(path: Path, within: Path | None = None) -> dict[str, Any]:
-    """The object in a JSON file; empty if nothing is there, or another value.
+    """Return the object in a JSON file; empty if there is no file, or it holds another value.
 
     Raises:
         SettingsError: see :func:`read` and :func:`json_of`.
@@ -142,7 +143,7 @@ def json_object(path: Path, within: Path | None = None) -> dict[str, Any]:
 
 
 def json_objects(root: Path, paths: Iterable[str]) -> dict[str, dict[str, Any] | SettingsError]:
-    """The objects in JSON files below a folder, by path; for one that can't be read the reason."""
+    """Return the objects in JSON files below a folder, by path; for a file that can't be read the error."""
     found: dict[str, dict[str, Any] | SettingsError] = {}
     for path in paths:
         try:
@@ -153,7 +154,7 @@ def json_objects(root: Path, paths: Iterable[str]) -> dict[str, dict[str, Any] |
 
 
 def own_object(path: Path) -> dict[str, Any]:
-    """The object in a JSON file of our own; empty if nothing is there, or it is damaged: then nothing is known."""
+    """Return the object in a JSON file of our own; empty if the file is missing or damaged."""
     try:
         data = read(path, most=LARGEST_OWN, links=True)
         value = None if data is None else json_of(data, path, text=False)
@@ -163,15 +164,17 @@ def own_object(path: Path) -> dict[str, Any]:
 
 
 def toml_table(path: Path, within: Path | None = None) -> dict[str, Any]:
-    """The table in a TOML file; empty if nothing is there. Without ``within`` it is the person's own: links count.
+    """Return the table in a TOML file; empty if there is no file.
+
+    Without ``within`` the file is the person's own, and may be a link.
 
     Raises:
-        SettingsError: see :func:`read`; or it is not valid TOML, too deep, or with huge numbers.
+        SettingsError: see :func:`read`; or the file is not valid TOML, is nested too deep, or has huge numbers.
     """
     data = read(path, within, links=within is None)
     if data is None:
         return {}
-    import tomllib  # only who has a configuration file pays for the parser
+    import tomllib  # only a configuration file needs the parser
 
     try:
         text = data.decode("utf-8-sig")
@@ -180,7 +183,7 @@ def toml_table(path: Path, within: Path | None = None) -> dict[str, Any]:
             raise ValueError(_TOO_DEEP)  # noqa: TRY301
         table: dict[str, Any] = _sound(tomllib.loads(text))
     except Exception as error:
-        raise SettingsError(f"{path} is not valid TOML: {_said(error)}", "mend it or move it away") from error
+        raise SettingsError(f"{path} is not valid TOML: {_parse_error(error)}", "mend it or move it away") from error
     return table
 
 
@@ -189,14 +192,19 @@ _LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*"|'[^'\n]*')[ \t]*+\.[ \t]*+){{
 
 
 def _open(path: Path, within: Path | None, *, links: bool) -> int:
-    """Raises OSError, or ValueError for a name that no file can have."""
+    """Open a file to read, without following links below ``within``; return the descriptor.
+
+    Raises:
+        OSError: the file can't be opened, or is a link.
+        ValueError: no file can have that name.
+    """
     flags = os.O_RDONLY | _PLAIN | (0 if links else _NO_LINK)
     steps = () if within is None else path.relative_to(within).parts
     if not _HANDLES or len(steps) < 2:
         if not _NO_LINK and not links:
-            at = path if within is None else within
-            for each in (path, *(at.joinpath(*steps[:count]) for count in range(1, len(steps)))):
-                if os.path.islink(each):
+            base = path if within is None else within
+            for step_path in (path, *(base.joinpath(*steps[:count]) for count in range(1, len(steps)))):
+                if os.path.islink(step_path):
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         return os.open(path, flags)
     assert within is not None
@@ -222,13 +230,14 @@ def _unread(path: Path, error: Exception) -> SettingsError:
 
 
 def _reason(error: Exception) -> str:
+    """Return why a file can't be read, as the end of a sentence that begins with its path."""
     number = getattr(error, "errno", 0)
     if number in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
         return "is a link, or lies below one: it is not followed"
     return f"can't be read: {getattr(error, 'strerror', None) or error}"
 
 
-def _said(error: Exception) -> str:
+def _parse_error(error: Exception) -> str:
     if isinstance(error, RecursionError | MemoryError):
         return _TOO_DEEP
     return str(error)[:200]
@@ -239,45 +248,45 @@ def _no_number(text: str) -> Any:
 
 
 def _sound(value: Any, *, text: bool = True) -> Any:
-    """The value, if it has nothing that no honest file has; looked at without recursion.
+    """Return a parsed value after checking it, without recursion, for what no honest file has.
 
     Raises:
-        ValueError: it has.
+        ValueError: it is nested too deep, or has a huge or non-finite number, or with ``text`` a lone surrogate.
     """
     level, depth = [value], 0
     while level:
         if depth > DEEPEST:
             raise ValueError(_TOO_DEEP)
-        below: list[Any] = []
-        for each in level:
-            if isinstance(each, dict):
-                below += each
-                below += each.values()
-            elif isinstance(each, list):
-                below += each
-            elif isinstance(each, str) and text:
-                each.encode("utf-8")  # half a character is a ValueError
-            elif isinstance(each, float) and not math.isfinite(each):
-                raise ValueError(f"{each} is not a number of a setting")
-            elif isinstance(each, int) and abs(each) >= 1 << 64:  # inodes have 64 bits
+        next_level: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                next_level += item
+                next_level += item.values()
+            elif isinstance(item, list):
+                next_level += item
+            elif isinstance(item, str) and text:
+                item.encode("utf-8")  # a lone surrogate is a ValueError
+            elif isinstance(item, float) and not math.isfinite(item):
+                raise ValueError(f"{item} is not a number of a setting")
+            elif isinstance(item, int) and abs(item) >= 1 << 64:  # inodes have 64 bits
                 raise ValueError("a number is too large")
-        level, depth = below, depth + 1
+        level, depth = next_level, depth + 1
     return value
 
 
 def replace(path: Path, data: bytes, mode: int = 0o600, rights: int | None = None) -> None:
-    """Write a file whole, under a name of this process first: nobody meets half of it, nothing is left of a failure.
+    """Write a file by way of a temporary file, so that nobody reads half of it and a failure leaves nothing behind.
 
-    A power cut may cost what was written; what has to survive one is the journal's to write.
+    A power cut may lose the new content; data that must survive one belongs in the journal.
 
     Args:
-        path: of the file.
+        path: the file.
         data: its bytes.
-        mode: what it may be made with, as the process masks it.
-        rights: those of the file whose place it takes, if they stay.
+        mode: its mode before the umask.
+        rights: the mode of the replaced file, if it is to stay.
 
     Raises:
-        OSError: it can't be written, and bears the file's name; the file is as it was.
+        OSError: the file can't be written, and is as it was; the error names this file.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with whole(path, temporary):
@@ -290,10 +299,10 @@ def replace(path: Path, data: bytes, mode: int = 0o600, rights: int | None = Non
 
 @contextlib.contextmanager
 def whole(path: Path, temporary: Path) -> Iterator[None]:
-    """Nothing is left of a file of ours that was to take another's place; the error is that other file's.
+    """Remove the temporary file if the block fails, and let the error name the file that it was to replace.
 
     Raises:
-        OSError: what fails inside.
+        OSError: the block failed.
     """
     try:
         yield
@@ -316,7 +325,7 @@ class Places:
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Places:
-        """The platform's folders for this program, by platformdirs (XDG variables are honoured).
+        """Return the platform's folders for this program, by platformdirs (XDG variables are honoured).
 
         ``TARS_MEMORY_HOME`` puts all three below one folder.
         """
@@ -330,23 +339,23 @@ class Places:
         return cls(Path(dirs.user_state_dir), Path(dirs.user_cache_dir), Path(dirs.user_config_dir))
 
     def vault_state(self, root: Path, vault_id: str | None, *, create: bool, used: bool = False) -> Path:
-        """The state folder of the vault at this place: state belongs to a vault where it is, and never follows it.
+        """Return the state folder of the vault at this path. State belongs to a path: it doesn't follow a moved vault.
 
         A copy (same id, another path) has a state of its own, and so has another vault at the path of an earlier one.
-        It is the same vault if only its id is another one while the folder is the same: two devices wrote to it before
-        they were first synced, and one id won. What a vault left at the path that it was moved from is taken over by
-        ``doctor --adopt`` alone: an unmounted disk looks just like a moved vault.
+        A vault with another id in the same folder is still the same vault: two devices wrote to it before they were
+        first synced, and one id won. Only ``doctor --adopt`` takes over the state that a moved vault left at its former
+        path: an unmounted disk looks just like a moved vault.
 
         Args:
             root: the vault's real path.
             vault_id: from ``.tars/vault-id``; None before the first write.
-            create: make the folder (0700) and its ``vault.json`` if missing; else only say where it would be.
-            used: the person uses this vault at this place, see :meth:`has_used`; remembered with ``create``.
+            create: make the folder (mode 0700) and its ``vault.json`` if missing; else only return the path.
+            used: the person uses this vault at this path, see :meth:`has_used`; recorded with ``create``.
         """
         folder, held, same = self._held(root, vault_id)
         known = {**held, "used": held.get("used", bool(held))}
         if known.get("id") and not same and not vault_id:
-            return folder  # a vault is missing here, as when its disk is: its record must not become this folder's
+            return folder  # the vault is missing, as when its disk is: its record must not become this folder's
         used = used or (same and known["used"])
         record = {"id": vault_id or known.get("id"), "path": str(root), "place": _place(root), "used": used}
         if create and held != record:
@@ -355,7 +364,7 @@ class Places:
         return folder
 
     def _held(self, root: Path, vault_id: str | None) -> tuple[Path, dict[str, Any], bool]:
-        """The state folder for the vault at a path, what its ``vault.json`` says, and whether it is of this vault."""
+        """Return the state folder for a vault, its ``vault.json``, and whether that record is about this vault."""
         place = _place(root)
         first = self.state / "vaults" / sha256(os.fsencode(root)).hexdigest()[:16]
         held = vault_json(first)
@@ -373,24 +382,24 @@ class Places:
         return first.with_name(f"{first.name}-{vault_id}"), {}, False
 
     def has_used(self, root: Path) -> bool:
-        """Whether the person has used this very vault at this place: by ``init``, by a write, or by saying so."""
+        """Return whether the person has used this vault at this path: by ``init``, by a write, or by confirming it."""
         _, held, same = self._held(root, read_id(root))
         return same and bool(held.get("used", True))
 
     def held_vault(self, root: Path) -> bool:
-        """Whether a vault that we wrote to was here and the folder is empty now, as when a disk is not there."""
-        with contextlib.suppress(OSError), os.scandir(root) as found:
-            if next(found, None) is None:
+        """Return whether the folder is empty but held a vault that we wrote to, as when a disk is not mounted."""
+        with contextlib.suppress(OSError), os.scandir(root) as entries:
+            if next(entries, None) is None:
                 return self._held(root, None)[1].get("id") is not None
         return False
 
     def lost_id(self, root: Path) -> str | None:
-        """The id of the vault in this very folder, as far as the state folder knows; for one that lost its own."""
+        """Return the id that the state folder records for the vault in this very folder, if the vault lost its own."""
         _, held, same = self._held(root, None)
         return held.get("id") if same else None
 
     def absent(self, root: Path, vault_id: str | None) -> list[tuple[Path, str]]:
-        """State that waits for vaults of the same id which are not where they were: its folders, and their paths."""
+        """Return state folders and former paths of vaults with the same id that are no longer at their path."""
         found = []
         base = self.state / "vaults"
         for folder in sorted(base.iterdir()) if vault_id and base.is_dir() else ():
@@ -403,56 +412,61 @@ class Places:
 
 
 def read_id(root: Path) -> str | None:
-    """The id of the vault in a folder; None for none, also for a damaged one."""
+    """Return the id of the vault in a folder; None if it has none or a damaged one."""
     try:
-        held = read(root / VAULT_FOLDER / ID_FILE, root, most=_LONGEST_ID + 8)
-        return checked_id((held or b"").decode("ascii").strip())
+        data = read(root / VAULT_FOLDER / ID_FILE, root, most=_LONGEST_ID + 8)
+        return checked_id((data or b"").decode("ascii").strip())
     except (SettingsError, ValueError):
         return None
 
 
 def checked_id(name: object) -> str | None:
-    """A vault's id, if it has the form of one: it is part of a folder's name; None for anything else."""
-    is_one = isinstance(name, str) and 8 <= len(name) <= _LONGEST_ID and name.isascii()
-    return str(name) if is_one and str(name)[0] != "-" and str(name).replace("-", "").isalnum() else None
+    """Return a vault's id if it has the right form, so that it can be part of a folder's name; else None."""
+    has_length = isinstance(name, str) and 8 <= len(name) <= _LONGEST_ID and name.isascii()
+    return str(name) if has_length and str(name)[0] != "-" and str(name).replace("-", "").isalnum() else None
 
 
 def _place(root: Path) -> list[int] | None:
-    """Device and inode of a vault's folder, and the inode of its ``.tars``; None for a mount point, where another
-    disk's may be the same. A new folder may get the inode of a removed one, hardly both of them.
+    """Return device and inode of a vault's folder, and the inode of its ``.tars``.
+
+    A new folder may get the inode of a removed one, but hardly both. None for a mount point, where another disk may
+    have the same numbers.
     """
     try:
-        found = os.stat(root)
+        status = os.stat(root)
         if os.path.ismount(root):
             return None
         with contextlib.suppress(OSError):
-            return [found.st_dev, found.st_ino, os.stat(root / VAULT_FOLDER).st_ino]
+            return [status.st_dev, status.st_ino, os.stat(root / VAULT_FOLDER).st_ino]
     except OSError:
         return None
-    return [found.st_dev, found.st_ino]
+    return [status.st_dev, status.st_ino]
 
 
 def _same_place(held: list[int] | None, place: list[int] | None) -> bool:
-    """Whether two looks at a vault's folder saw the same one, as far as both could tell."""
-    return bool(held and place) and all(one == other for one, other in zip(held or (), place or (), strict=False))
+    """Return whether two results of :func:`_place` are of the same folder, as far as both have numbers."""
+    return bool(held and place) and all(ours == theirs for ours, theirs in zip(held or (), place or (), strict=False))
 
 
 def vault_json(folder: Path) -> dict[str, Any]:
-    """What a state folder says of its vault: ``id``, ``path``, ``place``, ``used``; empty if missing or damaged."""
+    """Return the record of a vault in a state folder, empty if it is missing or damaged.
+
+    Its members are ``id``, ``path``, ``place`` and ``used``.
+    """
     record = own_object(folder / "vault.json")
     if not isinstance(record.get("path"), str):
         return {}
     place = record.get("place")
-    numbers = isinstance(place, list) and len(place) in (2, 3) and all(isinstance(each, int) for each in place)
-    named = record.get("id") is None or checked_id(record["id"]) is not None
-    return record if named and (numbers or place is None) else {}
+    has_numbers = isinstance(place, list) and len(place) in (2, 3) and all(isinstance(number, int) for number in place)
+    has_valid_id = record.get("id") is None or checked_id(record["id"]) is not None
+    return record if has_valid_id and (has_numbers or place is None) else {}
 
 
 def spawn(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
-    """Start a process that shares nothing with ours, not even a terminal; what it says goes into a file.
+    """Start a process that shares nothing with ours, not even a terminal; its output goes into the file ``last_words``.
 
     Raises:
-        OSError: it can't be started.
+        OSError: the process can't be started.
     """
     if not hasattr(os, "posix_spawn"):
         _spawn_elsewhere(argv, env, last_words)
@@ -470,7 +484,7 @@ def spawn(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
 
 
 def _spawn_elsewhere(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
-    """The same on Windows."""
-    apart = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-    with open(last_words, "wb") as said:
-        subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said, creationflags=apart)
+    """Start the process on Windows."""
+    flags = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    with open(last_words, "wb") as output:
+        subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output, creationflags=flags)

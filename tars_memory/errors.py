@@ -1,7 +1,7 @@
-"""The error tree: what happened, to which file, what to do next, and the documented exit code.
+"""The errors: each says what happened, to which file, what to do next, and has the documented exit code.
 
-Everything a user can run into derives from :class:`TarsError`; the command line prints ``message`` and ``hint`` on
-stderr and leaves with ``exit_code``. Anything else that reaches the top is a bug (exit 70).
+Every error that a user can meet derives from :class:`TarsError`; the command line prints ``message`` and ``hint`` on
+stderr and ends with ``exit_code``. Any other exception that reaches the top is a bug (exit 70).
 """
 
 from __future__ import annotations
@@ -12,39 +12,41 @@ import sys
 
 
 class Passing(str):
-    """A notice about which nothing can be done now: a person is told once a day."""
+    """A notice about something that passes by itself: a person sees it once a day."""
 
     __slots__ = ()
 
 
 def counted(number: int, noun: str, many: str = "") -> str:
-    """A number and what it counts, for every message: ``1 file``, ``1,200 files``, ``2 entries``.
+    """Return a number with its noun, as all messages show it: ``1 file``, ``1,200 files``, ``2 entries``.
 
     Args:
-        number: how many.
-        noun: one of them.
-        many: several of them, where an s at the end does not make it so.
+        number: the number.
+        noun: the noun in the singular.
+        many: the plural, if it is not the singular with an s.
     """
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def cut(text: str, most: int) -> str:
-    """A text of at most so many characters, to be named in a sentence."""
+    """Cut a text to at most so many characters, for use in a sentence."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def duration(seconds: float) -> str:
-    """A time that was estimated, as people say it: ``about 40 s``, ``about 9 min``, ``about 3 h``."""
+    """Format an estimated time: ``about 40 s``, ``about 9 min``, ``about 3 h``."""
     if seconds < 90:
         return f"about {max(1, round(seconds))} s"
     return f"about {round(seconds / 60)} min" if seconds < 5_400 else f"about {round(seconds / 3_600)} h"
 
 
 def legible(text: str) -> str:
-    r"""The text with bytes that are not UTF-8 as ``\xff``; Python keeps, and ``repr`` writes, lone surrogates."""
-    return re.sub(
-        r"\\udc([89a-f][0-9a-f])|[\udc80-\udcff]", lambda each: f"\\x{each[1] or f'{ord(each[0]) & 0xFF:02x}'}", text
-    )
+    r"""Show bytes that are not UTF-8 as ``\xff``: Python keeps them as lone surrogates, and ``repr`` escapes those."""
+
+    def escaped(match: re.Match[str]) -> str:
+        return f"\\x{match[1] or f'{ord(match[0]) & 0xFF:02x}'}"
+
+    return re.sub(r"\\udc([89a-f][0-9a-f])|[\udc80-\udcff]", escaped, text)
 
 
 class TarsError(Exception):
@@ -70,11 +72,11 @@ class UsageError(TarsError):
 
 
 class SettingsError(UsageError):
-    """A setting, or a file of settings, can't be used; what was typed is not to blame, and is kept."""
+    """A setting, or a file of settings, can't be used; the input is not to blame, and is kept."""
 
 
 class StateError(SettingsError):
-    """A file of our own state can't be used, and nothing is safe to do without it."""
+    """A file of our own state can't be used, and going on without it would not be safe."""
 
     exit_code = 5
 
@@ -108,8 +110,8 @@ class VaultError(TarsError):
 class UnwritableError(TarsError):
     """The note can't be written now: lock held, read-only, disk full, or a file system without an exchange.
 
-    What was typed is in the spool (``spooled`` says under which id) and is placed at the next writing command; where
-    not even that could be written, the message ``repeats`` it.
+    The text is in the spool, under the id ``spooled``, and the next writing command places it. If the spool could not
+    be written either, the message ``repeats`` the text.
     """
 
     exit_code = 5
@@ -121,7 +123,7 @@ class UnwritableError(TarsError):
 
     @classmethod
     def of_lost(cls, text: str, why: str) -> UnwritableError:
-        """Words that could be kept nowhere, not even in the spool: the message repeats them."""
+        """Return the error for a text that could not even be spooled: its message repeats the text."""
         error = cls(f"your text could NOT be kept, copy it from here: {text}", why)
         error.repeats = True
         return error
@@ -144,31 +146,31 @@ class ModelUnavailableError(TarsError):
 
 
 class TeamIndexError(TarsError):
-    """A team's index in PostgreSQL can't be asked or published: what stands in the way, and where."""
+    """A team's index in PostgreSQL can't be asked or published."""
 
     exit_code = 7
 
 
 def reason(error: Exception) -> str:
-    """What went wrong and what to do next, in one line; of a fault of ours its kind."""
+    """Return message and hint of an error on one line; for a bug its type and text."""
     if isinstance(error, TarsError):
         return f"{error.message}; {error.hint}" if error.hint else error.message
     return f"{type(error).__name__}: {error}"
 
 
 def did_you_mean(names: list[str]) -> str:
-    """The question that offers these names."""
+    """Return the question "did you mean …" with these names."""
     *others, last = names
     return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
 
 
 def installing(extra: str, options: str = "") -> str:
-    """The command that installs an extra of this program into the environment that it runs in."""
-    what = f"{options}'tars-memory[{extra}]'"
+    """Return the command that installs an extra of this program into the environment that it runs in."""
+    requirement = f"{options}'tars-memory[{extra}]'"
     if sys.prefix in (sys.base_prefix, os.environ.get("VIRTUAL_ENV")):
-        return f"pip install {what}"
+        return f"pip install {requirement}"
     from importlib.util import find_spec
 
     if find_spec("pip") is None:  # uv makes environments without it
-        return f"uv pip install --python {sys.executable} {what}"
-    return f"{sys.executable} -m pip install {what}"
+        return f"uv pip install --python {sys.executable} {requirement}"
+    return f"{sys.executable} -m pip install {requirement}"

@@ -14,7 +14,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches  # imported lazily: only a mistyped name needs it
+from difflib import get_close_matches  # typer has imported it
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 

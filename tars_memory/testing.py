@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class HashEmbedder:
-    """An embedder without a model: texts that share words are near each other, others are at right angles, nearly.
+    """An embedder without a model: texts that share words are near each other, others nearly orthogonal.
 
     Deterministic across processes and machines; vectors are float32 little-endian, L2-normalised, 384 numbers.
-    ``texts`` lists every passage that was embedded, so that a test can say what was and wasn't.
+    ``texts`` lists every passage that was embedded, so that a test can check what was embedded and what wasn't.
     """
 
     dimension = 384
@@ -38,7 +38,7 @@ class HashEmbedder:
         self.texts: list[str] = []
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
-        """The vectors of each text and of the words of its lines after the first; in order, lazily."""
+        """Yield the vectors of each text and of the words of its lines after the first, in order."""
         for text in texts:
             self.texts.append(text)
             lines = [hashed_words(line)[:255] for line in text.split("\n")[1:]]
@@ -46,12 +46,12 @@ class HashEmbedder:
             yield Embedded(hashed(text), bytes(map(len, lines)), bits)
 
     def embed_query(self, text: str) -> QueryVector:
-        """The vectors of a query: those of a passage of the same words."""
+        """Return the vectors of a query: those of a passage of the same words."""
         return QueryVector(hashed(text), tuple(hashed_words(text)))
 
 
 def hashed_words(text: str) -> list[bytes]:
-    """Bits for each word that is not a stop word: the same for the same word, half of them differ between any two."""
+    """Return bits for each word that is not a stop word; between two different words about half the bits differ."""
     words = (fold(word) for word in WORD.findall(text))
     return [
         hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=HashEmbedder.dimension // 8).digest()
@@ -61,7 +61,7 @@ def hashed_words(text: str) -> list[bytes]:
 
 
 def hashed(text: str) -> bytes:
-    """A vector from the words of a text, whatever their order and case."""
+    """Return a vector made of the words of a text, whatever their order and case."""
     values = [0.0] * HashEmbedder.dimension
     for word in tokens(text):
         for index, sign in _places(word):
@@ -74,7 +74,7 @@ def hashed(text: str) -> bytes:
 
 @lru_cache(maxsize=10_000)
 def _places(word: str) -> tuple[tuple[int, float], ...]:
-    """Eight dimensions, each with a sign, for a word."""
+    """Return eight dimensions for a word, each with a sign."""
     digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=24).digest()
     pieces = (digest[start : start + 3] for start in range(0, 24, 3))
     size = HashEmbedder.dimension
@@ -85,27 +85,27 @@ class FrozenClock:
     """A clock that stands still until :meth:`advance`: pass it as ``now``."""
 
     def __init__(self, now: str | datetime = "2026-11-21T10:15:00+00:00") -> None:
-        """Start at an ISO date and time; UTC if it names no zone."""
+        """Start at an ISO date and time; UTC if it has no zone."""
         start = datetime.fromisoformat(now) if isinstance(now, str) else now
         self.now = start if start.tzinfo else start.replace(tzinfo=UTC)
 
     def __call__(self) -> datetime:
-        """The time it shows."""
+        """Return the time."""
         return self.now
 
     def advance(self, **amount: float) -> datetime:
-        """Move on, in the words of ``timedelta``: ``advance(days=1, minutes=5)``; answers with the new time."""
+        """Advance by the arguments of ``timedelta``, as ``advance(days=1, minutes=5)``; return the new time."""
         self.now += timedelta(**amount)
         return self.now
 
 
 def make_vault(root: Path, notes: Mapping[str, str | bytes] | None = None, *, vault_id: str | None = "") -> Path:
-    """A vault of these notes (relative path -> text or exact bytes); answers with its folder.
+    """Make a vault of these notes (relative path -> text or exact bytes); return its folder.
 
     Args:
-        root: made if absent; what is there stays.
-        notes: written as they are; text in UTF-8, its line endings untouched.
-        vault_id: empty for one made from the path; None leaves the vault without ``.tars/``, as Obsidian makes it.
+        root: made if it is missing; its existing files stay.
+        notes: written as they are; text in UTF-8, its line endings unchanged.
+        vault_id: empty for an id made from the path; None leaves the vault without ``.tars/``, as Obsidian makes it.
     """
     root.mkdir(parents=True, exist_ok=True)
     if vault_id == "":
@@ -121,14 +121,13 @@ def make_vault(root: Path, notes: Mapping[str, str | bytes] | None = None, *, va
 
 
 class ScriptedLLM:
-    """A language model that says what it was told to, or what a function makes of the prompt; no network, no cost.
+    """A language model that gives scripted answers, or those that a function makes of the prompt; no network, no cost.
 
     Args:
-        answers: texts in order, the last one again and again (an exception among them is raised); or a function of the
-            prompt.
+        answers: texts in order, the last one repeated (an exception among them is raised); or a function of the prompt.
 
     Attributes:
-        prompts: all that it was asked, in order.
+        prompts: all prompts, in order.
     """
 
     name = "scripted"
@@ -139,14 +138,14 @@ class ScriptedLLM:
         self.spent = Spent()
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The next answer."""
+        """Return the next answer, or raise it if it is an exception."""
         self.prompts.append(prompt)
         if callable(self.answers):
-            said: str | Exception = self.answers(prompt)
+            answer: str | Exception = self.answers(prompt)
         else:
-            said = self.answers[min(len(self.prompts), len(self.answers)) - 1]
-        if isinstance(said, Exception):
-            raise said
-        found = Completion(said, self.name, tokens_of(prompt.system + prompt.user), tokens_of(said), 0.0)
-        self.spent = self.spent.plus(found)
-        return found
+            answer = self.answers[min(len(self.prompts), len(self.answers)) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        completion = Completion(answer, self.name, tokens_of(prompt.system + prompt.user), tokens_of(answer), 0.0)
+        self.spent = self.spent.plus(completion)
+        return completion

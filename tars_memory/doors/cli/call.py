@@ -125,7 +125,7 @@ class Call:
 
     @property
     def interactive(self) -> bool:
-        """Whether a person is at the terminal: input and output are one, and no agent's mark is set."""
+        """Whether a person is at the terminal: the caller is a person, see :attr:`actor`."""
         return self.actor == "person"
 
     @cached_property
