@@ -523,7 +523,7 @@ class _Sweep:
         self.passed_over.setdefault(reason, []).append(path)
 
     def _skip_hidden(self, entry: os.DirEntry[str], path: str) -> None:
-        """Count a temporary file, an iCloud placeholder, a hidden folder or a hidden note; ignore other hidden files."""
+        """Count a temporary file, an iCloud placeholder, a hidden folder or note; ignore other hidden files."""
         if path.endswith(beneath.TEMP_SUFFIX):
             self._skip("temporary file", path)
         elif path.endswith(".icloud"):
