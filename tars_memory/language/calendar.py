@@ -40,6 +40,47 @@ NAMES = {
 }
 """Names of months, and of weekdays from Monday on, as Moment's locales have them (pt as in Brazil)."""
 
+MONTH_FORMS = {
+    language: [tuple(names.split()) for names in forms.split("|")]
+    for language, forms in {
+        "ar": "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر",
+        "cs": "leden únor březen duben květen červen červenec srpen září říjen listopad prosinec|"
+              "ledna února března dubna května června července srpna září října listopadu prosince|"
+              "lednu únoru březnu dubnu květnu červnu červenci srpnu září říjnu listopadu prosinci",
+        "da": "januar februar marts april maj juni juli august september oktober november december",
+        "el": "Ιανουάριος Φεβρουάριος Μάρτιος Απρίλιος Μάιος Ιούνιος "
+              "Ιούλιος Αύγουστος Σεπτέμβριος Οκτώβριος Νοέμβριος Δεκέμβριος|"
+              "Ιανουαρίου Φεβρουαρίου Μαρτίου Απριλίου Μαΐου Ιουνίου "
+              "Ιουλίου Αυγούστου Σεπτεμβρίου Οκτωβρίου Νοεμβρίου Δεκεμβρίου|"
+              "Ιανουάριο Φεβρουάριο Μάρτιο Απρίλιο Μάιο Ιούνιο Ιούλιο Αύγουστο Σεπτέμβριο Οκτώβριο Νοέμβριο Δεκέμβριο",
+        "fi": "tammikuu helmikuu maaliskuu huhtikuu toukokuu kesäkuu "
+              "heinäkuu elokuu syyskuu lokakuu marraskuu joulukuu|"
+              "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta "
+              "heinäkuuta elokuuta syyskuuta lokakuuta marraskuuta joulukuuta|"
+              "tammikuussa helmikuussa maaliskuussa huhtikuussa toukokuussa kesäkuussa "
+              "heinäkuussa elokuussa syyskuussa lokakuussa marraskuussa joulukuussa",
+        "he": "ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר|"
+              "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר",
+        "hu": "január február március április május június július augusztus szeptember október november december",
+        "id": "Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember",
+        "nb": "januar februar mars april mai juni juli august september oktober november desember",
+        "pl": "styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień|"
+              "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia|"
+              "styczniu lutym marcu kwietniu maju czerwcu lipcu sierpniu wrześniu październiku listopadzie grudniu",
+        "ro": "ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie",
+        "ru": "январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь|"
+              "января февраля марта апреля мая июня июля августа сентября октября ноября декабря|"
+              "январе феврале марте апреле мае июне июле августе сентябре октябре ноябре декабре",
+        "sv": "januari februari mars april maj juni juli augusti september oktober november december",
+        "tr": "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık",
+        "uk": "січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень|"
+              "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня|"
+              "січні лютому березні квітні травні червні липні серпні вересні жовтні листопаді грудні",
+    }.items()
+}  # fmt: skip
+"""Names of months in further languages, "
+              "after a day's number and after "in", too (Unicode CLDR; locatives by grammar)."""
+
 DAYS = {
     language: {name.replace("_", " "): day for day, names in zip((-2, -1, 0, 1, 2), said.split("|"), strict=True)
                for name in names.split()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 from unicodedata import decimal
 
@@ -299,11 +299,10 @@ class _Abroad:
     """Dates with a number as other languages write them; made when a text holds a digit, as most questions don't."""
 
     def __init__(self) -> None:
-        from tars_memory.language.calendar import NAMES
+        from tars_memory.language.calendar import MONTH_FORMS, NAMES
 
-        self.months = {
-            fold(name): number for months, _ in NAMES.values() for number, name in enumerate(months, start=1)
-        }
+        forms = [*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values())]
+        self.months = {fold(name): number for months in forms for number, name in enumerate(months, start=1)}
         """``mars`` and ``mai`` are a planet and a name, so they count beside a day or a year alone."""
         self.weekdays = frozenset(name.lower() for _, weekdays in NAMES.values() for name in weekdays)
         self.signed = re.compile(
@@ -596,9 +595,16 @@ class _Scan:
         return None
 
     def year(self, i: int) -> tuple[NamedDate, int] | None:
-        """``2026`` by itself."""
+        """``2026`` by itself; before a month as Hungarian has it: ``2026. október 3.``, ``2026. október``."""
         year = self.year_of(self.words[i])
-        return (NamedDate(date(year, 1, 1), date(year, 12, 31)), 1) if year is not None else None
+        if year is None:
+            return None
+        month, day = self.month(self.word(i + 1)), _day(self.word(i + 2))
+        if month is not None and day is not None and (whole := _safe(year, month, day)):
+            return NamedDate(whole, whole), 3
+        if month is not None and self.word(i + 1) not in _MONTHS:
+            return _month(year, month), 2
+        return NamedDate(date(year, 1, 1), date(year, 12, 31)), 1
 
     def days(self, offset: int, taken: int) -> tuple[NamedDate, int]:
         """One day, so many days from today."""

@@ -1,17 +1,30 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from itertools import chain
 
 import pytest
 from hypothesis import given, strategies as st
 
+from tars_memory.language.calendar import MONTH_FORMS, NAMES
 from tars_memory.language.dates import dated, parse_day
+from tars_memory.language.words import fold
 
 TODAY = date(2026, 11, 21)  # a Saturday
 
 
 def spans(text: str, today: date = TODAY) -> list[tuple[str, str, bool]]:
     return [(str(named.start), str(named.end), named.yearless) for named, _ in dated(text, today)]
+
+
+def test_a_name_of_a_month_is_the_same_month_in_each_language() -> None:
+    every = [*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values())]
+    numbers: dict[str, set[int]] = {}
+    for names in every:
+        assert len(names) == 12
+        for number, name in enumerate(names, start=1):
+            numbers.setdefault(fold(name), set()).add(number)
+    assert [name for name, months in numbers.items() if len(months) > 1] == []
 
 
 @pytest.mark.parametrize(
@@ -30,6 +43,18 @@ def spans(text: str, today: date = TODAY) -> list[tuple[str, str, bool]]:
         ("no 1º de março de 2025", "2025-03-01", "2025-03-01"),
         ("le 1er fevrier 2024", "2024-02-01", "2024-02-01"),
         ("a ottobre 2026", "2026-10-01", "2026-10-31"),
+        ("co bylo 3. října 2026", "2026-10-03", "2026-10-03"),
+        ("w październiku 2026", "2026-10-01", "2026-10-31"),
+        ("3 октября 2026 года", "2026-10-03", "2026-10-03"),
+        ("в октябре 2026", "2026-10-01", "2026-10-31"),
+        ("3. lokakuuta 2026", "2026-10-03", "2026-10-03"),
+        ("3 Ekim 2026", "2026-10-03", "2026-10-03"),
+        ("3 Οκτωβρίου 2026", "2026-10-03", "2026-10-03"),
+        ("2026. október 3.", "2026-10-03", "2026-10-03"),
+        ("2026. október", "2026-10-01", "2026-10-31"),
+        ("in 2026 march 3", "2026-03-03", "2026-03-03"),
+        ("ב-3 באוקטובר 2026", "2026-10-03", "2026-10-03"),
+        ("3 أكتوبر 2026", "2026-10-03", "2026-10-03"),
         ("2026년 10월 3일에", "2026-10-03", "2026-10-03"),
         ("2026年10月3日", "2026-10-03", "2026-10-03"),
         ("2026年2月", "2026-02-01", "2026-02-28"),
