@@ -744,7 +744,7 @@ def is_in_project(path: str) -> bool:
 
 
 def is_made_by_us(data: bytes) -> bool:
-    """Whether a note with the review note's name was made by us: its lines are in other notes already."""
+    """Whether a review note was made by us, so that its lines only repeat other notes."""
     return all(line.encode("ascii") in data for line in MADE)
 
 

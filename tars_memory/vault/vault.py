@@ -465,7 +465,7 @@ class _Sweep:
         except OSError as error:
             if folder is not None:
                 os.close(folder)
-            self._count_unreadable(prefix, error)
+            self._skip_unreadable(prefix, error)
             yield ()
             return
         try:
@@ -475,7 +475,7 @@ class _Sweep:
             if folder is not None:
                 os.close(folder)
 
-    def _count_unreadable(self, prefix: str, error: OSError) -> None:
+    def _skip_unreadable(self, prefix: str, error: OSError) -> None:
         """Skip a folder that can't be listed.
 
         Raises:

@@ -534,9 +534,13 @@ class Spool:
         damaged.rename(target)
         return target
 
-    def purge(self, says: Callable[[dict[str, Any]], bool]) -> int:
-        """Remove the items for whose arguments ``says`` is true, as they hold forgotten words; returns their number."""
-        found = [item for item in self.pending() if says(item.arguments)]
+    def purge(self, holds: Callable[[dict[str, Any]], bool]) -> int:
+        """Remove the items whose arguments hold forgotten words; returns their number.
+
+        Args:
+            holds: whether arguments, as given to :meth:`put`, hold such words.
+        """
+        found = [item for item in self.pending() if holds(item.arguments)]
         for item in found:
             self.remove(item.id)
         return len(found)
