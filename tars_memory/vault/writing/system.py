@@ -22,7 +22,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import BusyError, UnwritableError
-from tars_memory.vault.folder import FOLDER_HANDLES, Folder
+from tars_memory.vault.folder import FOLDER_HANDLES, Folder, same_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,11 +162,9 @@ class VaultLock:
     def _is_current(self, fd: int) -> bool:
         """Whether the open file is still the one at the lock's path."""
         try:
-            named = os.stat(self.path)
+            return same_file(os.stat(self.path), os.fstat(fd))
         except FileNotFoundError:
             return False
-        held = os.fstat(fd)
-        return (named.st_ino, named.st_dev) == (held.st_ino, held.st_dev)
 
     def _write_holder(self, fd: int) -> None:
         """Write this process's id and command into the lock file."""
