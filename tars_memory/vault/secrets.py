@@ -80,25 +80,26 @@ def mask(text: str) -> str:
     The marker has no meaning in markdown, wherever it is. Line breaks inside a private key are removed with it; use
     :func:`veil` for a text whose lines must keep their numbers.
     """
-    for _ in range(_MAX_ROUNDS):
-        found = find(text)
-        if not found:
-            return text
-        text = _replace(text, [(secret, f"{MARK}{secret.kind})") for secret in found])
-    return text
+    return _masked(text, keep_breaks=False)
 
 
 def veil(text: str) -> str:
     """Mask as :func:`mask`, but keep every line break of the text, so that lines keep their numbers."""
+    return _masked(text, keep_breaks=True)
+
+
+def _masked(text: str, *, keep_breaks: bool) -> str:
+    """Return the text with its credentials masked; the very same object if there are none."""
     for _ in range(_MAX_ROUNDS):
         found = find(text)
         if not found:
             return text
-        pairs = []
+        parts, at = [], 0
         for secret in found:
-            breaks = "".join(re.findall(r"\r\n|\r|\n", text[secret.start : secret.end]))
-            pairs.append((secret, f"{MARK}{secret.kind})" + breaks))
-        text = _replace(text, pairs)
+            breaks = re.findall(r"\r\n|\r|\n", text[secret.start : secret.end]) if keep_breaks else []
+            parts += [text[at : secret.start], f"{MARK}{secret.kind})", *breaks]
+            at = secret.end
+        text = "".join([*parts, text[at:]])
     return text
 
 
@@ -123,15 +124,6 @@ def kinds(found: list[Secret]) -> str:
     """Return the kinds of credentials with their counts, in words: ``github token, password (2)``."""
     counts = Counter(secret.kind for secret in found)
     return ", ".join(kind if count == 1 else f"{kind} ({count})" for kind, count in counts.items())
-
-
-def _replace(text: str, pairs: list[tuple[Secret, str]]) -> str:
-    """Replace each credential of a text by the words paired with it."""
-    parts, at = [], 0
-    for secret, words in pairs:
-        parts += [text[at : secret.start], words]
-        at = secret.end
-    return "".join([*parts, text[at:]])
 
 
 def _merge_overlapping(text: str, found: Iterator[Secret]) -> list[Secret]:
