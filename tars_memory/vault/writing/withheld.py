@@ -114,13 +114,17 @@ class Withheld:
             self._salt, self._records, self._foreign_lines = _read(self.path)
         except SettingsError as error:
             raise StateError(error.message, error.hint) from error
+        self._bytes_by_unit: dict[str, int] = {}
+        self._index()
+
+    def _index(self) -> None:
+        """Build the tables in which :meth:`_matches` looks a text up."""
         self._records_by_digest: dict[str, list[_Forgotten]] = {}
         self._sizes_by_byte: dict[int, set[int]] = {}
         for record in self._records:
             for size, first_byte, digest in record.sentences:
                 self._records_by_digest.setdefault(digest, []).append(record)
                 self._sizes_by_byte.setdefault(first_byte, set()).add(size)
-        self._bytes_by_unit: dict[str, int] = {}
 
     def __bool__(self) -> bool:
         return bool(self._records)
@@ -194,7 +198,7 @@ class Withheld:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         written = [json.dumps(line).encode("ascii") for line in lines]
         replace_file(self.path, b"".join(line + b"\n" for line in (*written, *self._foreign_lines)))
-        self.__init__(self.path.parent)  # type: ignore[misc]
+        self._index()
 
     def _matches(self, text: str) -> Iterator[_Forgotten]:
         """Yield the records with a sentence that the text holds."""
