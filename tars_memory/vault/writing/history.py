@@ -297,7 +297,7 @@ def _index_of_writer(records: Sequence[Record], line: bytes, above: bytes | None
     return otherwise
 
 
-# -- which lines of a note a person wrote or approved: rules are trusted by this
+# -- which lines of a note a person wrote or approved: only these rules are trusted
 
 
 def typed_lines(journal: Journal, path: str) -> frozenset[bytes]:

@@ -119,7 +119,7 @@ class VaultLock:
         while not self._try_lock(fd):
             if time.monotonic() >= deadline:
                 return False
-            chance = os.getpid() * time.monotonic_ns() % 997 / 997  # spreads waiters well enough; random is an import
+            chance = os.getpid() * time.monotonic_ns() % 997 / 997  # spreads waiters without importing random
             time.sleep(wait * (0.5 + chance / 2))
             wait = min(wait * 2, LONGEST_WAIT)
         return True
@@ -414,7 +414,7 @@ def of_this_system(system: str = sys.platform) -> Exchange:
 
 
 def _c_library() -> Any:
-    import ctypes  # 3 ms that an append need not pay
+    import ctypes  # imported here, as an append need not pay its 3 ms
 
     return ctypes.CDLL(None, use_errno=True)
 
