@@ -312,7 +312,7 @@ def test_what_stands_in_the_place_of_a_journals_file_is_named(house: House, caps
         os.mkfifo(journal)
     else:
         journal.symlink_to(aside)
-    said = f"{journal} bears the name of a file of the journal, and is not a regular file"
+    said = f"{journal} has the name of a journal file, but is not a regular file"
     for line in ("history", "undo", "why kestxp64"):
         code, told = told_by(house, capsys, line)
         assert code == 5 and said in told, (line, told)

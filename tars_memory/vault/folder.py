@@ -91,13 +91,13 @@ class Folder:
         if self.fd is None:
             found = os.stat(path, follow_symlinks=False)
             if not stat.S_ISDIR(found.st_mode) or _is_junction(found):
-                raise _not_plain(path, "is a link or no folder")
+                raise _not_plain(path, "is a link or not a folder")
             return Folder(path, None)
         try:
             return Folder(path, os.open(name, _AS_FOLDER, dir_fd=self.fd))
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
-                raise _not_plain(path, "is a link or no folder") from error
+                raise _not_plain(path, "is a link or not a folder") from error
             raise
 
     def close(self) -> None:

@@ -651,7 +651,7 @@ def _settings_of(files: _Files, path: str) -> dict[str, Any]:
     settings = files[path]
     if isinstance(settings, SettingsError):
         raise UsageError(
-            f"where the daily notes are is not known: {settings.message}",
+            f"the place of the daily notes is not known: {settings.message}",
             "set the daily notes again in Obsidian; or say daily_folder and daily_format under [layout]",
         ) from settings
     return settings

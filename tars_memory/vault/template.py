@@ -120,7 +120,9 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
     notices += [f"{path} counts, not {other}: they differ only by case" for path, other in vault.layout.twins()]
     if users := _users(vault.root) if vault.layout.like == "starpod" else []:
         some = f"{', '.join(users[:_MAX_USERS_SHOWN])}{', …' if len(users) > _MAX_USERS_SHOWN else ''}"
-        notices.append(f"the users have a memory each, over the common one: {some}; --project {shlex.quote(users[0])}")
+        notices.append(
+            f"each user has a memory besides the shared one: {some}; choose one with --project {shlex.quote(users[0])}"
+        )
     above = vault.root.parent.parent
     if vault.layout.like == "starpod" and vault.root.name in _users(above) and _find_ignoring_case(above, "soul.md"):
         notices.append(
@@ -143,8 +145,8 @@ def _hint_about_days(vault: Vault) -> list[str]:
         return []
     settings = {"daily_folder": folder, "daily_format": form if form != DAILY_FORMAT else ""}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items() if value]
-    where = f"in {folder or 'the root'}, {counted(count, 'note')} named by their day"
-    return [f"{where}: to have today's there write {' and '.join(lines)} under [layout] in {CONFIG}"]
+    where = f"{counted(count, 'note')} in {folder or 'the root'} are named by day"
+    return [f"{where}; to put today's there, write {' and '.join(lines)} under [layout] in {CONFIG}"]
 
 
 def _missing_tier_notes(layout: Layout) -> tuple[str, ...]:

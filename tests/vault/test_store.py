@@ -182,7 +182,7 @@ class TestPaths:
     def test_a_linked_folder(self, place: Place, tmp_path: Path) -> None:
         (tmp_path / "outside").mkdir()
         (place.root / "days").symlink_to(tmp_path / "outside")
-        with pytest.raises(UnwritableError, match="days is a link or no folder"):
+        with pytest.raises(UnwritableError, match="days is a link or not a folder"):
             place.write("days/a.md", add(b"- one\n"))
         assert list((tmp_path / "outside").iterdir()) == []
 
@@ -200,7 +200,7 @@ class TestPaths:
 
     def test_a_file_where_a_folder_should_be(self, place: Place) -> None:
         place.put("days", b"text")
-        with pytest.raises(UnwritableError, match="no folder"):
+        with pytest.raises(UnwritableError, match="not a folder"):
             place.write("days/a.md", add(b"- one\n"))
 
 

@@ -130,9 +130,9 @@ def test_days_in_another_folder_are_told_with_the_setting_that_takes_them_up(tmp
     for day in (19, 20):
         (root / f"Dziennik/2026-11-{day}.md").write_text("- a\n")
     (said,) = init(root, tmp_path / "state").notices
-    assert said.startswith("in Dziennik, 2 notes named by their day: ")
+    assert said.startswith("2 notes in Dziennik are named by day; ")
     (root / ".tars/config.toml").write_text(
-        "[layout]\n" + said.partition(" there write ")[2].partition(" under ")[0] + "\n"
+        "[layout]\n" + said.partition(" there, write ")[2].partition(" under ")[0] + "\n"
     )
     with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW) as memory:
         assert memory.log("tea").path == "Dziennik/2026-11-21.md"
@@ -165,7 +165,7 @@ def test_logseqs_journal_is_taken_up_by_the_settings_that_init_gives(tmp_path: P
     for day in (19, 20):
         (root / f"journals/2026_11_{day}.md").write_text("- a\n")
     (notice,) = init(root, tmp_path / "state").notices
-    lines = notice.partition(" there write ")[2].partition(" under ")[0].replace(" and ", "\n")
+    lines = notice.partition(" there, write ")[2].partition(" under ")[0].replace(" and ", "\n")
     (root / ".tars/config.toml").write_text(f"[layout]\n{lines}\n")
     with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW) as memory:
         assert memory.log("tea").path == "journals/2026_11_21.md"

@@ -56,7 +56,7 @@ TXN_LENGTH = 9
 TAIL_BYTES = 16384
 """Number of bytes first read from the end of the newest file to find its last record."""
 
-NO_FILE = "{} bears the name of a file of the journal, and is not a regular file"
+NO_FILE = "{} has the name of a journal file, but is not a regular file"
 
 _NAME = re.compile(r"\d{4,}-\d{4}-(?:0[1-9]|1[0-2])\.jsonl")
 
@@ -94,7 +94,7 @@ class Journal:
         found = self._journal_files()
         for path, is_file in found.items():
             if not is_file:
-                hint = "put the file back, or tars-memory doctor --fix moves what is there away"
+                hint = "put the file back, or let tars-memory doctor --fix move away what is there"
                 raise UnwritableError(NO_FILE.format(path), hint)
         return sorted(found)
 

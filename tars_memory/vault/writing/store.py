@@ -657,7 +657,7 @@ class Spool:
         except FileNotFoundError:
             return []
         except OSError as error:
-            hint = "check its owner and rights, and what stands there: tars-memory doctor"
+            hint = "check its owner and rights; tars-memory doctor looks for the cause"
             raise UnwritableError(f"can't read the spool {self.folder}: {error.strerror}", hint) from error
         return sorted(name for name in names if name.endswith(".json") and not name.startswith("."))
 

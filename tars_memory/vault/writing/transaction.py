@@ -341,7 +341,9 @@ class Transaction:
                 if written.changed:
                     self.written.append(written)
                 return written
-        raise ConflictError(f"{path} changes faster than it can be written", "try again when the other program rests")
+        raise ConflictError(
+            f"{path} changes faster than it can be written", "try again when the other program no longer saves it"
+        )
 
     def vouch(self, path: str, lines: Collection[bytes]) -> Written:
         """Record in the journal that the writer vouches for lines as they are; no byte of the note changes.
@@ -388,7 +390,9 @@ class Transaction:
                 written = Written(self.id, path, b"", [Span(0, note.data, b"", None, None)])
                 self.written.append(written)
                 return written
-        raise ConflictError(f"{path} changes faster than it can be removed", "try again when the other program rests")
+        raise ConflictError(
+            f"{path} changes faster than it can be removed", "try again when the other program no longer saves it"
+        )
 
     def remove_empty(self, path: str) -> None:
         """Remove a folder and those in it, as far as they hold no files. Call it last in a transaction.
@@ -664,6 +668,6 @@ def _refuse_mixed_encoding(path: str, data: bytes, splices: Sequence[Splice]) ->
     if all(splice.data.isascii() for splice in splices) or not is_narrow(data):
         return
     message = (
-        f"{path} is not UTF-8, so what is not ASCII can't be written into it: editors could read only half of it then"
+        f"{path} is not UTF-8, so non-ASCII text can't be written into it: editors could then read only half of it"
     )
     raise UnwritableError(message, CONVERTED)
