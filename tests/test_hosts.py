@@ -297,7 +297,7 @@ def test_any_json_keeps_every_other_byte(text: str, places: list[str]) -> None:
         (b'{"hooks": {"SessionStart": {}}}', "hooks.SessionStart is not a list"),
         (b'{"hooks": null}', "hooks is not an object"),
         (b'{"hooks": {}, "hooks": {"Stop": []}}', "hooks is there twice"),
-        (b"[]", "it holds no object"),
+        (b"[]", "it is not a JSON object"),
         (b'{"a": "x\ny"}', "a value was expected"),
         (b'{"a": "\\x"}', "it is not a value"),
         (b"{} {}", "the end of the file was expected"),

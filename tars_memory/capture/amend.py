@@ -215,7 +215,7 @@ def _existing(ctx: Caller, *paths: str) -> list[str]:
     found = [path for path in paths if ctx.vault.look(path) is not None]
     for path in paths:
         if path not in found and os.path.lexists(ctx.vault.root / path):
-            notice = f"{path} is a link or no file: it is neither read nor written; put the note itself there"
+            notice = f"{path} is a link or not a file: it is neither read nor written; put the note itself there"
             if notice not in ctx.notices:
                 ctx.notices.append(notice)
     return found

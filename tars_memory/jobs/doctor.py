@@ -324,11 +324,11 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Diagnosis:
         original = workspace.vault.read(f"{folder}/{note}" if folder else note)
     except TarsError:
         copy, original = b"?", b""
-    message = f"{name} is beside its note"
+    message = f"{name} is left next to its note"
     if not ours and lacks(original, copy):
         return Diagnosis("left over", message, "compare the two, then remove it", name)
     where = "the journal" if ours else "its note"
-    hint = f"tars-memory doctor --fix removes it: {where} says all of it"
+    hint = f"tars-memory doctor --fix removes it: {where} has all of it"
     return Diagnosis("left over", message, hint, name, (place / base).unlink)
 
 
@@ -370,7 +370,7 @@ def _folders(workspace: Workspace) -> Iterator[Diagnosis]:
     if state.is_dir() and os.name == "posix" and stat.S_IMODE(state.stat().st_mode) & 0o077:
         yield Diagnosis(
             "permissions",
-            f"others may look into {state}",
+            f"others can read {state}",
             "tars-memory doctor --fix closes it",
             fix=lambda: os.chmod(state, 0o700),
         )
@@ -418,7 +418,7 @@ def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosi
     vault, layout = workspace.vault, workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if vault.look(path) is None and os.path.lexists(workspace.root / path):
-            message = f"{path} is a link or no file: it is neither read nor written"
+            message = f"{path} is a link or not a file: it is neither read nor written"
             yield Diagnosis("skipped", message, "put the note itself there", path)
     for path in paths:
         try:
@@ -475,7 +475,7 @@ def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[b
     if lines >= TWIN_LINES and len(own) <= lines * TWIN_OWN:
         yield Diagnosis(
             "conflict copy",
-            f"{path} says nearly the same as {original}: iCloud names its copies so. It is searched like any note",
+            f"{path} says nearly the same as {original}: iCloud names copies like that. It is searched like any note",
             f"copy what is true from it into {original}, then remove it; or give it a name of its own",
             path,
         )
@@ -585,7 +585,7 @@ def _shared(workspace: Workspace) -> Iterator[Diagnosis]:
     for _ in workspace.shared(notices):
         pass  # opening them fills the notices
     for notice in notices:
-        yield Diagnosis("shared", notice, "is it mounted, and right under [vaults] in your config.toml?")
+        yield Diagnosis("shared", notice, "is it mounted, and correct under [vaults] in your config.toml?")
 
 
 def _team(workspace: Workspace) -> Iterable[Diagnosis]:

@@ -498,7 +498,7 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
     arguments = {"target": entry.ref, "text": mask(entry.text)} if later and not kind else None
     if kind and ctx.must_propose(entry.path):
         raise UsageError(
-            f"{entry.path} is a playbook: to take out what is no step takes a person at a terminal",
+            f"{entry.path} is a playbook: removing anything but a step takes a person at a terminal",
             "run tars-memory forget there",
         )
     with ctx.writing("forget", arguments, atomic=len(places) > 1 or bool(kind)) as session:
@@ -727,7 +727,7 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
         message = f"the entry is gone from its note, but its words are not purged everywhere: {why}"
         raise PartialError(
             "\n  ".join((message, *remaining)),
-            "make room or mend that, then give the same forget --everywhere again: it purges what is left",
+            "make room or fix that, then run the same forget --everywhere again: it purges the rest",
         )
     done = [f"purged from {counted(records, 'record')} of journal and spool, index and caches; it can't be undone"]
     done += [f"purged from proposals and decisions about them: {proposals}"] if proposals else []

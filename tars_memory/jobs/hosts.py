@@ -377,7 +377,7 @@ class Hosts:
         try:
             value = _values(path, current, toml=is_toml)
             if not isinstance(value, dict):
-                raise hostfile.UnfitError("it holds no object")
+                raise hostfile.UnfitError("it is not a JSON object")
             base = self._without_ours(target, current, ours, is_toml=is_toml)
             if entries is None:
                 return Edit(name, path, target, current, base, base)

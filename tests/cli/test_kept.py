@@ -382,7 +382,7 @@ def test_doctor_names_each_note_that_can_not_be_read(desk: Desk) -> None:
     desk.config("[limits]\nmax_note_bytes = 1000\n")
     code, told = desk.call("doctor")
     assert code == 1
-    assert "skipped: " in told and "Facts.md is a link or no file: it is neither read nor written" in told
+    assert "skipped: " in told and "Facts.md is a link or not a file: it is neither read nor written" in told
     assert "not searched, too big: Large.md" in told
     assert "passed over: .tars/inbox/bbbbbbbb.json is not a proposal" in told
     assert "vault-id holds no id that could be read" in told
