@@ -206,7 +206,7 @@ class Copies:
             return ""
         folder, _, name = path.rpartition("/")
         found = _STAMP.fullmatch(name)
-        if found is None or not self.names(found[2], path):
+        if found is None or not self.is_given_away_by(found[2], path):
             return ""
         number, to = 1, f"{folder}/{found[1]} conversation.md"
         while self._ctx.vault.look(to) is not None:
@@ -214,7 +214,7 @@ class Copies:
             to = f"{folder}/{found[1]} conversation {number}.md"
         return to
 
-    def names(self, title: str, path: str) -> bool:
+    def is_given_away_by(self, title: str, path: str) -> bool:
         """Whether a title or a topic gives the statement away.
 
         It does if it contains the statement. In a session note with a copy, it also does if it is a part of the
@@ -226,7 +226,7 @@ class Copies:
         within = f" {' '.join(words)}"
         return any(within in f" {' '.join(sentence)}" for sentence in sentences)
 
-    def is_one(self, entry: Entry) -> bool:
+    def is_copy(self, entry: Entry) -> bool:
         """Whether an entry is a copy: it has the same words, or it shares a block id or a link to one."""
         if not self._ids.isdisjoint(_linked_ids(entry)):
             return True
@@ -243,7 +243,7 @@ class Copies:
             if self._ctx.layout.is_review(path) or not self._may_hold(note.data):
                 continue
             for at, entry in enumerate(note.entries):
-                if not self.is_one(entry):
+                if not self.is_copy(entry):
                     continue
                 self.entries.append(entry)
                 self._ids.update(_linked_ids(entry))
@@ -310,9 +310,9 @@ class _Plan:
         """Whether an entry is removed: it is a copy, or a line of ours that mentions the statement."""
         if self._layout.is_review(self._path):
             return mentions(grammar.plain(entry.text), self._sentences)
-        if self._copies.is_one(entry):
+        if self._copies.is_copy(entry):
             return True
-        if self._is_session and entry.section == NAMING and self._copies.names(entry.text, self._path):
+        if self._is_session and entry.section == NAMING and self._copies.is_given_away_by(entry.text, self._path):
             return True
         is_ours = self._is_session or entry.text.startswith((grammar.REPLACED, QUOTE, ALSO_CHANGED, ALSO_REMOVED))
         return is_ours and mentions(entry.text, self._sentences)
@@ -320,7 +320,7 @@ class _Plan:
     def _remove_title(self, changes: Changes) -> None:
         """Empty the ``title`` property if it gives the statement away."""
         title = Document(changes.data).front_matter.get("title")
-        if isinstance(title, str) and self._copies.names(title, self._path):
+        if isinstance(title, str) and self._copies.is_given_away_by(title, self._path):
             self.removed.append((1, f"title: {title}"))
             changes.make(sessions.renewed(changes.data, "title", '""'))
 
