@@ -89,11 +89,11 @@ def add(draft: Draft, message: Mapping[str, Any], *, time: datetime | None = Non
     """
     when = turns.time_of(message) or time
     if message.get("type") == "function_call":
-        draft.call(message.get("name"), message.get("call_id"))
+        draft.add_call(message.get("name"), message.get("call_id"))
         return
     if message.get("type") == "function_call_output":
         text = content(message.get("output")).text
-        draft.say("tool", text, speaker=draft.called(message.get("call_id")), time=when)
+        draft.add_turn("tool", text, speaker=draft.tool_name(message.get("call_id")), time=when)
         return
     speaker_role = role(role_name(message))
     if speaker_role is None:
@@ -102,16 +102,16 @@ def add(draft: Draft, message: Mapping[str, Any], *, time: datetime | None = Non
     _add_results(draft, found, when)
     speaker = name(message.get("name"))
     if speaker_role == "tool":
-        speaker = speaker or draft.called(message.get("tool_call_id") or message.get("toolCallId"))
-    draft.say(speaker_role, found.texts, speaker=speaker, time=when)
+        speaker = speaker or draft.tool_name(message.get("tool_call_id") or message.get("toolCallId"))
+    draft.add_turn(speaker_role, found.texts, speaker=speaker, time=when)
     for tool, call in (*found.calls, *_calls(message)):
-        draft.call(tool, call)
+        draft.add_call(tool, call)
 
 
 def _add_results(draft: Draft, found: Content, time: datetime | None) -> None:
     """Add the results of tools as turns of these tools."""
     for text, call in found.results:
-        draft.say("tool", text, speaker=draft.called(call), time=time)
+        draft.add_turn("tool", text, speaker=draft.tool_name(call), time=time)
 
 
 def _calls(message: Mapping[str, Any]) -> list[tuple[object, object]]:
@@ -187,9 +187,9 @@ def add_exchange(draft: Draft, value: Mapping[str, Any]) -> None:
     when = turns.time_of(value)
     system = value.get("system")
     if isinstance(system, str) and turns.clean(system) not in {turn.text for turn in draft.turns}:
-        draft.say("system", system, time=when)
-    draft.say("user", value["prompt"], time=when)
-    draft.say("assistant", value.get("response") or value.get("completion") or "", time=when)
+        draft.add_turn("system", system, time=when)
+    draft.add_turn("user", value["prompt"], time=when)
+    draft.add_turn("assistant", value.get("response") or value.get("completion") or "", time=when)
 
 
 def is_export(value: Mapping[str, Any]) -> bool:
@@ -205,10 +205,10 @@ def transcript(value: object, source: str) -> Transcript | None:
         return None
     for export in EXPORTS:
         if export.fits(value):
-            return export.draft(value).done(source, export.format)
-    found = Draft(turns.ident(value), name(turns.first(value, turns.TITLES)), turns.time_of(value))
+            return export.draft(value).transcript(source, export.format)
+    found = Draft(turns.conversation_id(value), name(turns.first(value, turns.TITLES)), turns.time_of(value))
     _messages(found, value, 0)
-    return found.done(source, CHAT)
+    return found.transcript(source, CHAT)
 
 
 def conversations_in(value: object) -> list[Any]:
@@ -234,9 +234,9 @@ def _messages(draft: Draft, value: Mapping[str, Any], depth: int) -> None:
     """Add the messages of an object: the request, then the response."""
     system = value.get("system")
     if isinstance(system, (str, list)) and "messages" in value:
-        draft.say("system", content(system).text)
+        draft.add_turn("system", content(system).text)
     if "output" in value and isinstance(value.get("input"), str):
-        draft.say("user", value["input"], time=turns.time_of(value))
+        draft.add_turn("user", value["input"], time=turns.time_of(value))
     for key in ("input", *HOLDERS, "contents"):
         messages = value.get(key)
         if isinstance(messages, list):
@@ -272,7 +272,7 @@ def _add_response(draft: Draft, value: Mapping[str, Any]) -> None:
             if isinstance(message, dict):
                 add(draft, {"role": default, **message}, time=when)
             elif isinstance(answers[0].get("text"), str):
-                draft.say("assistant", answers[0]["text"], time=when)
+                draft.add_turn("assistant", answers[0]["text"], time=when)
     output = value.get("output")
     if isinstance(output, list):
         _add_list(draft, output)
@@ -291,7 +291,7 @@ _INSTRUCTIONS = frozenset({"user_editable_context", "model_editable_context"})
 
 def _chatgpt(value: Mapping[str, Any]) -> Draft:
     """Return the current branch of a conversation of ChatGPT, without edited and regenerated messages."""
-    draft = Draft(turns.ident(value), name(value.get("title")), turns.instant(value.get("create_time")))
+    draft = Draft(turns.conversation_id(value), name(value.get("title")), turns.instant(value.get("create_time")))
     mapping, current = value["mapping"], value.get("current_node")
     known = isinstance(current, str) and isinstance(mapping.get(current), dict)
     for node in _branch(mapping, current if known else _newest(mapping), "parent"):
@@ -337,23 +337,25 @@ def _add_chatgpt(draft: Draft, message: Mapping[str, Any]) -> None:
     when = turns.instant(message.get("create_time"))
     recipient = message.get("recipient")
     if speaker == "assistant" and isinstance(recipient, str) and recipient not in ("", "all"):
-        draft.call(recipient)
+        draft.add_call(recipient)
     elif kind in _INSTRUCTIONS:
         instructions = (body.get(key) for key in ("user_profile", "user_instructions", "model_set_context"))
-        draft.say("system", "\n\n".join(text for text in instructions if isinstance(text, str)), time=when)
+        draft.add_turn("system", "\n\n".join(text for text in instructions if isinstance(text, str)), time=when)
     elif kind in _SHOWN or kind is None:
         if metadata.get("is_visually_hidden_from_conversation") or metadata.get("is_user_system_message"):
             speaker = "system"
         elif speaker == "user" and kind in _TOOL_OUTPUT:
             speaker = "tool"
         texts = content(body.get("parts") or body.get("text") or body.get("result")).texts
-        draft.say(speaker, texts, speaker=name(author.get("name")), time=when)
+        draft.add_turn(speaker, texts, speaker=name(author.get("name")), time=when)
 
 
 def _claude(value: Mapping[str, Any]) -> Draft:
     """Return the current branch of a conversation of Claude."""
     draft = Draft(
-        turns.ident(value, ("uuid", "id")), name(value.get("name") or value.get("title")), turns.time_of(value)
+        turns.conversation_id(value, ("uuid", "id")),
+        name(value.get("name") or value.get("title")),
+        turns.time_of(value),
     )
     messages = [message for message in value["chat_messages"] if isinstance(message, dict)]
     for message in _claude_branch(messages, value.get("current_leaf_message_uuid")):
@@ -364,9 +366,9 @@ def _claude(value: Mapping[str, Any]) -> Draft:
         when = turns.time_of(message)
         _add_results(draft, found, when)
         plain = message.get("text")
-        draft.say(speaker, found.texts if found.text else plain if isinstance(plain, str) else "", time=when)
+        draft.add_turn(speaker, found.texts if found.text else plain if isinstance(plain, str) else "", time=when)
         for tool, call in found.calls:
-            draft.call(tool, call)
+            draft.add_call(tool, call)
     return draft
 
 
@@ -403,7 +405,7 @@ class Chat:
             fits = alone and not is_export(value)
         else:
             fits = isinstance(inner, dict) and is_message(inner) and "choices" not in value
-        return turns.ident(value, turns.IDS[:-2]) if fits else None
+        return turns.conversation_id(value, turns.IDS[:-2]) if fits else None
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add one object for which :meth:`of` is not None."""
@@ -417,9 +419,9 @@ class Chat:
         else:
             add_exchange(self.draft, record)
 
-    def done(self, source: str) -> Transcript | None:
+    def transcript(self, source: str) -> Transcript | None:
         """Return the conversation; None if neither the person nor the model says anything in it."""
-        return self.draft.done(source, self.format)
+        return self.draft.transcript(source, self.format)
 
 
 _WRITTEN = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
@@ -492,12 +494,12 @@ class ClaudeCode(Chat):
         elif kind == "attachment":
             self._add_queued(record)
 
-    def done(self, source: str) -> Transcript | None:
+    def transcript(self, source: str) -> Transcript | None:
         """Return the conversation; None if neither the person nor the model says anything in it."""
         # A file has titles of other sessions, too: its own title names a message of this file.
         titles = [title for leaf, title in self._titles.items() if leaf in self._seen and title]
         self.draft.title = self._own_title or (titles[-1] if titles else "")
-        return super().done(source)
+        return super().transcript(source)
 
     def _add_user(self, record: Mapping[str, Any]) -> None:
         """Add a ``user`` record: the person's words, a tool's result, or what the program wrote."""
@@ -506,12 +508,12 @@ class ClaudeCode(Chat):
         when = turns.instant(record.get("timestamp"))
         _add_results(self.draft, found, when)
         if any(record.get(flag) is True for flag in _WRITTEN) or found.text.startswith(_BEGINNINGS):
-            self.draft.say("system", found.text, time=when)
+            self.draft.add_turn("system", found.text, time=when)
         elif found.results or any(record.get(key) for key in _TOOLS) or not _is_typed(record):
-            self.draft.say("tool", [turns.own_words(part) for part in found.texts], time=when)
+            self.draft.add_turn("tool", [turns.own_words(part) for part in found.texts], time=when)
         else:
             self.draft.asked_by(str(record.get("entrypoint")).startswith(_BY_PROGRAM))
-            self.draft.say("user", _cleaned(found), time=when)
+            self.draft.add_turn("user", _cleaned(found), time=when)
 
     def _add_assistant(self, record: Mapping[str, Any]) -> None:
         """Add an ``assistant`` record, unless it reports an error of the API."""
@@ -521,9 +523,9 @@ class ClaudeCode(Chat):
         if message.get("model") == "<synthetic>":
             return
         found = content(message.get("content"))
-        self.draft.say("assistant", found.text, time=turns.instant(record.get("timestamp")))
+        self.draft.add_turn("assistant", found.text, time=turns.instant(record.get("timestamp")))
         for tool, call in found.calls:
-            self.draft.call(tool, call)
+            self.draft.add_call(tool, call)
 
     def _add_queued(self, record: Mapping[str, Any]) -> None:
         """Add a prompt that the person typed while the model was working."""
@@ -532,7 +534,7 @@ class ClaudeCode(Chat):
             return
         if attachment.get("commandMode") in (None, "prompt") and _is_typed(attachment):
             prompt = content(attachment.get("prompt"))
-            self.draft.say("user", _cleaned(prompt), time=turns.instant(record.get("timestamp")))
+            self.draft.add_turn("user", _cleaned(prompt), time=turns.instant(record.get("timestamp")))
 
 
 def _is_typed(record: Mapping[str, Any]) -> bool:
@@ -595,12 +597,12 @@ class Codex(Chat):
                 self.draft.asked_by((source or payload.get("originator")) in _EXEC)
         elif record["type"] == "response_item":
             if payload.get("role") == "user" and self._subagent:
-                self.draft.say("system", content(payload.get("content")).texts, time=when)
+                self.draft.add_turn("system", content(payload.get("content")).texts, time=when)
             elif payload.get("role") == "user":
                 parts = content(payload.get("content")).texts
                 typed = [_typed(part) for part in parts if not _is_inserted(part)]
-                self.draft.say("system", [part for part in parts if _is_inserted(part)], time=when)
-                self.draft.say("user", typed, time=when)
+                self.draft.add_turn("system", [part for part in parts if _is_inserted(part)], time=when)
+                self.draft.add_turn("user", typed, time=when)
             else:
                 add(self.draft, payload, time=when)
 

@@ -172,10 +172,10 @@ class _Text:
                 lines = [_QUOTED.sub("", line) for line in lines]
             while lines and (not lines[-1].strip() or self._is_ruler(lines[-1])):
                 lines.pop()
-            draft.say(_role(label.name), "\n".join(lines), speaker=name(label.name), time=moment)
+            draft.add_turn(_role(label.name), "\n".join(lines), speaker=name(label.name), time=moment)
         if draft.start is None and self.day is not None and not any(turn.time for turn in draft.turns):
             draft.start = local(self.day, time(0, 0))
-        found = draft.done(self.source, FORMAT)
+        found = draft.transcript(self.source, FORMAT)
         return found._replace(doubt=self.doubt) if found else None
 
     def _turns(self, labels: list[Label]) -> list[Label]:

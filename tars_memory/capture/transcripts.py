@@ -425,7 +425,7 @@ class Sorter:
         sessions = list(self._open.values())
         self._open = {}
         for session in sessions:
-            transcript = session.done(self.source)
+            transcript = session.transcript(self.source)
             if transcript is not None:
                 self.found += 1
                 damaged, self.damaged = self.damaged, 0
@@ -455,7 +455,7 @@ class Sorter:
         """Yield the conversation that has had no turn for the longest time if too many turns are held."""
         if len(self._open) > 1 and sum(len(session.draft.turns) for session in self._open.values()) > HELD_TURNS:
             session = self._open.pop(next(iter(self._open)))
-            transcript = session.done(self.source)
+            transcript = session.transcript(self.source)
             if transcript is not None:
                 self.found += 1
                 yield transcript

@@ -129,7 +129,9 @@ class Draft:
         self._waiting: list[str] = []
         self._answer = -1
 
-    def say(self, role: Role, text: str | Sequence[str], *, speaker: str = "", time: datetime | None = None) -> None:
+    def add_turn(
+        self, role: Role, text: str | Sequence[str], *, speaker: str = "", time: datetime | None = None
+    ) -> None:
         """Add a turn, unless its text is empty.
 
         Args:
@@ -151,7 +153,7 @@ class Draft:
             self._answer = len(self.turns) - 1
             waiting, self._waiting = self._waiting, []
             for tool in waiting:
-                self.call(tool)
+                self.add_call(tool)
         elif role == "user":
             self._answer = -1
 
@@ -159,7 +161,7 @@ class Draft:
         """Record whether a program asked; a conversation in which a person typed once is not automated."""
         self.automated = program and self.automated is not False
 
-    def call(self, tool: object, call: object = None) -> None:
+    def add_call(self, tool: object, call: object = None) -> None:
         """Record a tool call for the last answer since the person's turn, or for the next one if there is none.
 
         Args:
@@ -178,11 +180,11 @@ class Draft:
         if tool_name not in turn.tools:
             self.turns[self._answer] = turn._replace(tools=(*turn.tools, tool_name))
 
-    def called(self, call: object) -> str:
+    def tool_name(self, call: object) -> str:
         """Return the name of the tool of a call; empty if it isn't known."""
         return self.calls.get(call, "") if isinstance(call, str) else ""
 
-    def done(self, source: str, form: str) -> Transcript | None:
+    def transcript(self, source: str, form: str) -> Transcript | None:
         """Return the conversation; None if neither the person nor the model says anything in it."""
         if not any(turn.role in ("user", "assistant") for turn in self.turns):
             return None
@@ -304,7 +306,7 @@ def first(values: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
     return next((values[key] for key in keys if values.get(key) not in (None, "")), None)
 
 
-def ident(values: Mapping[str, Any], keys: tuple[str, ...] = IDS) -> str:
+def conversation_id(values: Mapping[str, Any], keys: tuple[str, ...] = IDS) -> str:
     """Return the log's own name of a conversation; empty if it has none."""
     value = first(values, keys)
     return name(str(value) if isinstance(value, int) else value)
