@@ -31,13 +31,16 @@ ROLE_KEYS = ("role", "from", "sender", "author")
 """Keys of a message's role."""
 
 _TEXT = frozenset({"text", "input_text", "output_text", "markdown", "audio_transcription"})
+"""Types of content parts with text."""
 _CALL = frozenset(
     {"tool_use", "server_tool_use", "mcp_tool_use", "function_call", "tool-call", "tool_call", "toolCall"}
 )
+"""Types of content parts with a tool call."""
 _RESULT = frozenset(
     {"tool_result", "tool-result", "function_call_output", "function_response", "web_search_tool_result",
      "mcp_tool_result"}
 )  # fmt: skip
+"""Types of content parts with a tool's result."""
 
 
 class Content(NamedTuple):
@@ -286,7 +289,9 @@ def _add_response(draft: Draft, value: Mapping[str, Any]) -> None:
 _TOOL_OUTPUT = frozenset({"execution_output", "tether_quote", "tether_browsing_display"})
 """Content types that are never the person's words, whatever the author's role."""
 _SHOWN = _TOOL_OUTPUT | {"text", "multimodal_text"}
+"""Content types that become turns."""
 _INSTRUCTIONS = frozenset({"user_editable_context", "model_editable_context"})
+"""Content types of custom instructions and memories."""
 
 
 def _chatgpt(value: Mapping[str, Any]) -> Draft:

@@ -152,7 +152,7 @@ class _Text:
     def transcript(self) -> Transcript | None:
         """Return the conversation; None if there is none."""
         speakers = self._speakers()
-        labels = self._turns([label for label in self.labels if (label.style, label.name.casefold()) in speakers])
+        labels = self._turn_labels([label for label in self.labels if (label.style, label.name.casefold()) in speakers])
         if len(labels) < 2:
             return None
         draft = Draft(title=self._title(labels[0].row))
@@ -167,10 +167,10 @@ class _Text:
             moment, day = self._moment(label, moment, day)
             lines = [label.text, *self.rows[label.row + 1 : end]]
             if label.style.startswith(">"):
-                if _role(label.name) == "user":  # below its quote somebody else goes on
+                if _role(label.name) == "user":  # text below the quote is somebody else's
                     lines = [label.text, *takewhile(_QUOTED.match, lines[1:])]
                 lines = [_QUOTED.sub("", line) for line in lines]
-            while lines and (not lines[-1].strip() or self._is_ruler(lines[-1])):
+            while lines and (not lines[-1].strip() or self._is_separator(lines[-1])):
                 lines.pop()
             draft.add_turn(_role(label.name), "\n".join(lines), speaker=name(label.name), time=moment)
         if draft.start is None and self.day is not None and not any(turn.time for turn in draft.turns):
@@ -178,7 +178,7 @@ class _Text:
         found = draft.transcript(self.source, FORMAT)
         return found._replace(doubt=self.doubt) if found else None
 
-    def _turns(self, labels: list[Label]) -> list[Label]:
+    def _turn_labels(self, labels: list[Label]) -> list[Label]:
         """Return the labels that begin a turn.
 
         A model's answer may have lines that look like turns of the person. So in a conversation with a model, a label
@@ -188,7 +188,7 @@ class _Text:
         roles = [_role(label.name) for label in labels]
         if len(labels) < 2 or "assistant" not in roles:
             return labels
-        spaced = self._is_apart(labels[1].row)
+        spaced = self._is_separated(labels[1].row)
         first = next((label for label, role in zip(labels, roles, strict=True) if role == "user"), labels[0])
         by_role = first.name.casefold() in WORDS  # else the labels are names, of perhaps several people
         stamps: dict[str, tuple[bool, bool]] = {}
@@ -199,7 +199,7 @@ class _Text:
             if role == "user":
                 stamp = (bool(label.day), bool(label.clock))
                 alike = stamps.setdefault(label.name, stamp) == stamp and (label.name == first.name or not by_role)
-                if not alike or (answered and spaced and not self._is_apart(label.row)):
+                if not alike or (answered and spaced and not self._is_separated(label.row)):
                     continue
                 if answered and by_role and not label.clock and _role(kept[-1].name) == "user":
                     kept.pop()  # of two in a row, the first may be a line of the answer before
@@ -211,12 +211,12 @@ class _Text:
             self.doubt = "no blank lines part its turns: a line of an answer that begins with a name counts as one"
         return kept
 
-    def _is_apart(self, row: int) -> bool:
-        """Whether the line above is blank or a separator."""
+    def _is_separated(self, row: int) -> bool:
+        """Whether a line has a blank line or a separator above it."""
         above = self.rows[row - 1] if row > self.body else ""
-        return not above.strip(" \t>") or self._is_ruler(above)
+        return not above.strip(" \t>") or self._is_separator(above)
 
-    def _is_ruler(self, row: str) -> bool:
+    def _is_separator(self, row: str) -> bool:
         """Whether a line is a separator of turns: a horizontal rule, or the day of the next turns."""
         return bool(re.fullmatch(r"[ ]{0,3}([-_*])(?:[ ]*\1){2,}[ ]*", row)) or self._day_line(row) is not None
 

@@ -99,7 +99,7 @@ class Diagnosis(NamedTuple):
 
 
 def doctor(workspace: Workspace, *, fix: bool = False) -> dict[str, Any]:
-    """Recover unfinished writes and place spooled items, then run all checks; in a dry run only the checks.
+    """Run all checks; unless in a dry run, also recover unfinished writes and place spooled items.
 
     Args:
         workspace: of the vault.
