@@ -1,8 +1,8 @@
-"""What recall asks of a team's index in PostgreSQL: the same questions as of a file, the same SQL where both speak it.
+"""Read access to a team's index in PostgreSQL: the same queries as for a file, where possible in the same SQL.
 
-What FTS5 and sqlite-vec do by themselves is asked of tables here. A text is taken apart by FTS5's own tokenizers, in
-memory, so that both engines know the same words. Of each word, PostgreSQL has where it stands and how often, in blocks
-of neighbouring rows, each occurrence one number (:data:`PACKED`); BM25 is computed in SQL by the formula and the
+Tables take the place of FTS5 and sqlite-vec here. Texts are tokenized by FTS5's own tokenizers, in memory, so that both
+engines know the same words. For each word, PostgreSQL stores in which rows it occurs and how often, in blocks of
+neighbouring rows, each occurrence as one number (:data:`PACKED`). BM25 is computed in SQL with the formula and the
 constants of FTS5, for PostgreSQL's own ``ts_rank`` doesn't know how rare a word is.
 """
 
@@ -26,42 +26,42 @@ if TYPE_CHECKING:
     from tars_memory.index.fulltext import Filter
 
 K1, B = 1.2, 0.75
-"""The constants of FTS5's bm25()."""
-LEAST_IDF = 1e-6
-"""FTS5's weight of a word that stands in more than half of all rows."""
+"""Constants of FTS5's bm25()."""
+MIN_IDF = 1e-6
+"""FTS5's weight of a word that occurs in more than half of all rows."""
 EXACT = 1e12
-"""Scores are added up as whole numbers of so many to one: in any order, the sum is the same."""
+"""Factor with which scores are converted to whole numbers before they are added, so that their order doesn't matter."""
 BLOCK = 4096
-"""Rows whose occurrences of one word stand in one block."""
+"""Number of rows whose occurrences of one word are stored in one block."""
 PACKED = (32, 24, 16, 0)
-"""By how many bits the parts of an occurrence are moved: number of the row, then how often in each of three columns."""
-MOST = (255, 255, 65_535)
-"""What is counted of a word at most in each of them."""
+"""Bit shifts of the parts of an occurrence: id of the row, then the word's count in each of three columns."""
+MAX_COUNTS = (255, 255, 65_535)
+"""Largest count that can be stored for each of the three columns."""
 
 
 POSTINGS = 100_000
-"""Occurrences from which on a question's rarest words alone name rows, and the others only count for these, if no row
-without them can be among the best. Measured in docs/development/ranking.md."""
+"""Number of occurrences above which only a query's rarest words select rows, and the other words only add to their
+scores, provided that no row without the rarest words can be among the best. Measured in docs/development/ranking.md."""
 COMPLETED = 10
-"""For each row that is wanted so many are named by the rarest words before the others are counted."""
+"""Number of rows that the rarest words select per row wanted, before the other words are added to their scores."""
 TUPLES = 20_000
-"""Neighbours that the graph is asked for one after the other until enough pass the filter; pgvector's own measure."""
+"""Maximum number of neighbours that the graph visits until enough pass the filter; pgvector's default."""
 GRAPH = "graph"
-"""What :attr:`PostgresReader.meta` holds where a graph of neighbours (HNSW) was made."""
+"""Key in :attr:`PostgresReader.meta` if a graph of neighbours (HNSW) exists."""
 
 
 _Hits = tuple[str, list[Any]]
-"""SQL for rows, and the values of its question marks."""
+"""SQL that selects rows, and the values of its question marks."""
 
 
 class Table(NamedTuple):
     """A full-text table.
 
     Attributes:
-        rows: the table of what is found.
+        rows: the table whose rows it finds.
         length: the column of ``rows`` with the number of words.
-        columns: with the tokens, each by its place among the three of an occurrence.
-        tokenizer: that FTS5 is given.
+        columns: column with tokens → its position among the three counts of an occurrence.
+        tokenizer: of FTS5.
     """
 
     rows: str
@@ -78,7 +78,7 @@ TABLES = {
 
 
 def tokens(texts: Sequence[str], tokenizer: str) -> list[list[str]]:
-    """What FTS5 makes of texts, in order."""
+    """Tokenize texts with FTS5; return the tokens of each text, in order."""
     connection = database.driver().module.connect(":memory:")
     try:
         connection.executescript(
@@ -95,7 +95,7 @@ def tokens(texts: Sequence[str], tokenizer: str) -> list[list[str]]:
 
 
 def spelled(words: Sequence[str]) -> str:
-    """Tokens as one text in which a phrase is found: each with a blank on either side."""
+    """Join tokens to a text in which a phrase can be searched, each with a blank on either side."""
     return "".join(f" {word} " for word in words)
 
 
@@ -103,7 +103,7 @@ def spelled(words: Sequence[str]) -> str:
 
 
 class TokenPhrase(NamedTuple):
-    """Tokens in a row; ``prefix`` says that the last one is only the beginning of a word."""
+    """Consecutive tokens; with ``prefix``, the last one is only the beginning of a word."""
 
     tokens: tuple[str, ...]
     prefix: bool
@@ -117,47 +117,48 @@ class JoinedPhrases(NamedTuple):
     parts: tuple[JoinedPhrases | TokenPhrase, ...]
 
 
-_PART = re.compile(r'"(?P<said>(?:[^"]|"")*)"(?P<prefix> \*)?|(?P<column>\w+) : |(?P<sign>OR|AND|[()])|\s+')
+_PART = re.compile(r'"(?P<phrase>(?:[^"]|"")*)"(?P<prefix> \*)?|(?P<column>\w+) : |(?P<sign>OR|AND|[()])|\s+')
 _SIGNS = ("OR", "AND")
-"""From the one that binds least, as in FTS5."""
+"""Operators with the lowest precedence first, as in FTS5."""
 
 
 @lru_cache(maxsize=256)
 def parsed(expression: str, tokenizer: str) -> JoinedPhrases | TokenPhrase:
-    """An expression as :mod:`fulltext` writes it, taken apart.
+    """Parse an expression as :mod:`fulltext` writes it.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not an expression.
     """
-    found = list(_PART.finditer(expression))
-    if sum(len(each[0]) for each in found) != len(expression):
+    matches = list(_PART.finditer(expression))
+    if sum(len(match[0]) for match in matches) != len(expression):
         raise ValueError(f"not an expression: {expression[:80]!r}")
-    words = iter(tokens([each["said"].replace('""', '"') for each in found if each["said"] is not None], tokenizer))
+    phrases = [match["phrase"].replace('""', '"') for match in matches if match["phrase"] is not None]
+    words = iter(tokens(phrases, tokenizer))
     parts: list[str | TokenPhrase] = []
     column = ""
-    for each in found:
-        if each["said"] is not None:
-            parts.append(TokenPhrase(tuple(next(words)), each["prefix"] is not None, column))
-        elif each["sign"]:
-            parts.append(each["sign"])
-        column = each["column"] or ""
+    for match in matches:
+        if match["phrase"] is not None:
+            parts.append(TokenPhrase(tuple(next(words)), match["prefix"] is not None, column))
+        elif match["sign"]:
+            parts.append(match["sign"])
+        column = match["column"] or ""
     parts.reverse()
-    whole = _joined(parts, 0)
+    node = _joined(parts, 0)
     if parts:
         raise ValueError(f"not an expression: {expression[:80]!r}")
-    return whole
+    return node
 
 
 def _joined(parts: list[str | TokenPhrase], depth: int) -> JoinedPhrases | TokenPhrase:
-    """Take what one sign, or one that binds more, joins from the end of the parts."""
+    """Parse operands joined by the operator ``_SIGNS[depth]`` or a stronger one, taken from the end of ``parts``."""
     if depth == len(_SIGNS):
-        one = parts.pop() if parts else ""
-        if one == "(":
+        part = parts.pop() if parts else ""
+        if part == "(":
             inside = _joined(parts, 0)
-            one = inside if parts and parts.pop() == ")" else ""  # type: ignore[assignment]
-        if isinstance(one, str):
+            part = inside if parts and parts.pop() == ")" else ""  # type: ignore[assignment]
+        if isinstance(part, str):
             raise ValueError("not an expression")
-        return one
+        return part
     found = [_joined(parts, depth + 1)]
     while parts and parts[-1] == _SIGNS[depth]:
         parts.pop()
@@ -169,7 +170,7 @@ _SETS = {"OR": " UNION ", "AND": " INTERSECT "}
 
 
 def _phrases(node: JoinedPhrases | TokenPhrase) -> Iterator[TokenPhrase]:
-    """The phrases that an expression is made of."""
+    """Yield the phrases of an expression."""
     if isinstance(node, TokenPhrase):
         if node.tokens:
             yield node
@@ -179,12 +180,12 @@ def _phrases(node: JoinedPhrases | TokenPhrase) -> Iterator[TokenPhrase]:
 
 
 def _is_plain(node: JoinedPhrases | TokenPhrase) -> bool:
-    """Whether whatever holds any of the phrases is found."""
+    """Whether an expression matches every row that contains any of its phrases."""
     return isinstance(node, TokenPhrase) or (node.sign == "OR" and all(map(_is_plain, node.parts)))
 
 
 def rows_of(table: str, node: JoinedPhrases | TokenPhrase) -> tuple[str, list[Any]]:
-    """SQL for the numbers of the rows that an expression finds, and the values of its question marks."""
+    """Return SQL for the ids of the rows that match an expression, and the values of its question marks."""
     if isinstance(node, TokenPhrase):
         if not node.tokens:
             return "SELECT 0 AS rowid WHERE false", []
@@ -193,7 +194,7 @@ def rows_of(table: str, node: JoinedPhrases | TokenPhrase) -> tuple[str, list[An
             inside = ""
             if node.column:
                 shift = PACKED[1 + TABLES[table].columns[node.column]]
-                inside = f" WHERE x >> {shift} & {MOST[TABLES[table].columns[node.column]]} > 0"
+                inside = f" WHERE x >> {shift} & {MAX_COUNTS[TABLES[table].columns[node.column]]} > 0"
             occurrences = f"SELECT unnest(p.packed) x FROM {table}_at p WHERE {where}"
             return f"SELECT (x >> {PACKED[0]})::int AS rowid FROM ({occurrences}) o{inside}", values
         counted, values = phrase_rows(table, node)
@@ -204,45 +205,45 @@ def rows_of(table: str, node: JoinedPhrases | TokenPhrase) -> tuple[str, list[An
 
 
 def _word(token: str, *, prefix: bool) -> tuple[str, list[Any]]:
-    """The condition that a row of occurrences is of a word, or of one that begins so."""
+    """Return the SQL condition for the occurrences of a word, or of words with that prefix, and its values."""
     return ("p.term >= ? AND p.term < ?", [token, f"{token}\U0010ffff"]) if prefix else ("p.term = ?", [token])
 
 
 def phrase_rows(table: str, phrase: TokenPhrase) -> tuple[str, list[Any]]:
-    """SQL for the rows that hold a phrase of several tokens: rowid, and how often in each of three columns."""
+    """Return SQL for the rows that contain a phrase of several tokens: rowid, and its counts in three columns."""
     sets: list[str] = []
     values: list[Any] = []
-    for at, token in enumerate(phrase.tokens):
-        prefix = phrase.prefix and at == len(phrase.tokens) - 1
-        where, given = _word(token, prefix=prefix)
+    for position, token in enumerate(phrase.tokens):
+        prefix = phrase.prefix and position == len(phrase.tokens) - 1
+        where, word_values = _word(token, prefix=prefix)
         sets.append(f"SELECT (unnest(p.packed) >> {PACKED[0]})::int FROM {table}_at p WHERE {where}")
-        values += given
+        values += word_values
     text = spelled(phrase.tokens).removesuffix(" " if phrase.prefix else "")
     counts = ["0", "0", "0"]
-    asked: list[Any] = []
+    count_values: list[Any] = []
     for column, place in sorted(TABLES[table].columns.items(), key=lambda pair: pair[1]):
         if phrase.column not in ("", column):
             continue
         if _overlaps(phrase.tokens):
             counts[place] = f"regexp_count(w.{column}, ?)"
-            asked.append(f"(?={re.escape(text)})")
+            count_values.append(f"(?={re.escape(text)})")
         else:
             counts[place] = f"(length(w.{column}) - length(replace(w.{column}, ?, ''))) / ?"
-            asked += [text, len(text)]
-    inside = " INTERSECT ".join(f"({one})" for one in sets)
+            count_values += [text, len(text)]
+    inside = " INTERSECT ".join(f"({part})" for part in sets)
     sql = (
         f"SELECT * FROM (SELECT w.id AS rowid, {counts[0]} AS a, {counts[1]} AS b, {counts[2]} AS c"
         f" FROM {table} w WHERE w.id IN ({inside})) counted WHERE a + b + c > 0"
     )
-    return sql, [*asked, *values]
+    return sql, [*count_values, *values]
 
 
 def _overlaps(words: tuple[str, ...]) -> bool:
-    """Whether a phrase may begin again before it ends."""
+    """Whether two occurrences of a phrase can overlap."""
     return any(words[:size] == words[-size:] for size in range(1, len(words)))
 
 
-# --- the connection, for what speaks both dialects
+# --- the connection, which takes SQL in SQLite's dialect
 
 _MARKS = re.compile(
     r"(SELECT value FROM )?json_each\(\?\)( j\b)?|GLOB \?|\?|%"
@@ -251,47 +252,47 @@ _MARKS = re.compile(
 _NUMBERS = re.compile(r"(?:\b(?:id|note|chunk)\b =|>=) j\.value")
 
 
-class _Spoken(NamedTuple):
-    """SQL as PostgreSQL takes it, and what becomes of each value."""
+class _Translation(NamedTuple):
+    """SQL for PostgreSQL, and the kind of each of its values: numbers, texts, pattern, or '' for others."""
 
     sql: str
     kinds: tuple[str, ...]
 
 
 @lru_cache(maxsize=512)
-def spoken(sql: str) -> _Spoken:
-    """SQL of the shared questions, which SQLite speaks, as PostgreSQL does.
+def translated(sql: str) -> _Translation:
+    """Translate the SQL of shared queries from SQLite's dialect to PostgreSQL's.
 
-    Translated is what they need and no more: question marks, lists that are given as JSON, patterns of paths, and four
-    words of SQLite's own.
+    Only what they use is translated: question marks, lists given as JSON, patterns of paths, and four words of
+    SQLite's own.
     """
     numbers = "= j.value" not in sql or _NUMBERS.search(sql) is not None
     kinds: list[str] = []
 
-    def said(found: re.Match[str]) -> str:
-        text = found[0]
+    def replace(match: re.Match[str]) -> str:
+        text = match[0]
         if "json_each" in text:
-            # A list inside IN is always one of numbers, whatever the rest of the question is about.
-            inner = found[1] is not None
+            # A list inside IN always contains numbers, whatever the rest of the query is about.
+            inner = match[1] is not None
             kinds.append("numbers" if inner or numbers else "texts")
-            begin = "SELECT j.value FROM " if inner else ""
-            return f"{begin}unnest(%s::{'bigint' if inner or numbers else 'text'}[]) AS j(value)"
+            select = "SELECT j.value FROM " if inner else ""
+            return f"{select}unnest(%s::{'bigint' if inner or numbers else 'text'}[]) AS j(value)"
         if text == "?" or text == "GLOB ?":
             kinds.append("pattern" if text != "?" else "")
             return "%s" if text == "?" else "~ %s"
-        if found[3]:
-            return f"JOIN {found[3]}"
+        if match[3]:
+            return f"JOIN {match[3]}"
         return {"%": "%%", "instr(": "strpos(", "char(": "chr("}.get(text, "")
 
-    return _Spoken(_MARKS.sub(said, sql), tuple(kinds))
+    return _Translation(_MARKS.sub(replace, sql), tuple(kinds))
 
 
 def pattern(glob: str) -> str:
-    """A pattern of SQLite's GLOB as a regular expression of the whole text."""
+    """Return a regular expression for the whole text that is equivalent to a pattern of SQLite's GLOB."""
     out, at = [], 0
     while at < len(glob):
-        sign, end = glob[at], -1
-        if sign == "[":
+        character, end = glob[at], -1
+        if character == "[":
             end = glob.find("]", at + 2)
         if end > 0:
             inside = glob[at + 1 : end]
@@ -299,39 +300,40 @@ def pattern(glob: str) -> str:
             out.append("[" + negated + re.sub(r"([\\\[\]^])", r"\\\1", inside[len(negated) :]) + "]")
             at = end
         else:
-            out.append({"*": ".*", "?": "."}.get(sign) or re.escape(sign))
+            out.append({"*": ".*", "?": "."}.get(character) or re.escape(character))
         at += 1
     return f"^(?:{''.join(out)})$"
 
 
 class Connection:
-    """Stands where the shared questions expect a connection to SQLite."""
+    """A connection to PostgreSQL for shared queries, which expect one to SQLite."""
 
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         self.postgres = connection
 
     def execute(self, sql: str, values: Iterable[Any] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Ask a question that SQLite would understand."""
-        said = spoken(sql)
-        given = [_given(value, kind) for value, kind in zip(values, said.kinds, strict=True)]
-        return self.postgres.execute(said.sql, given)
+        """Run SQL in SQLite's dialect."""
+        translation = translated(sql)
+        converted = [_converted(value, kind) for value, kind in zip(values, translation.kinds, strict=True)]
+        return self.postgres.execute(translation.sql, converted)
 
 
-def _given(value: Any, kind: str) -> Any:
+def _converted(value: Any, kind: str) -> Any:
+    """Convert a value for PostgreSQL; ``kind`` as in :class:`_Translation`."""
     if kind in ("numbers", "texts"):
-        return [_given(one, "") for one in json.loads(value)]
+        return [_converted(item, "") for item in json.loads(value)]
     if isinstance(value, str):
         value = fulltext.clean(value)
     return pattern(value) if kind == "pattern" else value
 
 
 def vector_text(vector: bytes) -> str:
-    """A float32 vector as pgvector reads it, to the last bit."""
+    """Return a float32 vector in pgvector's text format, exact to the last bit."""
     return f"[{','.join(map(repr, vectors.floats(vector)))}]"
 
 
 class PostgresReader(IndexReader):
-    """Reads a team's index within one transaction, which sees it as it was when it began.
+    """Reads a team's index within one transaction, which sees the index as it was at the start.
 
     Args:
         connection: inside a transaction, with the schema of the index in its search path.
@@ -355,11 +357,11 @@ class PostgresReader(IndexReader):
 
     @property
     def backend(self) -> int:
-        """The number of the server's process that answers."""
+        """Process id of the server process that answers."""
         return self._team.postgres.info.backend_pid
 
     def weight(self) -> int:
-        """What the index takes in the database."""
+        """Return the size of the index in the database, in bytes."""
         sql = (
             "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c"
             " WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'"
@@ -367,30 +369,30 @@ class PostgresReader(IndexReader):
         return int(self._team.execute(sql).fetchall()[0][0])
 
     def counted(self, table: str) -> int:
-        """How many rows a table has."""
+        """Return the number of rows of a table; a WHERE clause may follow its name."""
         return int(self._team.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
     # --- words
 
     def frequencies(self, stems: Iterable[str]) -> dict[str, int]:
-        """In how many chunks each stem occurs; a stem is what the tokenizer makes of a word."""
+        """Return stem → number of chunks that contain it; a stem is a word as the tokenizer stores it."""
         found = dict.fromkeys(stems, 0)
-        found.update(self._held_by("chunk_words", list(found)))
+        found.update(self._row_counts("chunk_words", list(found)))
         return found
 
-    def _held_by(self, table: str, terms: list[str]) -> dict[str, int]:
-        """In how many rows each word stands."""
+    def _row_counts(self, table: str, terms: list[str]) -> dict[str, int]:
+        """Return word → number of rows that contain it, for the words that occur."""
         sql = (
             f"SELECT p.term, sum(p.held)::int FROM json_each(?) j JOIN {table}_at p ON p.term = j.value GROUP BY p.term"
         )
         return dict(self._team.execute(sql, (json.dumps(list(dict.fromkeys(terms))),)).fetchall())
 
     def chunk_count(self) -> int:
-        """How many chunks there are, in all scopes."""
+        """Return the number of chunks, in all scopes."""
         return self._total("chunk_words")[0]
 
     def _total(self, table: str) -> tuple[int, int]:
-        """Rows and words of a full-text table."""
+        """Return the numbers of rows and words of a full-text table."""
         row = self._team.execute("SELECT held, length FROM totals WHERE name = ?", (table,)).fetchone()
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
@@ -398,44 +400,46 @@ class PostgresReader(IndexReader):
         return rows_of(table, parsed(expression, TABLES[table].tokenizer))
 
     def _ranked(self, table: str, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
-        """The k best rows; of many occurrences those of the rarest words name the rows, the others count for these.
+        """Return the k best rows as (row, BM25).
 
-        As many words name rows as it takes that what only the others hold can't be among the k best: no row has more of
-        a word than its idf, K1 + 1 times.
+        If there are many occurrences, only the rarest words select rows, and the other words only add to their scores.
+        Enough words select rows that a row with only the others can't be among the k best: a word adds at most its idf
+        times K1 + 1 to a score.
         """
-        of = TABLES[table]
-        node = parsed(expression, of.tokenizer)
+        full_text = TABLES[table]
+        node = parsed(expression, full_text.tokenizer)
         rows, length = self._total(table)
         phrases = list(_phrases(node))
         terms = [phrase.tokens[0] for phrase in phrases if _is_word(phrase)]
-        held = self._held_by(table, terms) if terms else {}
-        terms = [term for term in terms if term in held]
-        conditions, values = self._conditions(within, notes=of.rows == "notes")
+        row_counts = self._row_counts(table, terms) if terms else {}
+        terms = [term for term in terms if term in row_counts]
+        conditions, values = self._conditions(within, notes=full_text.rows == "notes")
         if not _is_plain(node):
-            inside, given = rows_of(table, node)
-            conditions, values = [f"c.id IN ({inside})", *conditions], [*given, *values]
+            inside, inside_values = rows_of(table, node)
+            conditions, values = [f"c.id IN ({inside})", *conditions], [*inside_values, *values]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        part = f"h.idf * h.f * {K1 + 1} / (h.f + {K1} * ({1 - B} + {B} * c.{of.length} / ?::float8))"
+        part = f"h.idf * h.f * {K1 + 1} / (h.f + {K1} * ({1 - B} + {B} * c.{full_text.length} / ?::float8))"
 
-        def best(hits: list[_Hits], most: int) -> dict[int, int]:
+        def best(hits: list[_Hits], limit: int) -> dict[int, int]:
+            """Return row → score of the best rows among the hits."""
             if not hits or not rows:
                 return {}
             found = self._team.execute(
                 f"SELECT h.id, sum(({part} * {EXACT})::bigint)::bigint score"
                 f" FROM ({' UNION ALL '.join(sql for sql, _ in hits)}) h(id, idf, f)"
-                f" JOIN {of.rows} c ON c.id = h.id{where} GROUP BY h.id ORDER BY score DESC, h.id LIMIT ?",
-                (length / rows, *(value for _, some in hits for value in some), *values, most),
+                f" JOIN {full_text.rows} c ON c.id = h.id{where} GROUP BY h.id ORDER BY score DESC, h.id LIMIT ?",
+                (length / rows, *(value for _, hit_values in hits for value in hit_values), *values, limit),
             )
             return {int(row): int(score) for row, score in found}
 
         def words(terms: list[str], among: list[int] | None = None) -> list[_Hits]:
-            return [_hits(table, terms, [_idf(rows, held[term]) for term in terms], among)] if terms else []
+            return [_hits(table, terms, [_idf(rows, row_counts[term]) for term in terms], among)] if terms else []
 
         others = [_phrase_hits(table, phrase, rows) for phrase in phrases if not _is_word(phrase)]
-        terms.sort(key=lambda term: (held[term], term))
+        terms.sort(key=lambda term: (row_counts[term], term))
 
-        def named_by(rare: int) -> dict[int, int]:
-            """The rows that so many of the rarest words name, with what the others are worth in them."""
+        def selected_by(rare: int) -> dict[int, int]:
+            """Return row → score of the rows that the ``rare`` rarest words select, scored by all words."""
             hits = [*words(terms[:rare]), *others]
             if rare == len(terms):
                 return best(hits, k)
@@ -444,30 +448,31 @@ class PostgresReader(IndexReader):
                 found[row] += score
             return found
 
-        rare = _rarest([held[term] for term in terms], k)
-        found = named_by(rare)
-        needed = len(terms)  # within the filter the rarest words may be too few
+        rare = _rarest([row_counts[term] for term in terms], k)
+        found = selected_by(rare)
+        needed = len(terms)  # the rarest words may select too few rows that pass the filter
         if len(found) >= k:
-            least = sorted(found.values())[-k]
-            most = [EXACT * (K1 + 1) * _idf(rows, held[term]) for term in terms]
-            needed = next(count for count in range(len(terms) + 1) if sum(most[count:]) <= least)
+            kth_best = sorted(found.values())[-k]
+            bounds = [EXACT * (K1 + 1) * _idf(rows, row_counts[term]) for term in terms]
+            needed = next(count for count in range(len(terms) + 1) if sum(bounds[count:]) <= kth_best)
         if needed > rare:
-            found = named_by(needed)
+            found = selected_by(needed)
         first = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
         return [(row, score / EXACT) for row, score in first]
 
     # --- vectors
 
     def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
-        """The k chunks nearest to a query vector (float32, little-endian) as (chunk, cosine), best first.
+        """Return the k chunks nearest to a query vector (float32, little-endian) as (chunk, cosine), best first.
 
-        Compared one by one; of many, those that a graph of the signs of their numbers names as the nearest.
+        All chunks are compared one by one; if there are many, only those that a graph of the signs of the vectors'
+        numbers finds to be the nearest.
         """
         if not self.dimension or not vectors.is_usable(vector, self.dimension):
             return []
         conditions, values = self._conditions(within)
         narrowed = f" JOIN chunks c ON c.id = v.chunk WHERE {' AND '.join(conditions)}" if conditions else ""
-        asked = vector_text(vector)
+        query = vector_text(vector)
         rows = f"SELECT v.chunk, v.vector FROM vectors v{narrowed}"
         found: list[tuple[int, float]] = []
         if GRAPH in self.meta and self._are_many(conditions, values):
@@ -475,14 +480,14 @@ class PostgresReader(IndexReader):
             near = f"{rows} ORDER BY binary_quantize(v.vector)::{bits} <~> binary_quantize(?::vector)::{bits} LIMIT ?"
             first = max(k + vectors.TIES, vectors.SHORTLIST)
             self._follow_graph()
-            found = self._compared(near, asked, [*values, asked, first], k)
-        if len(found) < k + vectors.TIES:  # of so many as were looked at too few passed
-            found = self._compared(rows, asked, values, k)
+            found = self._compared(near, query, [*values, query, first], k)
+        if len(found) < k + vectors.TIES:  # too few of those that the graph visited pass the filter
+            found = self._compared(rows, query, values, k)
         length = math.sqrt(math.fsum(number * number for number in vectors.floats(vector)))
         return vectors.nearest(((chunk, product / length) for chunk, product in found), k)
 
     def _follow_graph(self) -> None:
-        """How far the graph is followed in this transaction: until enough of what it names passes the filter."""
+        """Let the graph be followed, in this transaction, until enough neighbours pass the filter."""
         self._team.execute(
             "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', ?, true),"
             " set_config('hnsw.max_scan_tuples', ?, true)",
@@ -490,21 +495,21 @@ class PostgresReader(IndexReader):
         )
 
     def _are_many(self, conditions: list[str], values: list[Any]) -> bool:
-        """Whether so many chunks pass that comparing them one by one is the longer way."""
+        """Whether so many chunks pass the filter that comparing them one by one is slower."""
         if not conditions:
             return self.chunk_count() >= vectors.MANY
-        some = f"SELECT 1 FROM chunks c WHERE {' AND '.join(conditions)} LIMIT ?"
-        row = self._team.execute(f"SELECT count(*) FROM ({some}) s", (*values, vectors.MANY)).fetchone()
+        passing = f"SELECT 1 FROM chunks c WHERE {' AND '.join(conditions)} LIMIT ?"
+        row = self._team.execute(f"SELECT count(*) FROM ({passing}) s", (*values, vectors.MANY)).fetchone()
         return row is not None and int(row[0]) >= vectors.MANY
 
     def _compared(self, rows: str, vector: str, values: list[Any], k: int) -> list[tuple[int, float]]:
-        """Of (chunk, vector) rows the k nearest, and some more that may be as near, as (chunk, inner product)."""
+        """Return the k nearest of (chunk, vector) rows, and some more in case of ties, as (chunk, inner product)."""
         sql = f"SELECT v.chunk, v.vector <#> ?::vector FROM ({rows}) v ORDER BY 2, 1 LIMIT ?"
         found = self._team.execute(sql, (vector, *values, k + vectors.TIES)).fetchall()
         return [(int(chunk), -float(product)) for chunk, product in found]
 
     def cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
-        """Cosine of a query vector to each of these chunks; chunks without a vector are left out."""
+        """Return chunk → cosine with a query vector, for those of the chunks that have a vector."""
         if not self.dimension or not vectors.is_usable(vector, self.dimension):
             return {}
         sql = "SELECT v.chunk, 1 - (v.vector <=> ?::vector) FROM json_each(?) j JOIN vectors v ON v.chunk = j.value"
@@ -520,47 +525,52 @@ class PostgresReader(IndexReader):
 
 
 def _is_word(phrase: TokenPhrase) -> bool:
-    """Whether it is one whole word, in any column."""
+    """Whether a phrase is one whole word, in any column."""
     return len(phrase.tokens) == 1 and not phrase.prefix and not phrase.column
 
 
-def _rarest(held: Sequence[int], k: int) -> int:
-    """How many words name rows, of these many occurrences, the rarest first: up to :data:`POSTINGS` of them, and until
-    they may name k rows.
+def _rarest(row_counts: Sequence[int], k: int) -> int:
+    """Return how many words, the rarest first, select rows.
+
+    As many as have up to :data:`POSTINGS` occurrences together, and enough to select k rows.
+
+    Args:
+        row_counts: the number of rows that contain each word, in ascending order.
+        k: number of rows wanted.
     """
     occurrences = 0
-    for count, some in enumerate(held):
-        if occurrences >= k and occurrences + some > POSTINGS:
-            return count
-        occurrences += some
-    return len(held)
+    for words, row_count in enumerate(row_counts):
+        if occurrences >= k and occurrences + row_count > POSTINGS:
+            return words
+        occurrences += row_count
+    return len(row_counts)
 
 
 def _hits(table: str, terms: list[str], idfs: list[float], among: list[int] | None) -> _Hits:
-    """SQL for (id, idf, f) of every row, or of every one of some, that holds one of the words, a row for each word."""
-    often = " + ".join(f"(x >> {shift} & {most})" for shift, most in zip(PACKED[1:], MOST, strict=True))
+    """Return SQL for (id, idf, f) of each row, or of each row in ``among``, and each of the words that it contains."""
+    frequency = " + ".join(f"(x >> {shift} & {limit})" for shift, limit in zip(PACKED[1:], MAX_COUNTS, strict=True))
     blocks = sorted({row // BLOCK for row in among or ()})
-    within = "" if among is None else " AND p.block = ANY(?::int[])"
-    # Joined, not compared with a list: once a statement is prepared, each would be compared with all of the list.
-    these = "" if among is None else f" JOIN unnest(?::int[]) m(id) ON m.id = (x >> {PACKED[0]})::int"
+    in_blocks = "" if among is None else " AND p.block = ANY(?::int[])"
+    # A join, not a comparison with a list: a prepared statement would compare each row with the whole list.
+    in_rows = "" if among is None else f" JOIN unnest(?::int[]) m(id) ON m.id = (x >> {PACKED[0]})::int"
     sql = (
-        f"SELECT (x >> {PACKED[0]})::int AS id, idf, {often} AS f FROM"
+        f"SELECT (x >> {PACKED[0]})::int AS id, idf, {frequency} AS f FROM"
         " (SELECT q.idf, unnest(p.packed) x FROM (SELECT unnest(?::text[]) term, unnest(?::float8[]) idf) q"
-        f" JOIN {table}_at p ON p.term = q.term{within}) o{these}"
+        f" JOIN {table}_at p ON p.term = q.term{in_blocks}) o{in_rows}"
     )
     return sql, [terms, idfs, *([] if among is None else [blocks, among])]
 
 
 def _phrase_hits(table: str, phrase: TokenPhrase, rows: int) -> _Hits:
-    """SQL for (id, idf, f) of every row that holds a phrase, or a word that begins so or stands in one column.
+    """Return SQL for (id, idf, f) of each row with a phrase, with a word with a prefix, or with a word in one column.
 
-    All stays with the server, which counts them first: the beginning of a word may stand in every row.
+    The server counts the rows, which gives the idf, without sending them: a prefix may match every row.
     """
     if len(phrase.tokens) > 1:
         counted, values = phrase_rows(table, phrase)
     else:
         where, values = _word(phrase.tokens[0], prefix=phrase.prefix)
-        a, b, c = (f"sum(x >> {shift} & {most})::int" for shift, most in zip(PACKED[1:], MOST, strict=True))
+        a, b, c = (f"sum(x >> {shift} & {limit})::int" for shift, limit in zip(PACKED[1:], MAX_COUNTS, strict=True))
         counted = (
             f"SELECT (x >> {PACKED[0]})::int AS rowid, {a} AS a, {b} AS b, {c} AS c"
             f" FROM (SELECT unnest(p.packed) x FROM {table}_at p WHERE {where}) o GROUP BY 1"
@@ -568,12 +578,12 @@ def _phrase_hits(table: str, phrase: TokenPhrase, rows: int) -> _Hits:
         if phrase.column:
             counted = f"SELECT * FROM ({counted}) o WHERE {'abc'[TABLES[table].columns[phrase.column]]} > 0"
     sql = (
-        f"SELECT rowid, greatest(ln((?::float8 - n + 0.5) / (n + 0.5)), {LEAST_IDF}), a + b + c"
+        f"SELECT rowid, greatest(ln((?::float8 - n + 0.5) / (n + 0.5)), {MIN_IDF}), a + b + c"
         f" FROM (SELECT f.*, count(*) OVER () n FROM ({counted}) f) g"
     )
     return sql, [rows, *values]
 
 
-def _idf(rows: int, held: int) -> float:
-    """FTS5's weight of a word that stands in so many of all rows."""
-    return max(math.log((rows - held + 0.5) / (held + 0.5)), LEAST_IDF)
+def _idf(rows: int, row_count: int) -> float:
+    """Return FTS5's weight of a word that ``row_count`` of all rows contain."""
+    return max(math.log((rows - row_count + 0.5) / (row_count + 0.5)), MIN_IDF)
