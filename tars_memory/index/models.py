@@ -1,14 +1,15 @@
-"""Embedding models on disk: found, checked and prepared once in the cache folder, then only opened.
+"""Embedding models on disk, each prepared once in the cache folder and then only opened; and query vectors from a
+watcher.
 
 A prepared folder, ``models/<name>-<hash>/``, holds what fastembed and onnxruntime load without a network:
 
-    manifest.json                 what the model is (its identity) and how long each file must be
+    manifest.json                 the model's manifest, and the expected length of each file
     model.onnx, tokenizer.json …  linked or copied from where they were installed or downloaded
     onnxruntime-<version>/        onnxruntime's own optimised copy, written once per version of it
 
 It is built under a temporary name and renamed, so two processes may prepare at the same time.
 
-A running watcher holds a model open and answers for it (:func:`ask`).
+A running watcher holds a model open and embeds queries for other processes (:func:`ask`).
 """
 
 from __future__ import annotations
@@ -35,40 +36,40 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 MULTILINGUAL = "multilingual"
-"""The setting's words for the models that are installed with the extras of these names."""
+"""Names, in the settings, of the models that are installed with the extras of the same names."""
 
 E5 = "e5-2"
-"""What runs multilingual-e5. Raise the number with every change of what is kept of a passage beside its vector."""
+"""Runner of multilingual-e5. Raise the number whenever the data stored with a passage's vector changes."""
 
 ENGLISH = ("all-minilm", "-en", "gte-base", "gte-large", "all-mpnet", "multi-qa-minilm")
-"""What the names of models for English alone hold (so their cards say). A model with another name may know more."""
+"""Parts of the names of models for English alone, by their model cards. Other models may know more languages."""
 
 LATIN = "Latin"
-"""The script of models that were made for English: they read none but this."""
+"""The only script that models for English read."""
 
 OPTIMISED_MODEL = "model.onnx"
 OPTIMISED_WEIGHTS = "model.onnx.data"
-"""Weights beside the graph, so that they are mapped into memory and only pages in use are read."""
+"""File with the weights apart from the graph, so that they are mapped into memory and only pages in use are read."""
 
 
 class Manifest(NamedTuple):
-    """What decides a vector: two models with equal manifests give equal vectors.
+    """Everything that determines a model's vectors: two models with equal manifests give equal vectors.
 
-    Neither thread count nor the version of a runtime is part of it.
+    Neither the number of threads nor the version of a runtime is part of it.
 
     Attributes:
-        name: as the setting names it, for people.
-        files: relative path of each file that decides a vector -> its sha256.
-        model_file: which of them is the ONNX graph.
-        dimension: length of a vector.
-        max_tokens: word pieces the model sees; the rest of a text is cut.
+        name: as in the settings, for people.
+        files: relative path → sha256, for each file that determines the vectors.
+        model_file: path of the ONNX graph.
+        dimension: of a vector.
+        max_tokens: number of word pieces that the model sees; the rest of a text is cut.
         pooling: ``mean`` over tokens, ``cls`` (the first), or ``own`` (fastembed knows).
         normalised: whether the model's own recipe ends in L2 normalisation. Ours always does.
         query_prefix: put before a query.
         passage_prefix: put before a passage.
-        runner: ``onnxruntime`` (can be run directly), :data:`E5` (likewise, with word pieces and a graph of our own
-            making) or ``fastembed``.
-        scripts: ``Latin`` if the model reads no other; empty: any. It decides no vector, only what gets one.
+        runner: ``onnxruntime`` (can be run directly), :data:`E5` (likewise, with word pieces and a graph that we build)
+            or ``fastembed``.
+        scripts: ``Latin`` if the model reads no other; empty: any. Decides only which texts are embedded.
     """
 
     name: str
@@ -85,19 +86,19 @@ class Manifest(NamedTuple):
 
     @property
     def is_direct(self) -> bool:
-        """Whether onnxruntime runs it here, not fastembed."""
+        """Whether the model is run directly by onnxruntime, without fastembed."""
         return self.runner != "fastembed"
 
     @property
     def identity(self) -> str:
-        """16 hexadecimal digits: a hash over all of the manifest but name and scripts."""
-        said = self._asdict() | {"name": None, "files": sorted(self.files.items())}
-        del said["scripts"]
-        return sha256(repr(sorted(said.items())).encode()).hexdigest()[:16]
+        """Hash of the manifest without name and scripts, as 16 hexadecimal digits."""
+        fields = self._asdict() | {"name": None, "files": sorted(self.files.items())}
+        del fields["scripts"]
+        return sha256(repr(sorted(fields.items())).encode()).hexdigest()[:16]
 
     @property
     def fingerprint(self) -> str:
-        """What an index's vectors were made by: this model, over the chunks of this version of the chunker."""
+        """Identifies the vectors of an index: hash of this model and of the version of the chunker."""
         return sha256(f"{self.identity}\0{CHUNKER}".encode()).hexdigest()[:16]
 
 
@@ -130,17 +131,17 @@ MULTILINGUAL_MANIFEST = Manifest(
 
 
 def packaged(model: str) -> Manifest | None:
-    """What that model is, if it is one that pip installs."""
+    """Return the manifest of a model that pip installs, None for any other."""
     return {EMBEDDED: EMBEDDED_MANIFEST, MULTILINGUAL: MULTILINGUAL_MANIFEST}.get(model)
 
 
 class Cost(NamedTuple):
-    """What a model that pip installs knows and takes."""
+    """Languages, size and speed of a model that pip installs."""
 
     languages: str
     megabytes: int
     speed: float
-    """Passages of 800 characters that are given vectors in a second of one processor."""
+    """Passages of 800 characters that one processor embeds in a second."""
 
 
 COSTS = {EMBEDDED: Cost("English", 23, 40.0), MULTILINGUAL: Cost("about a hundred", 72, 14.0)}
@@ -148,13 +149,13 @@ COSTS = {EMBEDDED: Cost("English", 23, 40.0), MULTILINGUAL: Cost("about a hundre
 
 
 def seconds(model: str, passages: int) -> int | None:
-    """About how long so many passages take here, by the clock; None for a model that was not measured."""
+    """Estimate how many seconds this machine takes to embed passages; None for a model that was not measured."""
     cost = COSTS.get(model)
     return None if cost is None else round(passages / cost.speed / min(2, os.cpu_count() or 1))
 
 
 def install_hint(model: str = EMBEDDED, *, again: bool = False) -> str:
-    """How a model that pip installs is got; the extra has the model's name."""
+    """Return the hint how to install a model with pip; the extra has the model's name."""
     where = " (for Linux with glibc, and macOS)" if model == MULTILINGUAL else ""
     command = installing(model, "--force-reinstall " if again else "")
     return f"install it{' again' if again else ''} with: {command}{where}"
@@ -168,14 +169,14 @@ def is_english(model: str) -> bool:
 
 
 def manifest_of(model: str, cache: Path) -> Manifest:
-    """What the named model is, without opening or preparing it.
+    """Return the manifest of the named model, without opening or preparing the model.
 
     Raises:
         ModelUnavailableError: pip doesn't install it and it was never fetched with ``models use``.
     """
-    said = packaged(model)
-    if said is not None:
-        return said
+    known = packaged(model)
+    if known is not None:
+        return known
     for folder in _folders(cache, model):
         manifest = read_manifest(folder)
         if manifest is not None and manifest.name == model:
@@ -189,30 +190,30 @@ def manifest_of(model: str, cache: Path) -> Manifest:
 
 
 def is_prepared(model: str, cache: Path) -> bool:
-    """Whether opening the named model needs no preparation first; True, too, for one that can't be prepared here."""
+    """Whether the named model can be opened without preparing it; True also for a model that pip doesn't install."""
     manifest = packaged(model)
     return manifest is None or read_manifest(folder_of(manifest, cache)) is not None
 
 
 def folder_of(manifest: Manifest, cache: Path) -> Path:
-    """Where that model's prepared folder is or would be."""
+    """Return the path of the model's prepared folder, which may not exist yet."""
     return cache / "models" / f"{_slug(manifest.name)}-{manifest.identity}"
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a prepared folder; None unless each of its files has the length that was written down."""
+    """Return the manifest of a prepared folder; None unless each of its files has the recorded length."""
     try:
         record = disk.own_object(folder / "manifest.json")
-        if not _lengths_hold(folder, record["lengths"]):
+        if not _have_lengths(folder, record["lengths"]):
             return None
-        made = Manifest(**record["manifest"])
-        return made if _is_sound(made) else None
+        manifest = Manifest(**record["manifest"])
+        return manifest if _is_well_typed(manifest) else None
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _lengths_hold(folder: Path, lengths: object) -> bool:
-    """Whether each named file is there, and as long as it was when that was written down."""
+def _have_lengths(folder: Path, lengths: object) -> bool:
+    """Whether each file named in ``lengths`` exists and has the recorded length."""
     try:
         return isinstance(lengths, dict) and all(
             (folder / name).stat().st_size == length for name, length in lengths.items()
@@ -221,41 +222,40 @@ def _lengths_hold(folder: Path, lengths: object) -> bool:
         return False
 
 
-def _is_sound(manifest: Manifest) -> bool:
-    """Whether each member is of its type."""
+def _is_well_typed(manifest: Manifest) -> bool:
+    """Whether each field of a manifest that was read has the right type and a plausible value."""
     kinds = dict.fromkeys(("dimension", "max_tokens"), int) | {"normalised": bool, "files": dict}
-    said = manifest._asdict()
     return (
-        all(type(value) is kinds.get(name, str) for name, value in said.items())
+        all(type(value) is kinds.get(name, str) for name, value in manifest._asdict().items())
         and all(0 < number < 1 << 20 for number in (manifest.dimension, manifest.max_tokens))
         and all(isinstance(part, str) for pair in manifest.files.items() for part in pair)
     )
 
 
 def optimised_folder(folder: Path, version: str) -> Path:
-    """Where that version of onnxruntime keeps its own copy of the model in a prepared folder."""
+    """Return the path of the optimised copy for a version of onnxruntime in a prepared folder."""
     return folder / f"onnxruntime-{version}"
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether an optimised copy is there and each of its files as long as it was when written."""
+    """Whether an optimised copy exists and each of its files has the recorded length."""
     lengths = disk.own_object(folder / "lengths.json")
-    return bool(lengths) and _lengths_hold(folder, lengths)
+    return bool(lengths) and _have_lengths(folder, lengths)
 
 
 def installed(cache: Path) -> list[Manifest]:
-    """The models that are prepared in the cache folder."""
+    """Return the manifests of the models that are prepared in the cache folder."""
     manifests = (read_manifest(folder) for folder in _folders(cache, ""))
     return [manifest for manifest in manifests if manifest is not None]
 
 
 def made_by(fingerprint: str, cache: Path) -> Manifest | None:
-    """The model here whose vectors have that fingerprint, if there is one."""
-    return next((one for one in installed(cache) if one.fingerprint == fingerprint), None)
+    """Return the manifest of the prepared model with that fingerprint, None if there is none."""
+    return next((manifest for manifest in installed(cache) if manifest.fingerprint == fingerprint), None)
 
 
 def forget_others(manifest: Manifest, cache: Path) -> None:
-    """Remove what was prepared of other versions of the model of that name."""
+    """Remove the prepared folders of other versions of the same model."""
     for folder in _folders(cache, manifest.name):
         other = read_manifest(folder)
         if other is not None and other.name == manifest.name and other.identity != manifest.identity:
@@ -263,10 +263,12 @@ def forget_others(manifest: Manifest, cache: Path) -> None:
 
 
 def _folders(cache: Path, model: str) -> Iterable[Path]:
+    """Return the prepared folders of models whose name starts with ``model``, sorted; of all models if it is empty."""
     return sorted((cache / "models").glob(f"{_slug(model)}*-*" if model else "[!.]*"))
 
 
 def _slug(model: str) -> str:
+    """Return a model's name as it is written in the name of its folder."""
     return "".join(letter if letter.isalnum() or letter in "._" else "-" for letter in model)
 
 
@@ -274,59 +276,61 @@ _STRANGE = Struct("<d")
 
 
 class QueryVector(NamedTuple):
-    """What the model makes of a query."""
+    """The vectors of a query and of its words."""
 
     vector: bytes
-    """Of the whole: float32 little-endian, L2-normalised."""
+    """Of the whole query: float32 little-endian, L2-normalised."""
     words: tuple[bytes, ...]
-    """Of each word that is not a stop word, in order: the signs of its vector, one bit a dimension."""
+    """For each word that is not a stop word, in order: the signs of its vector, one bit per dimension."""
     strange: float = 0.0
-    """How unlike any language the query is, as far as the model's word pieces tell: 1 and more is not words at all."""
+    """How unlike any language the query is, as far as the word pieces tell: from 1 on it is not words at all."""
     model: str = ""
-    """The model that made it, as the setting names it."""
+    """The model that embedded it, as named in the settings."""
 
 
 def unpack(data: bytes, dimension: int) -> QueryVector | None:
-    """What :func:`pack` made, if it is whole."""
-    content, sum_ = data[:-4], data[-4:]
+    """Decode the result of :func:`pack`; None if it is damaged."""
+    content, checksum = data[:-4], data[-4:]
     end, size = 4 * dimension, dimension // 8
     start = end + _STRANGE.size
-    if len(content) < start or (len(content) - start) % size or crc32(content).to_bytes(4, "little") != sum_:
+    if len(content) < start or (len(content) - start) % size or crc32(content).to_bytes(4, "little") != checksum:
         return None
     words = tuple(content[at : at + size] for at in range(start, len(content), size))
     return QueryVector(content[:end], words, *_STRANGE.unpack(content[end:start]))
 
 
-def pack(made: QueryVector) -> bytes:
-    """Vector, how strange it is, words, checksum of all."""
-    content = made.vector + _STRANGE.pack(made.strange) + b"".join(made.words)
+def pack(query: QueryVector) -> bytes:
+    """Encode a query's vectors as bytes: vector, ``strange``, words, and a checksum of all."""
+    content = query.vector + _STRANGE.pack(query.strange) + b"".join(query.words)
     return content + crc32(content).to_bytes(4, "little")
 
 
-# --- a query's vector of a process that holds the model open: a running watcher
+# --- query vectors from a process that holds the model open: a running watcher
 #
-# One question, one answer, over a socket in the state folder that only its owner can reach. Whatever is wrong with it
+# One request, one answer, over a socket in the state folder that only its owner can reach. If there is no usable socket
 # (none, stale, foreign, of another version, busy, hung), the answer is None within :data:`PATIENCE`, and the search
-# does its own work.
+# opens the model itself.
 
 
 SOCKET = "watch.sock"
 GREETING = b"tars-memory 1 "
-"""Name and version of the protocol; then the model's identity, the length of the text in bytes, a newline, the text."""
+"""Start of a request, name and version of the protocol; then follow the model's identity, the length of the text in
+bytes, a newline and the text."""
 
-LONGEST_QUERY = 65_536
-"""Bytes of a query that a watcher answers."""
+MAX_QUERY = 65_536
+"""Maximum size of a query that a watcher answers, in bytes."""
 
-LONGEST_ANSWER = 4_000_000
+MAX_ANSWER = 4_000_000
+"""Maximum size of an answer, in bytes."""
 PATIENCE = 0.25
-"""Seconds that a search waits for an answer, about what opening the model would cost it."""
+"""Seconds that a search waits for an answer, about what opening the model would cost."""
 
-LONGEST_ADDRESS = 100
-"""Bytes of a socket's path that every system takes."""
+MAX_ADDRESS = 100
+"""Length of a socket's path, in bytes, that every system accepts."""
 
 
 def ask(path: Path, identity: str, dimension: int, text: str) -> QueryVector | None:
-    """The query's vectors from the watcher that listens at ``path``; None if there is none that answers.
+    """Get a query's vectors from the watcher that listens at ``path``; None if none answers.
 
     Args:
         path: of the socket.
@@ -335,9 +339,9 @@ def ask(path: Path, identity: str, dimension: int, text: str) -> QueryVector | N
         text: the query.
     """
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) > LONGEST_QUERY or not is_ours(path):
+    if len(data) > MAX_QUERY or not is_ours(path):
         return None
-    import _socket  # the module around it costs three times as much to import
+    import _socket  # importing the module socket costs three times as much
 
     deadline = time.monotonic() + PATIENCE
     try:
@@ -347,7 +351,7 @@ def ask(path: Path, identity: str, dimension: int, text: str) -> QueryVector | N
                 connection.connect(address)
             connection.sendall(b"%s%s %d\n%s" % (GREETING, identity.encode("ascii"), len(data), data))
             answer = b""
-            while len(answer) <= LONGEST_ANSWER:
+            while len(answer) <= MAX_ANSWER:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return None
@@ -362,7 +366,7 @@ def ask(path: Path, identity: str, dimension: int, text: str) -> QueryVector | N
 
 
 def is_ours(path: Path) -> bool:
-    """Whether there is a socket at the path that this user made and nobody else may write to."""
+    """Whether the path is a socket that belongs to this user and that nobody else may write to."""
     if os.name != "posix":
         return False
     try:
@@ -373,10 +377,10 @@ def is_ours(path: Path) -> bool:
 
 
 class reachable:  # noqa: N801  # a context manager is named like the function it replaces
-    """The address of a socket, by a shorter way if its path is too long for one.
+    """Context manager for the address of a socket, which gives a shorter path to it if its own is too long.
 
     Raises:
-        OSError: it is too long, and this system has no shorter way.
+        OSError: the path is too long, and this system has no shorter one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -384,7 +388,7 @@ class reachable:  # noqa: N801  # a context manager is named like the function i
         self._folder = -1
 
     def __enter__(self) -> str:
-        if len(os.fsencode(self._path)) <= LONGEST_ADDRESS:
+        if len(os.fsencode(self._path)) <= MAX_ADDRESS:
             return str(self._path)
         if sys.platform != "linux":
             raise OSError(f"{self._path} is too long for a socket")

@@ -319,7 +319,7 @@ class _Question(socketserver.StreamRequestHandler):
         head = self.rfile.readline(256)
         expected = models.GREETING + self.server.identity.encode("ascii") + b" "
         length = head.removeprefix(expected).strip()
-        if not head.startswith(expected) or not length.isdigit() or int(length) > models.LONGEST_QUERY:
+        if not head.startswith(expected) or not length.isdigit() or int(length) > models.MAX_QUERY:
             return
         data = self.rfile.read(int(length))
         if len(data) == int(length):
