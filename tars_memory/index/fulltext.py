@@ -1,16 +1,16 @@
-"""Words and signs: from any text of a person to a safe FTS5 query, and what FTS5 itself can't tokenise; and which
-chunks may answer at all, as SQL.
+"""Words and signs: turn any text into a safe FTS5 query, and index what FTS5 itself can't tokenize; and turn a filter
+into SQL conditions.
 
 FTS5's ``unicode61`` makes one token of a whole run of Chinese or Japanese, and none of an emoji; ``C++`` and ``C``
-are the same token. So each chunk has, beside its words, a line of *signs*: every character of a script that is
-written without spaces, every emoji or other symbol, and words like ``C#``, all parted by blanks. A phrase of signs is
-then found at any length and any position by the same engine; among the words, a run of them would only be kept twice.
+are the same token. So each chunk has, in addition to its words, a line of *signs*: every character of a script that is
+written without spaces, every emoji or other symbol, and words like ``C#``, all separated by blanks. FTS5 then finds a
+phrase of signs at any length and any position; in the table of words, such a run would only be stored twice.
 
-Whatever a person types ends up inside quotes: FTS5's operators are never reachable from outside.
+Everything that a person types ends up inside quotes: FTS5's operators are never reachable from outside.
 
-FTS5 takes marks from Latin letters alone. People leave out others, too (``елка`` for ``ёлка``, ``ΨΩΜΙ`` for ``ψωμί``,
-``Strasse`` for ``Straße``), so what FTS5 is given is made :func:`plainer` first, in the index and in queries. The one
-definition of a word serves both sides: which ones get a vector of their own, and which ones of a query are looked for.
+FTS5 removes diacritics from Latin letters alone. People leave out others, too (``елка`` for ``ёлка``, ``ΨΩΜΙ`` for
+``ψωμί``, ``Strasse`` for ``Straße``), so every text is made :func:`plainer` before FTS5 gets it, in the index and in
+queries. One definition of a word decides both which words get a vector and which words of a query are searched.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 # -- signs
 
 GAP = "\ue000"
-"""The token that stands for what another table holds; nobody can ask for it."""
+"""Token in place of text that is indexed in the other table; no query can contain it."""
 MAX_TERMS = 64
-"""More words than this are not a question; FTS5 would compare every chunk with each of them."""
+"""Maximum number of terms in a query; FTS5 would compare every chunk with each of them."""
 MAX_TERM = 200
-"""Characters of one term that are looked at."""
+"""Maximum number of characters of a term; the rest is ignored."""
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f"  # Myanmar
-    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul: parted by blanks, but a particle hangs on to every word
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul: separated by blanks, but particles are attached to the words
     "\u1780-\u17ff"  # Khmer
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\uff66-\uff9f"
@@ -52,69 +52,70 @@ _SYMBOLS = "\u00a2-\u00a9\u00ac\u00ae-\u00b1\u20a0-\u20cf\u2100-\u2bff\u3200-\u3
 """Currency, letter-like, arrows, mathematics, dingbats and emoji: what ``unicode61`` drops."""
 _GAP = re.compile(r"\S")
 _MARKS = dict.fromkeys((*range(0x300, 0x370), 0xFE0F, 0x200D))
-"""Accents by themselves, and what joins emoji: a table, for a pattern takes half a millisecond to compile."""
+"""Combining accents, and characters that join emoji: a table, for a pattern takes half a millisecond to compile."""
 _ENDS = re.compile(r"([+#])")
 _JOINED = re.compile(r"[+#](?<=[^\W_].)")
-"""All the signs that a text in ASCII can hold: what stands behind a letter or digit, as in ``C++``."""
+"""The only signs that a text in ASCII can contain: ``+`` or ``#`` after a letter or digit, as in ``C++``."""
 _TOKEN = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W_]+[+#]*")
 _STRETCHES = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))
 
 
 def _sign(text: str) -> re.Pattern[str]:
-    """One sign of a text: a set, at a fifth of the time, if it holds no ``C++``."""
+    """Return a pattern for one sign of a text: a character class alone, five times as fast, if there is no ``C++``."""
     return _signs(joined=_JOINED.search(text) is not None)
 
 
 @cache
 def _signs(*, joined: bool) -> re.Pattern[str]:
-    """Compiled on first use, for it takes 3 ms and a question in plain words needs none."""
-    several = rf"|(?:(?<![^\W_])|(?<=[{_UNSPACED}{_SYMBOLS}]))[^\W_]++[+#]+(?![^\W_])"
-    return re.compile(rf"[{_UNSPACED}{_SYMBOLS}]{several if joined else ''}")
+    """Return a pattern for one sign, compiled on first use: it takes 3 ms, and a query in plain words needs none."""
+    words = rf"|(?:(?<![^\W_])|(?<=[{_UNSPACED}{_SYMBOLS}]))[^\W_]++[+#]+(?![^\W_])"
+    return re.compile(rf"[{_UNSPACED}{_SYMBOLS}]{words if joined else ''}")
 
 
 @cache
 def _candidate() -> re.Pattern[str]:
-    """What a text with signs holds before it is normalised: a set of signs first, so that a look passes over all others
-    at once, at a fifth of the time.
+    """Return a pattern that every text with signs matches before it is normalised.
+
+    It starts with a character class, so that the search skips all other characters at once, five times as fast.
     """
     return re.compile(rf"[{_UNSPACED}{_SYMBOLS}+#](?:(?<![+#])|(?<=[^\W_].))")
 
 
 @cache
 def _word_or_run() -> re.Pattern[str]:
-    """Compiled on first use, for it takes 6 ms."""
+    """Return a pattern for a word or a run without blanks, compiled on first use, for it takes 6 ms."""
     return re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+[+#]*")
 
 
 def words_and_runs(text: str) -> list[str]:
-    """Words with the signs that belong to them (``c++``), and runs of scripts that are written without blanks."""
+    """Return the words with the signs that belong to them (``c++``), and the runs of scripts without blanks."""
     return (_word_or_run() if any(map(is_unspaced, text)) else _WORD).findall(text)
 
 
 def is_unspaced(sign: str) -> bool:
-    """Whether a sign is of a script that is written without blanks."""
+    """Whether a character belongs to a script that is written without blanks."""
     return sign >= _UNSPACED[0] and any(low <= sign <= high for low, high in _STRETCHES)
 
 
 @cache
 def _runs() -> re.Pattern[str]:
-    """A run of a script that is written without blanks."""
+    """Return a pattern for a run of a script that is written without blanks."""
     return re.compile(f"[{_UNSPACED}]+")
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text can hold no sign, at a glance."""
+    """Whether a quick check shows that a text contains no sign."""
     return text.isascii() and "+" not in text and "#" not in text
 
 
 def clean(text: str) -> str:
-    """The text without what SQLite can't hold in a string: NUL and lone surrogates."""
+    """Replace what SQLite can't store in a string: NUL and lone surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
 def quoted(text: str) -> str:
-    """The text as one FTS5 string; a phrase if the tokenizer splits it."""
+    """Return the text as one FTS5 string; it is a phrase if the tokenizer splits it."""
     return _string(worded(clean(text[:MAX_TERM]), " "))
 
 
@@ -123,8 +124,10 @@ def _string(text: str) -> str:
 
 
 def worded(text: str, gap: str = f" {GAP} ") -> str:
-    """What the tokenizer of words is given of a text: :func:`plainer`, and every run of a script without blanks as one
-    and the same token, so that the text stays as long as it is; a query has blanks for a ``gap``.
+    """Prepare a text for the tokenizer of words.
+
+    It is made :func:`plainer`, and every run of a script without blanks is replaced by ``gap``: in the index by one and
+    the same token, so that the text keeps its length in tokens; in a query by blanks.
     """
     return text if text.isascii() else _runs().sub(gap, plainer(text))
 
@@ -135,7 +138,7 @@ def has_words(text: str) -> bool:
 
 
 def signs(text: str) -> str:
-    """The signs of a text, parted by blanks, those that don't touch parted by a token of their own; mostly empty."""
+    """Return the signs of a text, separated by blanks, with :data:`GAP` between those that don't touch; often empty."""
     if _is_plain(text) or not (_JOINED.search(text) if text.isascii() else _candidate().search(text)):
         return ""
     found: list[str] = []
@@ -150,14 +153,14 @@ def signs(text: str) -> str:
 
 
 def expression(texts: Sequence[str], *, prefixes: Iterable[str] = ()) -> str:
-    """The FTS5 query that finds any of the texts or prefixes.
+    """Return the FTS5 query for any of the texts or prefixes.
 
     Args:
         texts: words or phrases; one that the tokenizer splits (``a-b``, ``10.0.0.1``) is a phrase.
-        prefixes: the beginnings of words.
+        prefixes: beginnings of words.
 
     Returns:
-        The query, "" if nothing is left to look for.
+        The query, "" if no text contains a word.
     """
     terms = dict.fromkeys(quoted(text) for text in texts if has_words(text))
     terms |= dict.fromkeys(f"{quoted(prefix)} *" for prefix in prefixes if has_words(prefix))
@@ -165,13 +168,13 @@ def expression(texts: Sequence[str], *, prefixes: Iterable[str] = ()) -> str:
 
 
 def sign_expression(text: str) -> str:
-    """The FTS5 query over signs for one string; "" if it has none."""
+    """Return the FTS5 query for the signs of a string; "" if it has none."""
     found = [part.strip() for part in signs(text[:MAX_TERM]).split(GAP)]
     return " AND ".join(_string(clean(part)) for part in found if part)
 
 
 def word_part(text: str) -> str:
-    """What of a string is left for the words' tokenizer once its signs are taken out."""
+    """Return a string without its signs, for the tokenizer of words; "" if no word is left."""
     rest = text[:MAX_TERM]
     if not _is_plain(rest):
         rest = unicodedata.normalize("NFKC", rest)
@@ -180,7 +183,7 @@ def word_part(text: str) -> str:
 
 
 def fold_signs(text: str) -> str:
-    """The text for comparing as FTS5 does: no case, no diacritics."""
+    """Return a text for comparison as FTS5 compares: without case and diacritics."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKD", text).casefold()
@@ -188,26 +191,26 @@ def fold_signs(text: str) -> str:
 
 
 def matching(table: str, expression: str) -> tuple[str, list[str]]:
-    """SQL for the numbers of the rows that an expression finds in a full-text table, and its question marks' values."""
+    """Return SQL for the ids of the rows of a full-text table that match an expression, and its values."""
     return f"SELECT rowid FROM {table} WHERE {table} MATCH ?", [expression]
 
 
-# -- which chunks may answer
+# -- filters
 
 
 class Filter(NamedTuple):
-    """Which chunks may answer. All fields are optional; those given must all hold.
+    """Conditions that chunks have to fulfil. All fields are optional; those given must all hold.
 
     Attributes:
-        tiers, not_tiers: names of tiers, any of them or none of them.
-        tags, not_tags: without ``#``, any case; ``work`` also means ``work/x``. All of them, none of them.
-        paths, not_paths: beginnings of paths, or patterns with ``*``, ``?``, ``[…]``; any case. Any of them, none.
-        notes: numbers of notes; None: any.
-        since, until: ISO dates, inclusive; what has no date is then left out.
-        chunks: numbers of chunks; None: any.
-        on: the ISO date on which they have to count still; None: also those that have ended.
-        scopes: names of the scopes that may answer, instead of ``scope``.
-        not_notes: paths of notes that must not answer.
+        tiers, not_tiers: names of tiers: any of them, none of them.
+        tags, not_tags: without ``#``, in any case; ``work`` also means ``work/x``: all of them, none of them.
+        paths, not_paths: beginnings of paths, or patterns with ``*``, ``?``, ``[…]``, in any case: any of them, none.
+        notes: ids of notes; None: any.
+        since, until: ISO dates, inclusive; chunks without a date are then left out.
+        chunks: ids of chunks; None: any.
+        on: ISO date on which the chunks must not have ended; None: ended ones are included.
+        scopes: names of scopes, instead of ``scope``.
+        not_notes: paths of notes that are excluded.
         scope: "" for the vault outside projects; a project's name for that project and the vault outside projects.
     """
 
@@ -230,12 +233,15 @@ class Filter(NamedTuple):
 def conditions_of(
     within: Filter, scopes: Mapping[str, int], *, notes: bool = False, ending: bool = False
 ) -> tuple[list[str], list[Any]]:
-    """A filter as SQL on ``chunks c`` (or ``notes c``), with the values of its question marks.
+    """Return a filter as SQL conditions on ``chunks c``, with the values of their question marks.
 
-    ``ending`` says that there are rows that have ended by the day of the filter (:func:`ended`): else it need not be
-    asked of each.
+    Args:
+        within: the filter.
+        scopes: name → id of all scopes.
+        notes: return conditions on ``notes c`` instead.
+        ending: whether any row has ended by the day of the filter (:func:`ended`); if not, none is checked.
     """
-    conditions, values = _narrow(within, scopes, "c.")
+    conditions, values = _integer_conditions(within, scopes, "c.")
     note = "c.id" if notes else "c.note"
     if within.tags or within.not_tags:
         source = "SELECT chunk FROM chunk_tags g WHERE"
@@ -271,12 +277,12 @@ def conditions_of(
 
 
 def ended(connection: sqlite3.Connection, on: str | None, scopes: Iterable[int] | None = None) -> frozenset[int]:
-    """The chunks that no longer count on a day; none as a rule, and then found at once (a partial index).
+    """Return the chunks that no longer count on a day: usually none, which a partial index tells at once.
 
     Args:
         connection: of the index.
         on: ISO date; None: nothing has ended.
-        scopes: numbers of the scopes that are looked at; None: all.
+        scopes: ids of the scopes to search; None: all.
     """
     if on is None:
         return frozenset()
@@ -286,14 +292,14 @@ def ended(connection: sqlite3.Connection, on: str | None, scopes: Iterable[int] 
     return frozenset(int(chunk) for chunk, scope in rows if allowed is None or scope in allowed)
 
 
-def _narrow(within: Filter, scopes: Mapping[str, int], prefix: str) -> tuple[list[str], list[Any]]:
-    """What of a filter stands in integer columns."""
+def _integer_conditions(within: Filter, scopes: Mapping[str, int], prefix: str) -> tuple[list[str], list[Any]]:
+    """Return the conditions of a filter on the columns ``scope``, ``tier`` and ``day``."""
     conditions: list[str] = []
     values: list[Any] = []
     if within.scopes is not None:
-        named = {scopes[name] for name in within.scopes if name in scopes}
-        if len(named) < len(scopes):  # a filter of full-text search reads each row that it may leave out
-            conditions.append(_any(f"{prefix}scope", named or {-1}))
+        allowed = {scopes[name] for name in within.scopes if name in scopes}
+        if len(allowed) < len(scopes):  # in full-text search, a condition costs a look at each row
+            conditions.append(_any(f"{prefix}scope", allowed or {-1}))
     elif len(scopes) > 1:
         allowed = {0, scopes.get(within.scope, 0)}
         conditions.append(_any(f"{prefix}scope", allowed))
@@ -307,61 +313,62 @@ def _narrow(within: Filter, scopes: Mapping[str, int], prefix: str) -> tuple[lis
 
 
 def _any(column: str, codes: set[int]) -> str:
-    """A column that has one of some codes; sqlite-vec compares one with ``=`` faster than with ``IN``."""
+    """Return the condition that a column has one of the codes; sqlite-vec is faster with ``=`` than with ``IN``."""
     return f"{column} = {min(codes)}" if len(codes) == 1 else f"{column} IN ({', '.join(map(str, sorted(codes)))})"
 
 
 def vector_conditions(
     within: Filter, scopes: Mapping[str, int], *, ending: bool = False
 ) -> tuple[list[str], list[Any]]:
-    """A filter for the KNN: integers as metadata, tags and paths as the set of chunks that they allow.
+    """Return a filter as conditions for a KNN: on its metadata columns, and for all else on the set of allowed chunks.
 
-    ``ending``: those that have ended are not in that set either.
+    With ``ending``, that set excludes chunks that have ended.
     """
-    conditions, values = _narrow(within, scopes, "")
-    named = within.tags or within.not_tags or within.paths or within.not_paths
-    if named or ending or within.notes is not None or within.chunks is not None:
-        wide = within._replace(tiers=(), not_tiers=(), since=None, until=None)
-        inside, more = conditions_of(wide, scopes, ending=ending)
+    conditions, values = _integer_conditions(within, scopes, "")
+    by_name = within.tags or within.not_tags or within.paths or within.not_paths
+    if by_name or ending or within.notes is not None or within.chunks is not None:
+        rest = within._replace(tiers=(), not_tiers=(), since=None, until=None)
+        inside, inside_values = conditions_of(rest, scopes, ending=ending)
         where = f" WHERE {' AND '.join(inside)}" if inside else ""
         conditions.append(f"chunk IN (SELECT c.id FROM chunks c{where})")
-        values += more
+        values += inside_values
     return conditions, values
 
 
 def _patterns(path: str) -> list[str]:
-    """A path filter as GLOB patterns, any of which may fit: a pattern stays one, anything else is a beginning.
+    """Return a path filter as GLOB patterns, of which any may match; unless it is a pattern, it is a prefix.
 
-    Names are compared in any case, with their marked letters in one piece or taken apart, as a Mac stores them; and a
-    bracket may belong to a name.
+    Names match in any case, with accented letters composed or decomposed, as a Mac stores them; and a bracket may be
+    part of a name.
     """
     path = clean(path).removeprefix("./")
     forms = [path] if path.isascii() else [unicodedata.normalize(form, path) for form in ("NFC", "NFD")]
     found = []
     for form in dict.fromkeys(forms):
-        found.append(_caseless(form) + ("" if any(mark in form for mark in "*?[") else "*"))
+        found.append(_caseless(form) + ("" if any(wildcard in form for wildcard in "*?[") else "*"))
         if "[" in form:
             found.append(_caseless(form.replace("[", "\0")).replace("\0", "[[]") + "*")
     return found
 
 
 def _caseless(pattern: str) -> str:
-    """The pattern in lower case; letters that SQLite's ``lower`` leaves as they are, in both."""
+    """Return a pattern in lower case; letters that SQLite's ``lower`` doesn't change match in both cases."""
     if pattern.isascii():
         return pattern.lower()
     parts = []
-    inside = False
-    for sign in pattern:
-        inside = sign == "[" or (inside and sign != "]")
-        both = sign.lower() + sign.upper()
-        if sign.isascii():
-            parts.append(sign.lower())
+    in_brackets = False
+    for character in pattern:
+        in_brackets = character == "[" or (in_brackets and character != "]")
+        both = character.lower() + character.upper()
+        if character.isascii():
+            parts.append(character.lower())
         elif len(both) != 2 or both[0] == both[1]:
-            parts.append(sign)
+            parts.append(character)
         else:
-            parts.append(both if inside else f"[{both}]")
+            parts.append(both if in_brackets else f"[{both}]")
     return "".join(parts)
 
 
 def _number(day: str) -> int:
+    """Return an ISO date as yyyymmdd."""
     return int(day.replace("-", "")[:8])
