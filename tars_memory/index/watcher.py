@@ -1,11 +1,11 @@
-"""Hints that the vault may have changed, from the system's events; what changed is found by the sweep alone.
+"""Watch the vault for changes with the system's file events; the sweep alone finds out what changed.
 
-An event is never believed: it may be late, doubled, of a file that is gone, or one of many that the queue had no room
-for. So all of them say the same ("look"), bursts become one hint, and where there are no events (network folders,
-limits of the system) the time says it.
+The content of an event is never used: it may be late, doubled, about a file that is gone, or others may have been lost
+because the queue was full. So every event only means "look again", a burst becomes one hint, and without events
+(network folders, limits of the system) the watcher looks at regular intervals.
 
-Whoever watches also holds the model open: :class:`WarmServer` answers queries of the same user
-(:mod:`tars_memory.index.models`).
+The process that watches also holds the model open: :class:`WarmServer` embeds queries for the same user's other
+processes (:mod:`tars_memory.index.models`).
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ if TYPE_CHECKING:
 DEBOUNCE = 0.3
 """Seconds without an event that end a burst: editors save within a tenth, a checkout writes without a pause."""
 
-LONGEST = 5.0
-"""Seconds after which a burst that doesn't end is looked at all the same."""
+MAX_BURST = 5.0
+"""Seconds after which a look is due although the burst isn't over."""
 
 POLL = 5.0
-"""Seconds between two looks where there are no events."""
+"""Seconds between two looks if there are no events."""
 
 SWEEP = 600.0
 """Seconds after which a look is due even without an event: queues overflow silently on some systems."""
 
 CHECK = 10.0
-"""Seconds between two looks at the watch itself: is the vault's folder still the one that is watched?"""
+"""Seconds between two checks that the watched folder is still the vault's and no event was lost."""
 
 CONFIGURATION = (".obsidian", ".tars")
-"""Hidden folders in which a changed file may change where things are."""
+"""Hidden folders whose files may change where notes are found."""
 
 
 class Watcher:
-    """Waits for hints of one vault.
+    """Waits for changes of one vault.
 
     Args:
         root: the vault's real path.
-        poll: seconds between two looks, instead of events; None takes events where they can be had.
+        poll: seconds between two looks, instead of events; None: use events if the system has them.
 
     Attributes:
         polling: why there are no events, one sentence; empty while there are.
@@ -76,17 +76,17 @@ class Watcher:
         self._losses = _Losses(self._hint)
 
     def start(self) -> None:
-        """Begin to listen; where that can't be, :attr:`polling` says why."""
-        self._identity = self._seen()
+        """Start to listen for events; if that fails, :attr:`polling` says why."""
+        self._identity = self._root_identity()
         self.polling = self._listen()
 
     def stop(self) -> None:
-        """Ask a running :meth:`wait` to end; may be called by a signal handler."""
+        """Make a running :meth:`wait` return; may be called from a signal handler."""
         self._stopped.set()
         self._hint.set()
 
     def close(self) -> None:
-        """Give the system's watches back."""
+        """Release the system's watches."""
         observer, self._observer = self._observer, None
         if observer is not None:
             observer.unschedule_all()
@@ -100,7 +100,7 @@ class Watcher:
         return self._stopped.is_set()
 
     def forget(self) -> None:
-        """Take the hints that came so far as answered, but never a :meth:`stop`; call it before the look."""
+        """Clear the hints that came so far, but never a :meth:`stop`; call it before looking at the vault."""
         self._hint.clear()
         if self._stopped.is_set():
             self._hint.set()
@@ -110,34 +110,33 @@ class Watcher:
         return self._hint.is_set()
 
     def wait(self) -> bool:
-        """Wait until a look is due and its burst is over; False if the watcher was stopped.
+        """Wait until a look is due and the burst of events is over; return False if the watcher was stopped.
 
-        A watch that was lost, or lost events, is taken up again before.
+        If the watch or an event was lost, a new watch is started first.
         """
         due = time.monotonic() + (self._poll if self.polling else SWEEP)
         while True:
-            if not self._stopped.is_set() and not self._is_whole():
-                self._again()
+            if not self._stopped.is_set() and not self._is_intact():
+                self._restart()
                 break
             left = due - time.monotonic()
             if self._hint.is_set() or left <= 0:
                 break
             self._hint.wait(min(CHECK, left))
         if self._hint.is_set():
-            self._settle()
+            self._wait_for_end_of_burst()
         return not self._stopped.is_set()
 
-    def _settle(self) -> None:
-        """Wait for the end of a burst."""
-        ends = time.monotonic() + LONGEST
-        while not self._stopped.is_set() and time.monotonic() < ends:
+    def _wait_for_end_of_burst(self) -> None:
+        deadline = time.monotonic() + MAX_BURST
+        while not self._stopped.is_set() and time.monotonic() < deadline:
             self._hint.clear()
             if not self._hint.wait(DEBOUNCE):
                 break
         self._hint.set()
 
     def _listen(self) -> str:
-        """Ask the system for events; why there are none, or an empty text."""
+        """Start to listen for the system's events; return why there are none, '' on success."""
         if self._asked_to_poll:
             return f"looking every {self._poll:g} s, as asked"
         if not database.is_local(self.root):
@@ -146,12 +145,12 @@ class Watcher:
             *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent),
             *(events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent),
         ]
-        if sys.platform == "linux":  # a save is over when the file is closed; until then each write is an event
+        if sys.platform == "linux":  # each write to a file is an event; only closing it means that it is saved
             wanted[1] = events.FileClosedEvent
         handler = events.FileSystemEventHandler()
         handler.on_any_event = self._on_event  # type: ignore[method-assign]
         self._losses.attach()
-        # After lost events watchdog takes up folders again and warns of each that it watched already.
+        # After lost events, watchdog adds all folders again and warns about each that it watches already.
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         try:
             observer = Observer()
@@ -170,14 +169,14 @@ class Watcher:
         return ""
 
     def _has_gaps(self) -> bool:
-        """Whether folders of the vault have no watch: at the system's limit watchdog passes them over in silence."""
+        """Whether folders of the vault have no watch: at the system's limit, watchdog silently skips them."""
         if sys.platform != "linux" or self._observer is None:
             return False
         from watchdog.observers import inotify_c
 
         probe = inotify_c.inotify_init()
         if probe < 0:
-            return False  # nothing is known then
+            return False  # unknown
         try:
             if inotify_c.inotify_add_watch(probe, os.fsencode(self.root), inotify_c.InotifyConstants.IN_CREATE) >= 0:
                 return False
@@ -194,38 +193,39 @@ class Watcher:
             self._hint.set()
 
     def _matters(self, path: str) -> bool:
-        """Whether a change at this path may change what is found."""
-        steps = os.path.relpath(path, self.root).split(os.sep)
-        if steps[0] in CONFIGURATION:
-            return steps[-1].endswith((".json", ".toml"))
-        return not any(step.startswith(".") and step != "." for step in steps)
+        """Whether a change at this path may change the index."""
+        parts = os.path.relpath(path, self.root).split(os.sep)
+        if parts[0] in CONFIGURATION:
+            return parts[-1].endswith((".json", ".toml"))
+        return not any(part.startswith(".") and part != "." for part in parts)
 
-    def _seen(self) -> tuple[int, int] | None:
+    def _root_identity(self) -> tuple[int, int] | None:
+        """Return device and inode of the vault's folder, None if there is no such folder."""
         try:
             found = os.stat(self.root)
         except OSError:
             return None
         return found.st_dev, found.st_ino
 
-    def _is_whole(self) -> bool:
-        """Whether the folder is the one that is watched, and the watch lives and lost nothing."""
+    def _is_intact(self) -> bool:
+        """Whether the watched folder is still the vault's, and the watch is alive and lost nothing."""
         observer = self._observer
         alive = observer is None or (observer.is_alive() and all(e.is_alive() for e in observer.emitters))
-        return alive and not self._losses.lost and self._seen() == self._identity and not self._has_gaps()
+        return alive and not self._losses.lost and self._root_identity() == self._identity and not self._has_gaps()
 
-    def _again(self) -> None:
-        """Take up a watch that was lost: the folder was unmounted, moved, or made again."""
+    def _restart(self) -> None:
+        """Start a new watch after one was lost: the folder was unmounted, moved, or created again."""
         self.close()
-        self._identity = self._seen()
+        self._identity = self._root_identity()
         self.polling = self._listen() if self._identity else f"{self.root} is not there"
 
 
 class _Losses(logging.Handler):
-    """watchdog tells of lost events by its log only; a record of it is a hint, and is not printed.
+    """Handler for the log of watchdog, which reports lost events nowhere else; its records are hints and not printed.
 
-    watchdog then takes up all folders again on the queue that overflowed. Each watch that it gives back is an event
-    there, so a vault of more folders than the queue has places would overflow it for ever: :attr:`lost` asks for a
-    watch with a queue of its own instead.
+    After a loss, watchdog adds all folders again on the queue that overflowed. Each watch that it removes is an event
+    there, so with more folders than the queue has places it would overflow for ever: :attr:`lost` requests a new watch
+    with a queue of its own instead.
     """
 
     def __init__(self, hint: threading.Event) -> None:
@@ -248,22 +248,22 @@ class _Losses(logging.Handler):
 
 
 CLIENT_PATIENCE = 1.0
-"""Seconds for a client to say its question."""
+"""Seconds in which a client has to send its query."""
 
-MOST_CLIENTS = 32
-"""Questions answered at once; more are turned away, and those searches do their own work."""
+MAX_CLIENTS = 32
+"""Maximum number of queries answered at once; more are rejected, and those searches open the model themselves."""
 
 
 class WarmServer:
-    """Answers on a socket until it is closed.
+    """Embeds queries of other processes, over a socket, until it is closed.
 
     Args:
-        path: of the socket; a stale one there is replaced (the caller holds the watcher's lock).
-        identity: the model's.
-        answer: from text to vectors; called from several threads.
+        path: of the socket; a stale one is replaced (the caller holds the watcher's lock).
+        identity: of the model.
+        answer: returns the vectors of a text; called from several threads.
 
     Raises:
-        OSError: no socket can be made there.
+        OSError: the socket can't be created.
     """
 
     def __init__(self, path: Path, identity: str, answer: Callable[[str], models.QueryVector]) -> None:
@@ -273,16 +273,16 @@ class WarmServer:
         with models.reachable(path) as address:
             self._server = _Server(address, identity, answer)
         os.chmod(path, 0o600)
-        self._made = os.lstat(path).st_ino
+        self._inode = os.lstat(path).st_ino
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.5,), name="warm", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Stop answering, and remove the socket unless another one stands there by now."""
+        """Stop answering, and remove the socket unless another process has replaced it."""
         self._server.shutdown()
         self._server.server_close()
         with contextlib.suppress(OSError):
-            if os.lstat(self.path).st_ino == self._made:
+            if os.lstat(self.path).st_ino == self._inode:
                 self.path.unlink()
 
 
@@ -294,24 +294,24 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     def __init__(self, address: str, identity: str, answer: Callable[[str], models.QueryVector]) -> None:
         self.identity = identity
         self.answer = answer
-        self.room = threading.BoundedSemaphore(MOST_CLIENTS)
-        super().__init__(address, _Question)
+        self.slots = threading.BoundedSemaphore(MAX_CLIENTS)
+        super().__init__(address, _QueryHandler)
 
     def verify_request(self, request: socket, client_address: object) -> bool:  # type: ignore[override]  # noqa: ARG002
-        """Only so many at once; the folder and the file's mode keep other users out."""
-        return self.room.acquire(blocking=False)
+        """Accept a client while fewer than :data:`MAX_CLIENTS` are served; file modes keep other users out."""
+        return self.slots.acquire(blocking=False)
 
     def finish_request(self, request: socket, client_address: object) -> None:  # type: ignore[override]
         try:
             super().finish_request(request, client_address)
         finally:
-            self.room.release()
+            self.slots.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that leaves or stalls is ignored: it does its own work."""
+        """Ignore a client that leaves or stalls: it opens the model itself."""
 
 
-class _Question(socketserver.StreamRequestHandler):
+class _QueryHandler(socketserver.StreamRequestHandler):
     server: _Server
     timeout = CLIENT_PATIENCE
 
@@ -323,5 +323,5 @@ class _Question(socketserver.StreamRequestHandler):
             return
         data = self.rfile.read(int(length))
         if len(data) == int(length):
-            with contextlib.suppress(TarsError):  # the search says it itself when it opens the model
+            with contextlib.suppress(TarsError):  # the search reports the error itself when it opens the model
                 self.wfile.write(models.pack(self.server.answer(data.decode("utf-8", "surrogatepass"))))
