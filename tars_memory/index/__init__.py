@@ -1,4 +1,4 @@
-"""The index: SQLite, FTS5 and vectors, derived from the vault; delete it any time."""
+"""The index: SQLite, FTS5 and vectors, derived from the vault; it can be deleted at any time."""
 
 from __future__ import annotations
 

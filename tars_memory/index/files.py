@@ -1,12 +1,12 @@
 """The index's files in a vault's state folder: their names, the swap of a rebuilt one, and the lock of the writers.
 
-A file is named ``index-VERSION.NUMBER.db``; the one with the highest number counts. A rebuild is written beside it
-under a name that nobody reads and then renamed to the next number: a name is never used twice, so the journal of an
-old file can't be taken for that of a new one, and a reader of the old file keeps it until it looks again.
+A file is named ``index-VERSION.NUMBER.db``; the one with the highest number is current. A rebuild is written under a
+name that nobody reads and then renamed to the next number: a name is never used twice, so the journal of an old file
+can't be taken for that of a new one, and a reader of the old file keeps it until it looks again.
 
-:class:`OpenIndex` is the file that answers now: made if there is none, opened again when another process has swapped
-it. What can't be written is opened for reading all the same; :func:`explained` makes a sentence of what a disk says
-against everything else.
+:class:`OpenIndex` is the connection to the current file, which it creates if there is none, and opens again when
+another process has swapped it. A file that can't be written is opened for reading; :func:`explained` turns all other
+errors of the disk into messages.
 """
 
 from __future__ import annotations
@@ -32,30 +32,31 @@ if TYPE_CHECKING:
 _NAME = re.compile(rf"index-{VERSION}\.(\d+)\.db")
 _OURS = re.compile(r"index-(\d+)\.(\d+)\.db(\.new)?(-journal|-wal|-shm)?")
 POLL_SECONDS = 0.005
+"""Seconds between two attempts to take a lock."""
 BACKGROUND = "background.lock"
-"""The lock of the process that finishes the index by itself, for as long as it lives."""
+"""Lock that the background process, which finishes the index, holds for as long as it lives."""
 
 
 class IndexFiles:
     """The files of one vault's index.
 
     Args:
-        folder: the vault's state folder; made when the first file is.
+        folder: the vault's state folder; created with the first file.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def current(self) -> Path | None:
-        """The file that answers now, None if there is none of this version."""
-        for _, name in self._named():
+        """Return the current file, None if there is none of this version."""
+        for _, name in self._numbered():
             path = self.folder / name
-            if path.is_file():  # a pipe or a folder of that name answers nothing, and would be waited for
+            if path.is_file():  # not a pipe or a folder; opening a pipe would block
                 return path
         return None
 
-    def _named(self) -> list[tuple[int, str]]:
-        """What is named like one of this version, with its number, the highest first."""
+    def _numbered(self) -> list[tuple[int, str]]:
+        """Return (number, name) of everything that is named like a file of this version, the highest number first."""
         try:
             names = os.listdir(self.folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -63,14 +64,14 @@ class IndexFiles:
         return sorted(((int(match[1]), name) for name in names if (match := _NAME.fullmatch(name))), reverse=True)
 
     def building(self) -> Path:
-        """The name that a rebuild is written under; leftovers of a killed one are removed. Call it under the lock."""
-        number = next((number for number, _ in self._named()), 0)
+        """Return the path for a rebuild, and remove the leftovers of a killed one. The caller holds the lock."""
+        number = next((number for number, _ in self._numbered()), 0)
         path = self.folder / f"index-{VERSION}.{number + 1:04d}.db.new"
         self.remove(path)
         return path
 
     def install(self, built: Path) -> Path:
-        """Let a finished, closed file answer from now on and remove the ones before it. Call it under the lock."""
+        """Make a finished, closed file the current one and remove the older ones. The caller holds the lock."""
         with open(built, "rb") as file:
             os.fsync(file.fileno())
         path = built.with_suffix("")
@@ -79,13 +80,13 @@ class IndexFiles:
             if _OURS.fullmatch(name) and not name.startswith(path.name):
                 try:
                     os.unlink(self.folder / name)
-                except OSError:  # open in another process, on Windows; the next rebuild takes it along
+                except OSError:  # on Windows, open in another process; the next rebuild removes it
                     continue
         return path
 
     @staticmethod
     def remove(path: Path) -> None:
-        """Remove a database file with its journals, if it is there."""
+        """Remove a database file and its journals, if they exist."""
         for suffix in ("", "-journal", "-wal", "-shm"):
             try:
                 os.unlink(f"{path}{suffix}")
@@ -93,7 +94,7 @@ class IndexFiles:
                 continue
 
     def is_held(self, name: str) -> bool:
-        """Whether a process holds one of the index's locks; a lock that nobody ever held is not made for that."""
+        """Whether a process holds one of the index's locks; never creates the lock's file."""
         if not (self.folder / name).exists():
             return False
         try:
@@ -104,9 +105,9 @@ class IndexFiles:
 
     @contextmanager
     def lock(self, wait: float, name: str = "index.lock") -> Iterator[bool]:
-        """Hold one of the index's locks; yields whether we got it within ``wait`` seconds.
+        """Hold one of the index's locks; yield whether it could be taken within ``wait`` seconds.
 
-        The kernel frees it when its holder dies.
+        The kernel frees the lock when its holder dies.
         """
         path = self.folder / name
         database.create(path)
@@ -118,6 +119,7 @@ class IndexFiles:
 
 
 def _acquire(handle: int, wait: float) -> bool:
+    """Lock an open file; return whether that succeeded within ``wait`` seconds."""
     deadline = time.monotonic() + wait
     while not _try_lock(handle):
         if time.monotonic() >= deadline:
@@ -154,7 +156,7 @@ class OpenIndex:
         files: the index's files.
 
     Attributes:
-        path: the file that is open, or that could not be opened; None before the first try.
+        path: the file that is open, or that could not be opened; None before the first attempt.
     """
 
     def __init__(self, files: IndexFiles) -> None:
@@ -165,7 +167,7 @@ class OpenIndex:
 
     @contextmanager
     def held(self) -> Iterator[sqlite3.Connection]:
-        """The open file, which stays the one that is asked, even if a newer one is installed meanwhile."""
+        """Yield a connection, which inside the block stays the same even if a newer file is installed."""
         connection = self.connection()
         self._held += 1
         try:
@@ -180,13 +182,11 @@ class OpenIndex:
         self._connection = None
 
     def connection(self) -> sqlite3.Connection:
-        """The open file, the newest one.
-
-        It can be read; whether it can be written shows when somebody tries.
+        """Return a connection to the current file, which can be read and possibly be written.
 
         Raises:
-            IndexDamagedError: it is not an index of this version.
-            UnwritableError: there is none and none can be made, or it may not even be read.
+            IndexDamagedError: the file is not an index of this version.
+            UnwritableError: there is no index and none can be created, or it can't even be read.
         """
         with explained(f"the index in {self.files.folder} can't be opened"):
             if self._connection is not None and (self._held or self.path == self.files.current()):
@@ -197,12 +197,12 @@ class OpenIndex:
                 try:
                     self._connection = _opened(self.path)
                 except FileNotFoundError:
-                    continue  # swapped between looking and opening
+                    continue  # replaced before it was opened
                 return self._connection
         raise UnwritableError(f"the index in {self.files.folder} can't be opened", "try again")
 
     def model(self) -> tuple[str, int] | None:
-        """Fingerprint and dimension of the model in the file, if it can still say."""
+        """Return fingerprint and dimension of the model in the current file; None if there is none or it is damaged."""
         path = self.files.current()
         if path is None:
             return None
@@ -221,7 +221,7 @@ class OpenIndex:
             return None
 
     def _make(self) -> Path:
-        """An empty index, so that it can be filled batch by batch and answers from the first one on."""
+        """Install an empty index, which is then filled batch by batch and answers from the first one on."""
         hint = "make it writable, with room to spare, or set TARS_MEMORY_HOME to a folder that is"
         with explained(f"the index can't be made in {self.files.folder}", hint), self.files.lock(WRITER_WAIT) as held:
             current = self.files.current()
@@ -235,11 +235,11 @@ class OpenIndex:
 
 
 @contextmanager
-def explained(what: str, hint: str = "is the disk full or read-only, or that folder not yours?") -> Iterator[None]:
-    """Say what the disk or SQLite refuse inside as a sentence for the person; damage stays what it is.
+def explained(problem: str, hint: str = "is the disk full or read-only, or that folder not yours?") -> Iterator[None]:
+    """Turn errors of the disk and of SQLite into a message for the person, except those that mean damage.
 
     Raises:
-        UnwritableError: ``what``, and why.
+        UnwritableError: ``problem``, and the reason.
     """
     try:
         yield
@@ -247,11 +247,14 @@ def explained(what: str, hint: str = "is the disk full or read-only, or that fol
         if database.damaged(error) or not isinstance(error, OSError | database.driver().module.Error):
             raise
         reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise UnwritableError(f"{what}: {reason}", hint) from error
+        raise UnwritableError(f"{problem}: {reason}", hint) from error
 
 
 def create(path: Path) -> sqlite3.Connection:
-    """A new, empty index, open; written without waiting for the disk, as nobody reads it before it is installed."""
+    """Create an empty index and return a connection to it.
+
+    It is written without waiting for the disk, as nobody reads it before it is installed.
+    """
     database.create(path)
     connection = database.connect(path)
     try:
@@ -265,11 +268,11 @@ def create(path: Path) -> sqlite3.Connection:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """The file, open: for reading and writing if it can be, else for reading by the first way that works.
+    """Open a file for reading and writing if possible, else for reading in the first way that works.
 
-    A write-ahead log wants a file of shared memory beside the database even for reading. On a full disk, where it
-    can't be made, being alone with the database does without. Where nothing may be written the database is read as
-    it stands, unless a log holds what it lacks: then both are read from a copy.
+    A write-ahead log needs a file of shared memory next to the database even for reading. On a full disk, where it
+    can't be created, an exclusive connection does without it. If nothing may be written, the database is opened as
+    immutable, unless it has a log with newer content: then both are copied, and the copy is read.
     """
     try:
         return _checked(database.connect(path), path)
@@ -277,9 +280,9 @@ def _opened(path: Path) -> sqlite3.Connection:
         if not database.refused(error):
             raise
         refusal = error
-    for way in (_alone, _as_it_stands, _copied):
+    for open_readable in (_open_exclusive, _open_immutable, _open_copy):
         try:
-            return way(path)
+            return open_readable(path)
         except (OSError, database.driver().module.OperationalError) as error:
             if database.damaged(error):
                 raise
@@ -287,10 +290,14 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    """The connection, if it leads to an index of this version."""
+    """Return the connection if its file is an index of this version, else close it.
+
+    Raises:
+        IndexDamagedError: the file is of another version.
+    """
     try:
         if not database.wal_is_fixed(database.driver().version):
-            database.set_journal_mode(connection, path)  # another Python may have made it with a log
+            database.set_journal_mode(connection, path)  # another Python may have created it in WAL mode
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except BaseException:
         connection.close()
@@ -301,25 +308,27 @@ def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _alone(path: Path) -> sqlite3.Connection:
+def _open_exclusive(path: Path) -> sqlite3.Connection:
     return _checked(database.connect(path, exclusive=True), path)
 
 
-def _as_it_stands(path: Path) -> sqlite3.Connection:
+def _open_immutable(path: Path) -> sqlite3.Connection:
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size:
         raise OSError(f"{log.name} holds what {path.name} lacks")
     return _checked(database.connect(path, "mode=ro&immutable=1"), path)
 
 
-def _copied(path: Path) -> sqlite3.Connection:
+def _open_copy(path: Path) -> sqlite3.Connection:
+    """Open a temporary copy, whose files can be deleted as soon as they are open."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="tars-memory-", ignore_cleanup_errors=True) as folder:
         copy = Path(folder) / path.name
         for suffix in ("", "-wal"):
             copyfile(f"{path}{suffix}", f"{copy}{suffix}")
-        return _checked(database.connect(copy), copy)  # has read from both by now: their names can go
+        return _checked(database.connect(copy), copy)  # has read from both files by now
 
 
 WRITER_WAIT = 30.0
+"""Seconds that a writer waits for another process to finish with the index."""

@@ -178,7 +178,7 @@ def test_a_busy_database_is_never_read_past_its_locks(make_index, monkeypatch) -
     other.execute("PRAGMA locking_mode = EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")
     ways = []
-    monkeypatch.setattr(files, "_as_it_stands", ways.append)
+    monkeypatch.setattr(files, "_open_immutable", ways.append)
     try:
         with pytest.raises(UnwritableError, match="locked"):
             index.refresh()
