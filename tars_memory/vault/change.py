@@ -167,8 +167,7 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
     stale = {change for change in changes if change.ends is not None and _is_stale(note, change)}
     while len(outcomes) < len(changes):
         at = len(outcomes)
-        bundle = _bundle(note, changes[at:], validated[at:]) if at + 1 < len(changes) else None
-        if bundle is not None:
+        if (bundle := _bundle(note, changes[at:], validated[at:])) is not None:
             splices, bundle_outcomes = bundle
             outcomes += bundle_outcomes
         elif changes[at] in stale:
@@ -229,7 +228,7 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
         unchanged; else a sentence that says why there is no such entry.
     """
     now, path = note.entries, note.path
-    target = re.sub(r"\r\n|\r", "\n", target)
+    target = _with_lf(target)
     same = list(note.raws.get(target, ()))
     if occurrence is not None:
         same = same[occurrence : occurrence + 1]
@@ -280,6 +279,7 @@ def landing(note: Note, outcome: Outcome, near: int = 0) -> tuple[int, str]:
 
 
 def _append(note: Note, change: Change) -> _Effect:
+    """Append a line to a section."""
     words = words_of(change)
     title = _heading(change)
     if why := _why_present(note, change, words):
@@ -298,7 +298,7 @@ def _why_present(note: Note, change: Change, words: str) -> str:
     if change.block_id:
         return f"{note.path} holds ^{change.block_id}" if change.block_id in note.block_ids else ""
     # The note is not parsed if it lacks the first word: no word continues on the next line.
-    if change.again or words.split()[0].encode("utf-8", "surrogateescape") not in note.data:
+    if change.again or _encoded(words.split()[0]) not in note.data:
         return ""
     found = note.texts.get(words)
     return f"{note.path} line {found[0].line} says exactly this" if found else ""
@@ -320,6 +320,7 @@ def _rendered(change: Change, words: str) -> str:
 
 
 def _replace(note: Note, change: Change) -> _Effect:
+    """Replace the words of an entry; author and provenance too, if the change has a provenance."""
     entry = _target(note, change)
     words = words_of(change, entry)
     target, label = _provenance(change)
@@ -331,6 +332,7 @@ def _replace(note: Note, change: Change) -> _Effect:
 
 
 def _remove(note: Note, change: Change) -> _Effect:
+    """Remove an entry with its children."""
     entry = _target(note, change)
     lines = range(entry.line, entry.end_line + 1)
     removed = [other.text for other in note.entries if other.line in lines]
@@ -339,6 +341,7 @@ def _remove(note: Note, change: Change) -> _Effect:
 
 
 def _add_section(note: Note, change: Change) -> _Effect:
+    """Add a heading, with a line below it if the change has words."""
     if change.text:  # appending makes the heading, and works with a present one too
         return _append(note, change)
     title = heading(change.section)
@@ -348,9 +351,10 @@ def _add_section(note: Note, change: Change) -> _Effect:
 
 
 def _remove_section(note: Note, change: Change) -> _Effect:
+    """Remove a heading with the lines up to the next one, if they are as the change names them."""
     document = note.document
     title = plain_heading(change.section)
-    lines = re.sub(r"\r\n|\r", "\n", change.replaces).strip("\n")
+    lines = _with_lf(change.replaces).strip("\n")
     named = [section for section in document.sections if section.level and section.title == title]
     same = [section for section in named if _section_text(document, section) == lines]
     if len(same) != 1:
@@ -368,6 +372,7 @@ def _remove_section(note: Note, change: Change) -> _Effect:
 
 
 def _fact(note: Note, change: Change) -> _Effect:
+    """Add a fact, and end those that it supersedes."""
     stated = markdown.facts.said(change.text)
     if stated is None:
         raise _RejectedError(f"{change.text[:200]!r} is not a fact")
@@ -473,6 +478,11 @@ _OPS: dict[str, Callable[[Note, Change], _Effect]] = {
 
 
 def _target(note: Note, change: Change) -> Entry:
+    """Return the entry that a change names.
+
+    Raises:
+        _RejectedError: there is no such entry, or it is ambiguous.
+    """
     found = locate(note, change.replaces, occurrence=change.occurrence)
     if isinstance(found, str):
         raise _RejectedError(found)
@@ -492,7 +502,8 @@ def _provenance(change: Change) -> tuple[str, str]:
 
 
 def _section_text(document: Document, section: Section) -> str:
-    return re.sub(r"\r\n|\r", "\n", document.text(section.start_line, section.end_line)).strip("\n")
+    """Return the lines of a section, for comparison."""
+    return _with_lf(document.text(section.start_line, section.end_line)).strip("\n")
 
 
 def _checked(
@@ -526,6 +537,15 @@ def _checked(
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _with_lf(text: str) -> str:
+    """Return a text with every line ending as LF."""
+    return re.sub(r"\r\n|\r", "\n", text)
 
 
 MIN_BUNDLE = 2
@@ -620,6 +640,7 @@ class _Plan:
     """The effect of a bundle of changes on a note.
 
     Attributes:
+        note: the note before the bundle.
         outcomes: outcomes of the changes planned so far.
     """
 
@@ -644,6 +665,7 @@ class _Plan:
 
     @property
     def _all_chains(self) -> tuple[_Chain, ...]:
+        """The chains of present and of new sections."""
         return (*self._chains.values(), *self._new_sections.values())
 
     def take(self, changes: Sequence[Change], validated: Sequence[_Validated | None]) -> int:
@@ -671,7 +693,7 @@ class _Plan:
     def _only_appends(self, splices: Sequence[Splice]) -> bool:
         """Whether everything is appended to the note, and can only parse as planned."""
         chains = self._all_chains
-        bullets = [line.decode("utf-8", "surrogateescape") for chain in chains for line in chain.lines]
+        bullets = [_decoded(line) for chain in chains for line in chain.lines]
         return (
             len(splices) == 1
             and not (self._splices or self._new_words or self.note.timed or self.note.numbered)
@@ -730,18 +752,21 @@ class _Plan:
                 why = f"{self.note.path} line {self._line_after(present)} came from the same line"
                 return self._no_op(change, why, present.text)
         if change.op == "append":
-            return not change.children and self._append(change, parts)
-        target = re.sub(r"\r\n|\r", "\n", change.replaces)
+            return not change.children and self._plan_append(change, parts)
+        target = _with_lf(change.replaces)
         same = [] if target in self._changed else self.note.raws.get(target, [])
         occurrence = 0 if change.op == "mark" else change.occurrence
         same = same if occurrence is None else same[occurrence : occurrence + 1]
         if len(same) != 1 or self._touched_lines & set(range(same[0].line, same[0].end_line + 1)):
             return False  # only _apply_one can find the entry
         if change.op == "mark":
-            return self._mark(change, same[0])
-        return self._remove(change, same[0]) if change.op == "remove" else self._replace(change, parts, same[0])
+            return self._plan_mark(change, same[0])
+        return (
+            self._plan_remove(change, same[0]) if change.op == "remove" else self._plan_replace(change, parts, same[0])
+        )
 
-    def _append(self, change: Change, parts: _Validated) -> bool:
+    def _plan_append(self, change: Change, parts: _Validated) -> bool:
+        """Plan to append a line; return False if that can't join the bundle."""
         note = self.note
         try:
             words = words_of(change)
@@ -760,7 +785,7 @@ class _Plan:
                 line_number = self._line_after(note.texts[words][0])
                 return self._no_op(change, f"{note.path} line {line_number} says exactly this", words)
         rendered = _rendered(change, words)
-        line = rendered.encode("utf-8", "surrogateescape")
+        line = _encoded(rendered)
         section = note.document.place(parts.section)
         if section is None:
             title = plain_heading(parts.section)
@@ -815,7 +840,8 @@ class _Plan:
         self._chains[section.start_line] = chain = _Chain(section.title, splice, line)
         return chain
 
-    def _replace(self, change: Change, parts: _Validated, entry: Entry) -> bool:
+    def _plan_replace(self, change: Change, parts: _Validated, entry: Entry) -> bool:
+        """Plan to replace the words of an entry; return False if that can't join the bundle."""
         note = self.note
         try:
             words = words_of(change, entry)
@@ -830,12 +856,13 @@ class _Plan:
         self._splices += splices
         self._new_words[entry.line] = words
         self._changed |= {entry.text, entry.raw, entry.provenance or "", words, link}
-        self._changed.update(f"{_prefix(note, bullet)}{_decoded(splice)}" for splice in splices)
+        self._changed.update(f"{_prefix(note, bullet)}{_decoded(splice.data)}" for splice in splices)
         self._touched_lines.add(entry.line)
         self.outcomes.append(Outcome(change, "applied", "", words))
         return True
 
-    def _mark(self, change: Change, entry: Entry) -> bool:
+    def _plan_mark(self, change: Change, entry: Entry) -> bool:
+        """Plan to mark a candidate; return False if that can't join the bundle."""
         note, bullet = self.note, self.note.bullets[entry.line]
         name = "" if entry.block_id else change.block_id
         why = _why_unmarked(note, entry, change)
@@ -855,13 +882,14 @@ class _Plan:
             self._splices += splices
         first, last = note.document.lines[bullet.line - 1], note.document.lines[bullet.own_end_line - 1]
         own = [splice._replace(start=splice.start - first.start, end=splice.end - first.start) for splice in splices]
-        new = spliced(note.data[first.start : last.end], own).decode("utf-8", "surrogateescape")
-        self._changed |= {entry.raw, re.sub(r"\r\n|\r", "\n", new), f"^{name}"}
+        new = _decoded(spliced(note.data[first.start : last.end], own))
+        self._changed |= {entry.raw, _with_lf(new), f"^{name}"}
         self._touched_lines.add(entry.line)
         self.outcomes.append(Outcome(change, "applied"))
         return True
 
-    def _remove(self, change: Change, entry: Entry) -> bool:
+    def _plan_remove(self, change: Change, entry: Entry) -> bool:
+        """Plan to remove an entry with its children; return False if that can't join the bundle."""
         note = self.note
         lines = note.document.lines
         first, last = lines[entry.line - 1], lines[entry.end_line - 1]
@@ -910,14 +938,11 @@ class _Plan:
 
 
 def _count_lines(data: bytes) -> int:
+    """Return the number of line endings in data."""
     return len(re.findall(rb"\r\n|\r|\n", data))
 
 
 def _prefix(note: Note, bullet: Bullet) -> str:
     """Return the text before the words of a bullet on its line."""
     start = note.document.lines[bullet.line - 1].start
-    return note.data[start : bullet.start].decode("utf-8", "surrogateescape")
-
-
-def _decoded(splice: Splice) -> str:
-    return splice.data.decode("utf-8", "surrogateescape")
+    return _decoded(note.data[start : bullet.start])
