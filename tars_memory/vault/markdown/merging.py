@@ -39,7 +39,7 @@ lost below it: the lines count as one removed and one added."""
 MAX_BYTES = 4_000_000
 """Maximum size of a version in bytes; git merges larger ones by lines."""
 
-_SIGNS = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
+_CONFLICT_MARKERS = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
 _MARK = re.compile(r"[ \t]*[-*+][ \t]+")
 _ENDING = re.compile(rb"\r\n|\r|\n")
 _KEY = re.compile(rb"([^\s#:][^:]*):(?:\s|$)")
@@ -119,24 +119,24 @@ class Version:
         top: list[Node] = []
         at = len(self.bom)
         heading: Node | None = None
-        around: list[tuple[int, Node]] = []
+        open_bullets: list[tuple[int, Node]] = []
         seen: Counter[tuple[object, ...]] = Counter()
         titles = {section.start_line: section for section in document.sections if section.level}
-        for kind, first, last, end in _stretches(document):
+        for kind, first, last, end in _node_lines(document):
             extent = document.lines[last - 1]
             start = document.lines[first - 1].start
-            while around and around[-1][0] < first:
-                around.pop()
-            above = None if kind in (FRONT, HEADING) else around[-1][1] if around else heading
+            while open_bullets and open_bullets[-1][0] < first:
+                open_bullets.pop()
+            parent = None if kind in (FRONT, HEADING) else open_bullets[-1][1] if open_bullets else heading
             raw = data[start : extent.end]
-            node = Node(kind, raw, data[extent.end : extent.next], data[at:start], above)
+            node = Node(kind, raw, data[extent.end : extent.next], data[at:start], parent)
             at = extent.next
             self.nodes.append(node)
-            node.siblings = above.children if above else top
+            node.siblings = parent.children if parent else top
             node.number = len(node.siblings)
             node.siblings.append(node)
-            if above and above.kind == HEADING and not node.number:
-                above.gap, node.lead = node.lead, b""
+            if parent and parent.kind == HEADING and not node.number:
+                parent.gap, node.lead = node.lead, b""
             if kind == HEADING:
                 section = titles[first]
                 path = (section.level, *(name.casefold() for name in section.path))
@@ -145,7 +145,7 @@ class Version:
                 heading = node
             elif kind == BULLET:
                 node.parts = _parts(raw)
-                around.append((end, node))
+                open_bullets.append((end, node))
         self.tail = data[at:]
         self.closed = not self.nodes or bool(self.nodes[-1].eol)
 
@@ -154,12 +154,12 @@ class Version:
         return [node for node in self.nodes if node.kind == kind]
 
 
-def _stretches(document: Document) -> Iterator[tuple[str, int, int, int]]:
+def _node_lines(document: Document) -> Iterator[tuple[str, int, int, int]]:
     """Yield the kind, the first line and the last line of each node, in order, and the last line of its children.
 
     The last number is 0 for nodes that are not bullets.
     """
-    last = document.last_line
+    last_line = document.last_line
     headings = {
         section.start_line: max(section.start_line, section.body_line - 1)
         for section in document.sections
@@ -167,15 +167,15 @@ def _stretches(document: Document) -> Iterator[tuple[str, int, int, int]]:
     }
     bullets = {bullet.line: bullet for bullet in document.bullets}
     blocks = {block.start_line: block.end_line for block in document.blocks}
-    starts = sorted({*headings, *bullets, *blocks, last + 1})
-    inside: list[int] = []
+    starts = sorted({*headings, *bullets, *blocks, last_line + 1})
+    open_ends: list[int] = []
     line = 1
     if document.front_matter_lines:
         yield FRONT, 1, document.front_matter_lines[1], 0
         line = document.body_line
-    while line <= last:
-        while inside and inside[-1] < line:
-            inside.pop()
+    while line <= last_line:
+        while open_ends and open_ends[-1] < line:
+            open_ends.pop()
         if document.is_blank(line):
             line += 1
             continue
@@ -183,23 +183,26 @@ def _stretches(document: Document) -> Iterator[tuple[str, int, int, int]]:
             yield HEADING, line, headings[line], 0
             line = headings[line] + 1
             continue
-        following = starts[bisect_right(starts, line)]
+        next_start = starts[bisect_right(starts, line)]
         if bullet := bullets.get(line):
             child = next((number for number in range(line + 1, bullet.end_line + 1) if number in bullets), 0)
-            own = bullet.own_end_line if bullet.worded else (child - 1 if child else bullet.end_line)
-            while own > line and document.is_blank(own):
-                own -= 1
-            yield BULLET, line, own, bullet.end_line
-            inside.append(bullet.end_line)
-            line = own + 1
+            own_end = bullet.own_end_line if bullet.worded else (child - 1 if child else bullet.end_line)
+            own_end = _trimmed(document, line, own_end)
+            yield BULLET, line, own_end, bullet.end_line
+            open_ends.append(bullet.end_line)
+            line = own_end + 1
             continue
-        end = inside[-1] if inside else blocks.get(line, following - 1)
+        end = open_ends[-1] if open_ends else blocks.get(line, next_start - 1)
         end = next((number - 1 for number in range(line + 1, end + 1) if number in bullets), end)
-        shown = end
-        while shown > line and document.is_blank(shown):
-            shown -= 1
-        yield TEXT, line, shown, 0
+        yield TEXT, line, _trimmed(document, line, end), 0
         line = end + 1
+
+
+def _trimmed(document: Document, first: int, last: int) -> int:
+    """Return the last line of a block without its trailing blank lines."""
+    while last > first and document.is_blank(last):
+        last -= 1
+    return last
 
 
 def _parts(raw: bytes) -> entries.Parts:
@@ -211,6 +214,7 @@ def _parts(raw: bytes) -> entries.Parts:
 
 
 def _normal(raw: bytes) -> bytes:
+    """Return a text with every line ending as LF."""
     return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
@@ -275,7 +279,7 @@ def merge(base: bytes, ours: bytes, theirs: bytes, text_merge: TextMerge) -> Mer
     if ours == base:
         return MergedNote(theirs, 0)
     ours, theirs = sorted((ours, theirs))  # so that no choice below depends on which side is called ours
-    if any(len(data) > MAX_BYTES or _SIGNS.search(data) or b"\0" in data for data in (base, ours, theirs)):
+    if any(len(data) > MAX_BYTES or _CONFLICT_MARKERS.search(data) or b"\0" in data for data in (base, ours, theirs)):
         return None
     base_version, our_version, their_version = Version(base), Version(ours), Version(theirs)
     pieces = _make_pieces(base_version, our_version, their_version)
@@ -408,6 +412,7 @@ class _Pairs:
             self._link(old, new)
 
     def _link(self, old: Node, new: Node) -> None:
+        """Pair two nodes, whatever their parents are."""
         self.new_of[old] = new
         self.old_of[new] = old
 
