@@ -40,6 +40,12 @@ def test_the_parts_of_a_bullet(words: str, parts: Parts) -> None:
     assert entries.parse(entries.render(parts)[2:], timed=True) == parts
 
 
+def test_a_bullet_of_several_lines_has_the_parts_of_one() -> None:
+    entry = one("- likes green\ntea\n([[2026-11-21#^d-1|Saturday]]) ^m-1")
+    assert (entry.text, entry.provenance, entry.block_id) == ("likes green tea", "2026-11-21#^d-1", "m-1")
+    assert entries.label_of(entry) == "Saturday"
+
+
 def test_a_time_is_text_where_notes_have_none() -> None:
     assert entries.parse("14:30 met").text == "14:30 met"
 

@@ -231,7 +231,7 @@ def replace_bullet(
     words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
     decided = document.section_at(bullet.line).title.casefold() == entries.DECISIONS.casefold()
     timed = timed or (decided and bool(entries.instant(words)))
-    parts = entries.parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=timed)
+    parts = entries.parse(words, timed=timed)
     new = parts._replace(text=text, author=parts.author if author is None else author or None)
     if provenance is not None:
         new = new._replace(provenance=provenance[0], label=provenance[1])

@@ -98,12 +98,14 @@ class Parts(NamedTuple):
 
 
 def parse(words: str, *, timed: bool = False) -> Parts:
-    """Parse a bullet's own words: one line, without the list mark.
+    """Parse a bullet's own words, without the list mark.
 
     Args:
-        words: the text after the mark.
+        words: the text after the mark; several lines are joined into one.
         timed: whether a time at the start is the entry's time (daily and feedback notes) or part of its text.
     """
+    if "\n" in words or "\r" in words:
+        words = " ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words))
     text = words.strip(" \t")
     time = state = provenance = label = block_id = author = channel = None
     if timed and (match := re.match(_TIME, text)):
@@ -433,7 +435,7 @@ def read(path: str, document: Document, *, timed: bool = False, numbered: bool =
         words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
         section = document.section_at(bullet.line).title
         dated = timed or (is_decision(path, section) and bool(instant(words)))
-        parts = parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=dated)
+        parts = parse(words, timed=dated)
         if not parts.text:
             continue
         occurrence = seen.get(parts.text, 0)

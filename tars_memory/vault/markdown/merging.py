@@ -210,7 +210,7 @@ def _parts(raw: bytes) -> entries.Parts:
     text = raw.decode("utf-8", "surrogateescape")
     mark = _MARK.match(text)
     words = text[mark.end() :] if mark else ""
-    return entries.parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=True)
+    return entries.parse(words, timed=True)
 
 
 def _normal(raw: bytes) -> bytes:
