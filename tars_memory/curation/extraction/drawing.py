@@ -1,7 +1,7 @@
-"""What is drawn from one conversation, by a model or by the rules, and what of it is news.
+"""Draws the statements from one conversation, with a model or by the rules, and knows which of them are new.
 
-What the person asked to be remembered is drawn by the rules in any case, so that no model can leave it out. What the
-vault holds or refused already is left out, so that no candidate costs the person a second decision.
+What the person asked to be remembered is always drawn by the rules, too, so that no model can leave it out. Statements
+that the vault has, or that the person rejected, are left out, so that nobody decides about the same statement twice.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ if TYPE_CHECKING:
 
 
 MOST_FACTS = 500
-"""That the rules draw from a conversation at once: a person is to decide on each. The next run goes on behind them."""
+"""Maximum number of facts that the rules draw from a conversation at once, as a person has to decide on each. The next
+run continues after them."""
 
 Moments = dict[int, datetime]
-"""When each turn was said, by its number, in the local zone."""
+"""By number, the time of each turn, in the local zone."""
 
 
 def moments(transcript: Transcript, now: datetime) -> Moments:
-    """When each turn was said: its own time, else that of the turn before, else when the conversation began.
+    """Return the time of each turn: its own, else that of the turn before, else the beginning of the conversation.
 
     Args:
         transcript: whose times may be missing.
-        now: counts for a conversation that does not say any.
+        now: the time of a conversation without any times.
     """
     timed = next((turn.time for turn in transcript.turns if turn.time is not None), None)
     last = local(transcript.start or timed, now)
@@ -53,7 +54,7 @@ def moments(transcript: Transcript, now: datetime) -> Moments:
 
 
 def local(time: datetime | None, otherwise: datetime) -> datetime:
-    """The time in the local zone; the other one if there is none, or none that a calendar holds."""
+    """Return a time in the local zone; ``otherwise`` if it is None, or out of the calendar's range."""
     if time is None:
         return otherwise
     try:
@@ -71,14 +72,14 @@ def draw(
     *,
     looks: bool = True,
 ) -> Drawn:
-    """The grounded facts, and what the conversation was about.
+    """Return the grounded facts of a conversation, and what it was about.
 
     Args:
         transcript: the conversation.
-        after: the number of turns that were examined before.
+        after: number of the last turn that was examined before.
         when: :func:`moments`.
-        model: whom to ask; None uses the rules.
-        known: what the vault holds; a second look is had only at what is new.
+        model: to ask; None uses the rules.
+        known: the statements of the vault; only new statements get a second look.
         looks: whether the model is asked for a second look.
 
     Raises:
@@ -88,45 +89,47 @@ def draw(
         return _by_rules(transcript, after, when)
     found: list[DrawnFact] = []
     dropped: dict[str, int] = {}
-    days = {number: moment.date() for number, moment in when.items()}
+    days = {number: time.date() for number, time in when.items()}
     named = len({turn.speaker for turn in transcript.turns if turn.role == "user"}) > 1
-    for asked in models.grounding.prompts_of(transcript, after, when, known.told()):
-        held = models.grounding.ground(asked.dialogue.ask(model).facts, asked.turns, asked.examined, days, named=named)
-        found += held.facts
-        for why, count in held.dropped.items():
+    for prompt in models.grounding.prompts_of(transcript, after, when, known.shown()):
+        answer = prompt.dialogue.ask(model)
+        grounded = models.grounding.ground(answer.facts, prompt.turns, prompt.examined, days, named=named)
+        found += grounded.facts
+        for why, count in grounded.dropped.items():
             dropped[why] = dropped.get(why, 0) + count
     if secret := sum(suspicion.MARK in fact.text for fact in found):
         found, dropped["secret"] = [fact for fact in found if suspicion.MARK not in fact.text], secret
     by_rules = _by_rules(transcript, after, when)
     facts = _with_asked(found, by_rules.extraction.facts)
-    news = [fact for fact in facts if not known.why(fact.text)]  # what is known of a fact may be said to be over
-    offered, left_out = models.grounding.sorted_out(model if looks else None, news, transcript.turns, days, known.holds)
-    offered += tuple(fact for fact in facts if fact not in news)
+    new = [fact for fact in facts if not known.why(fact.text)]  # without the claim: a known fact may be said to be over
+    offered, left_out = models.grounding.sorted_out(model if looks else None, new, transcript.turns, days, known.holds)
+    offered += tuple(fact for fact in facts if fact not in new)
     decisions = tuple(dict.fromkeys(fact.text for fact in offered if fact.kind == "decision"))
     extraction = by_rules.extraction._replace(facts=offered, decisions=decisions)
     return Drawn(extraction, dropped, left_out=left_out)
 
 
 def _with_asked(found: Sequence[DrawnFact], by_rules: Sequence[DrawnFact]) -> list[DrawnFact]:
-    """What a model pointed at, and what the person asked to be remembered that no quote of the model holds whole."""
+    """Return the model's facts, and those the person asked to be remembered that no quote of the model contains."""
     asked = [fact for fact in by_rules if fact.asked]
 
-    def touches(one: DrawnFact, other: DrawnFact) -> bool:
+    def overlap(one: DrawnFact, other: DrawnFact) -> bool:
         return one.turn == other.turn and (one.quote in other.quote or other.quote in one.quote)
 
-    def held(one: DrawnFact) -> bool:
+    def is_found(one: DrawnFact) -> bool:
         return any(one.turn == fact.turn and one.text.casefold() in fact.quote.casefold() for fact in found)
 
-    pointed = [fact._replace(asked=any(touches(fact, each) for each in asked)) for fact in found]
-    return [*pointed, *(each for each in asked if not held(each))]
+    marked = [fact._replace(asked=any(overlap(fact, other) for other in asked)) for fact in found]
+    return [*marked, *(fact for fact in asked if not is_found(fact))]
 
 
 def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
+    """Return what the rules draw from the turns after a number."""
     spoken = [turn for turn in transcript.turns if turn.role in ("user", "assistant")]
     examined = {turn.number for turn in spoken if turn.number > after}
-    days = {number: moment.date() for number, moment in when.items()}
+    days = {number: time.date() for number, time in when.items()}
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
-    # A turn is masked as a whole, for a line of a list of codes is not one by itself; what holds one is not a fact.
+    # Mask whole turns: a line of a list of codes is not recognised by itself. A sentence with a credential is no fact.
     shown = [turn._replace(text=secrets.mask(turn.text)) if turn.number > after else turn for turn in spoken]
     read = rules.read(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
     found = read.extraction
@@ -137,20 +140,31 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     return read._replace(extraction=found._replace(facts=claimed), dropped=secret, until=until)
 
 
-MOST_TOLD = 40
-"""Facts that a model is shown, so that what changes one of them comes as a change."""
+MOST_SHOWN = 40
+"""Maximum number of known facts that a model is shown, so that it reports a change of one of them as a change."""
 
 TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY, Tier.EPISODIC)
-"""Where memory is kept; other notes are the person's own texts."""
+"""The tiers of the memory; notes outside of them are the person's own texts."""
 
 Key = tuple[tuple[str, ...], frozenset[str]]
+"""Words and tags of a statement: the same for equal statements."""
 
 _LEFT_OUT = re.compile(rf"^## {sessions.LEFT_OUT}[ \t]*\r?$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+"""The section of a session note with what was left out."""
 _FIELD = re.compile(r"(?<![ \t])[ \t]*\[\w+::[^\[\]]*\]")
 
 
 class _Line(NamedTuple):
-    """A bullet: its place, its words, what became of it, what links it; a fact, and the day of a daily note."""
+    """A bullet of a tier.
+
+    Attributes:
+        tier: of its note.
+        text: its words.
+        state: of a candidate; None for none.
+        link: its own block id, or that of the line that it links to; empty for none.
+        fact: that it states, in the note of facts; else None.
+        day: of its daily note; else None.
+    """
 
     tier: Tier
     text: str
@@ -161,129 +175,135 @@ class _Line(NamedTuple):
 
 
 class Known:
-    """The statements of a vault in our scope.
+    """The statements that a vault has in our scope.
 
-    The same statement is known in whatever tier it is, decided or not. What a later line replaced is not: it may
-    have become true again. Of what was rejected its rewordings are known too.
+    A statement is known if any tier has it, decided or not. One that a later line replaced is not known, because it may
+    have become true again. Rewordings of a rejected statement count as rejected.
 
     Args:
         vault: read once, at the start.
-        notices: takes a sentence for each note that can't be read.
+        notices: receives a sentence for each note that can't be read.
         options: which predicates of facts change over time, and who the person is.
     """
 
     def __init__(self, vault: Vault, notices: list[str], options: FactsOptions | None = None) -> None:
-        self._held: set[Key] = set()
-        self._kept: set[Key] = set()
+        self._known: set[Key] = set()
+        """In any tier, or in the inbox."""
+        self._accepted: set[Key] = set()
+        """In the notes of the memory, of rules and of facts."""
         self._rejected: dict[tuple[str, ...], list[statements.Statement]] = {}
-        """By their content in order: what says the same holds the same."""
+        """By their sorted content words, which are the same for statements that say the same."""
         self._facts: list[facts.Fact] = []
         options = options or FactsOptions()
         self._me = facts.names(options.me)
         self._predicates = facts.Predicates.of(options)
-        links: dict[tuple[str, str, str], set[str]] = {}
-        refused: set[str] = set()
-        waiting: dict[str, date] = {}
-        last = ""
+        links: dict[tuple[str, str, str], set[str]] = {}  # by a claim's key, the ids of the candidates that state it
+        rejected_ids: set[str] = set()
+        waiting: dict[str, date] = {}  # by a candidate's id, its day
+        last_link = ""
         replaced: set[Key] = set()
-        noted: set[Key] = set()
+        replaceable: set[Key] = set()
         for line in _lines(vault, notices):
             if line.text.startswith(entries.REPLACED):
                 replaced.add(_key(re.sub(r" \([^()]*\)$", "", line.text.removeprefix(entries.REPLACED).strip())))
             elif line.tier is Tier.DAILY:
-                (self._held if line.state == "extracted" else noted).add(_key(line.text))
+                (self._known if line.state == "extracted" else replaceable).add(_key(line.text))
                 if line.state == "rejected":
-                    said = statements.read(line.text)
-                    self._rejected.setdefault(tuple(sorted(said.content)), []).append(said)
-                    refused.add(line.link)
+                    statement = statements.read(line.text)
+                    self._rejected.setdefault(tuple(sorted(statement.content)), []).append(statement)
+                    rejected_ids.add(line.link)
                 if line.state == "extracted" and line.link and line.day:
                     waiting[line.link] = line.day
             elif claim := facts.claim_in(line.text.removeprefix(FACT)) if line.text.startswith(FACT) else None:
                 if claim.until is None:
-                    links.setdefault(claim.key, set()).add(last)
+                    links.setdefault(claim.key, set()).add(last_link)
             else:
-                last = line.link or last
+                last_link = line.link or last_link
                 if line.tier is Tier.EPISODIC:
-                    noted.add(_key(line.text))
+                    replaceable.add(_key(line.text))
                 else:
-                    self._held.add(_key(line.text))
-                    self._kept.add(_key(line.text))
+                    self._known.add(_key(line.text))
+                    self._accepted.add(_key(line.text))
                 if line.fact:
                     self._facts.append(line.fact)
-                    self._held.add(_key(f"{line.fact.subject} {_FIELD.sub('', line.text).replace('::', '')}"))
-        self._held |= noted - replaced
-        self._held |= {_key(str(each["text"])) for each in inbox.pending(vault, notices)}
-        self._refused = {key for key, named in links.items() if named & (refused - {""})}
+                    self._known.add(_key(f"{line.fact.subject} {_FIELD.sub('', line.text).replace('::', '')}"))
+        self._known |= replaceable - replaced
+        self._known |= {_key(str(proposal["text"])) for proposal in inbox.pending(vault, notices)}
+        self._rejected_claims = {key for key, ids in links.items() if ids & (rejected_ids - {""})}
         self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
-        for (subject, predicate, value), named in links.items():
-            for link in named & waiting.keys():
-                self._open.setdefault((subject, predicate), []).append((waiting[link], value))
+        """By subject and predicate, day and object of the candidates that wait."""
+        for (subject, predicate, value), ids in links.items():
+            for block_id in ids & waiting.keys():
+                self._open.setdefault((subject, predicate), []).append((waiting[block_id], value))
 
     def why(self, text: str, claim: facts.Claim | None = None, day: date | None = None) -> str:
-        """Why a statement need not be noted again: ``rejected`` or ``known``; empty if it must.
+        """Return why a statement need not be noted again: ``rejected`` or ``known``; empty if it is new.
 
         Args:
             text: its words.
-            claim: what it states over time; the same fact is known in whatever words.
-            day: on which it was said; a fact that did not hold then is news.
+            claim: the fact that it states; a fact is known in any words.
+            day: on which it was said; a fact that did not hold on that day is new.
         """
         if claim is not None and claim.until is not None:
             claim = None
-        if claim is not None and claim.key in self._refused:
+        if claim is not None and claim.key in self._rejected_claims:
             return "rejected"
         new = statements.read(text)
         alike = self._rejected.get(tuple(sorted(new.content)), ())
         if any(statements.compare(old, new) in ("same", "near") for old in alike):
             return "rejected"
         if claim is None or day is None:
-            return "known" if _key(text) in self._held else ""
-        return "known" if _key(text) in self._kept or self._says(claim, day) else ""
+            return "known" if _key(text) in self._known else ""
+        return "known" if _key(text) in self._accepted or self._states(claim, day) else ""
 
-    def _says(self, claim: facts.Claim, day: date) -> bool:
-        """Whether Facts.md or a candidate that waits says so of that day, and none of them said otherwise since."""
+    def _states(self, claim: facts.Claim, day: date) -> bool:
+        """Whether Facts.md or a waiting candidate states a claim for a day, and neither states another value since."""
         headings = [fact.subject for fact in self._facts]
         about = claim._replace(subject=facts.heading_for(claim.subject, headings, self._me)).about
         value = claim.key[2]
-        held = [fact for fact in self._facts if fact.about == about]
-        holding = [f for f in held if facts.object_key(f.object) == value and f.holds(claim.since or day)]
-        said = sorted((each for each in self._open.get(claim.about, ()) if each[0] <= day), key=lambda each: each[0])
+        same = [fact for fact in self._facts if fact.about == about]
+        holding = [f for f in same if facts.object_key(f.object) == value and f.holds(claim.since or day)]
+        known = self._open.get(claim.about, ())
+        waiting = sorted((pair for pair in known if pair[0] <= day), key=lambda pair: pair[0])
         if not self._predicates.replaces(claim.predicate):
-            return bool(holding) or any(each[1] == value for each in said)
+            return bool(holding) or any(other == value for _, other in waiting)
         began = max((fact.since or date.min for fact in holding), default=None)
-        if said and (began is None or said[-1][0] >= began):
-            others = (fact.since for fact in held if facts.folded(fact.object) != value)
-            return said[-1][1] == value and not any(since and said[-1][0] < since <= day for since in others)
+        last, last_value = waiting[-1] if waiting else (date.min, "")
+        if waiting and (began is None or last >= began):
+            others = (fact.since for fact in same if facts.folded(fact.object) != value)
+            return last_value == value and not any(since and last < since <= day for since in others)
         return bool(holding)
 
-    def told(self) -> tuple[list[str], list[str]]:
-        """The facts that hold, the newest first, a line each; and the predicates that are known."""
-        facts_ = sorted((f for f in self._facts if f.until is None), key=lambda f: f.since or date.min, reverse=True)
-        lines = [f"{fact.subject}: {fact.predicate}: {fact.object}" for fact in facts_[:MOST_TOLD]]
+    def shown(self) -> tuple[list[str], list[str]]:
+        """Return what a model is shown: the facts that hold, the newest first, one line each; and known predicates."""
+        newest = sorted((f for f in self._facts if f.until is None), key=lambda f: f.since or date.min, reverse=True)
+        shown = newest[:MOST_SHOWN]
+        lines = [f"{fact.subject}: {fact.predicate}: {fact.object}" for fact in shown]
         usual = self._predicates.single | self._predicates.temporary | self._predicates.events
-        return lines, [*dict.fromkeys([*(fact.predicate for fact in facts_[:MOST_TOLD]), *sorted(usual)])]
+        return lines, [*dict.fromkeys([*(fact.predicate for fact in shown), *sorted(usual)])]
 
     def holds(self, claim: facts.Claim) -> bool:
-        """Whether Facts.md says that a claim is so, without an end."""
+        """Whether Facts.md has a claim as a fact without an end."""
         subject = facts.heading_for(claim.subject, [fact.subject for fact in self._facts], self._me)
         key = claim._replace(subject=subject).key
         return any(f.until is None and (*f.about, facts.object_key(f.object)) == key for f in self._facts)
 
     def add(self, text: str, claim: facts.Claim | None = None, day: date | None = None) -> None:
-        """From now on it is known."""
-        self._held.add(_key(text))
+        """Take a statement for known from now on."""
+        self._known.add(_key(text))
         if claim is not None and claim.until is None and day is not None:
             self._open.setdefault(claim.about, []).append((day, claim.key[2]))
 
 
 def _key(text: str) -> Key:
-    said = statements.read(text)
-    return said.words, said.tags
+    statement = statements.read(text)
+    return statement.words, statement.tags
 
 
 def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
-    """The bullets of the tiers' notes; those of daily and session notes, which are many, line by line.
+    """Yield the bullets of the tiers' notes. Daily and session notes, which are many, are read line by line.
 
-    A bullet within a fence counts there too, and one that goes on over several lines only with its first: both cost a
+    In these, a bullet within a fence counts too, and of a bullet of several lines only the first counts: either costs a
     candidate at most.
     """
     layout = vault.layout

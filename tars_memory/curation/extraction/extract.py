@@ -93,7 +93,7 @@ def asked(
         if isinstance(named, models.llm.Reply):
             found += run.looked_at(task, named)
             continue
-        for one in models.grounding.prompts_of(task.shown, task.place.turns, task.when, run.known.told()):
+        for one in models.grounding.prompts_of(task.shown, task.place.turns, task.when, run.known.shown()):
             ours = models.llm.tokens(one.dialogue.prompt.system + one.dialogue.prompt.user), None
             tokens, cost = ours if named is None else models.llm.estimate(one.dialogue.prompt, named)
             found.append(Priced(task.transcript.source, one.dialogue.prompt, one.examined, tokens, cost))
