@@ -1,12 +1,12 @@
-"""``extract``: what is worth keeping of conversations, as candidates in the daily notes and a note for each session.
+"""``extract``: turns conversations into candidates in the daily notes, and a session note for each conversation.
 
-Only ``[extracted]`` lines of daily notes and session notes are ever written, one transaction a conversation. What was
-examined before is known by what was said, not by a file's name, so that a second run adds nothing and a grown
-conversation gives only what is new.
+It writes only ``[extracted]`` lines of daily notes, and session notes, in one transaction per conversation. A
+conversation is recognised by what was said, not by a file's name. So a second run adds nothing, and of a conversation
+that has grown only the new turns are examined.
 
-``import`` takes the memories of other programs the same way: each statement waits as an ``[extracted]`` line in the
-note of its day, with its exact words and its place in a session note for each source; ``review`` decides. All sources
-of a command are one transaction: one ``undo`` takes them back.
+``import`` does the same with the memories of other programs: each statement waits for ``review`` as an ``[extracted]``
+line in the note of its day, and a session note for each source has its exact words and its place there. All sources of
+a command are one transaction: one ``undo`` takes them back.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ if TYPE_CHECKING:
 
 
 BY_RULES = "no language model is set: the built-in rules find plain statements"
+"""Notice if a model was neither named nor set."""
 
 
 def conversations(sources: Iterable[str | os.PathLike[str] | BinaryIO]) -> Iterator[Transcript | Unknown]:
-    """The conversations of files, folders and streams, one after the other; a single path counts as a list of one."""
+    """Yield the conversations of files, folders and streams; a single path counts as a list of one."""
     for source in [sources] if isinstance(sources, (str, os.PathLike)) else sources:
         yield from read(source)
 
@@ -61,16 +62,16 @@ def from_sources(
     auto: bool,
     progress: Callable[[str], None] | None,
 ) -> Extracted:
-    """:meth:`tars_memory.memory.Memory.extract`: open what is set, and extract."""
+    """Open the model that is named or set, and extract; see :meth:`tars_memory.memory.Memory.extract`."""
     if keep is not None and keep not in KEEPS:
         raise UsageError(f"nothing called {keep!r} can be kept", f"it is one of {', '.join(KEEPS)}")
     ctx = capture(writes=False)
     env = ctx.settings.env
     if auto and not may_run_by_itself(env):
         return Extracted([], [], RULES, [f"{AUTO} is set to {env[AUTO]}: nothing was extracted"])
-    asked = opened(ctx.settings, model)
-    run = Examiner(ctx, asked, keep, force=force, writer=capture)
-    if model is None and asked is None:
+    opened_model = opened(ctx.settings, model)
+    run = Examiner(ctx, opened_model, keep, force=force, writer=capture)
+    if model is None and opened_model is None:
         run.ctx.notices.append(BY_RULES)
     return run.over(conversations(sources), progress)
 
@@ -82,46 +83,49 @@ def asked(
     *,
     force: bool,
 ) -> Prompts:
-    """:meth:`tars_memory.memory.Memory.extract_prompts`."""
+    """Return the prompts that extraction would send; see :meth:`tars_memory.memory.Memory.extract_prompts`."""
     run = Examiner(ctx, None, "facts", force=force)
-    named = opened(ctx.settings, model)
+    opened_model = opened(ctx.settings, model)
     found: list[Priced] = []
     for transcript in conversations(sources):
         task = run.task(transcript)
         if task is None:
             continue
-        if isinstance(named, models.llm.Reply):
-            found += run.looked_at(task, named)
+        if isinstance(opened_model, models.llm.Reply):
+            found += run.second_looks(task, opened_model)
             continue
-        for one in models.grounding.prompts_of(task.shown, task.place.turns, task.when, run.known.shown()):
-            ours = models.llm.tokens(one.dialogue.prompt.system + one.dialogue.prompt.user), None
-            tokens, cost = ours if named is None else models.llm.estimate(one.dialogue.prompt, named)
-            found.append(Priced(task.transcript.source, one.dialogue.prompt, one.examined, tokens, cost))
-    endpoint = str(getattr(named, "endpoint", ""))
-    return Prompts(found, run.skipped, "" if named is None else named.name, endpoint, ctx.notices)
+        for asked in models.grounding.prompts_of(task.shown, task.place.turns, task.when, run.known.shown()):
+            prompt = asked.dialogue.prompt
+            if opened_model is None:
+                tokens, cost = models.llm.tokens(prompt.system + prompt.user), None
+            else:
+                tokens, cost = models.llm.estimate(prompt, opened_model)
+            found.append(Priced(task.transcript.source, prompt, asked.examined, tokens, cost))
+    endpoint = str(getattr(opened_model, "endpoint", ""))
+    return Prompts(found, run.skipped, "" if opened_model is None else opened_model.name, endpoint, ctx.notices)
 
 
 def opened(settings: Settings, model: LanguageModel | str | None) -> LanguageModel | None:
-    """The model that is given, named or set; None for ``none``, or if none is set."""
+    """Return the model that is given, named or set; None for ``none``, or if none is set."""
     if model is not None and not isinstance(model, str):
         return model
-    asked = model != "none" and settings.llm.named("extract", model or "")
-    return models.llm.open_llm(settings, "extract", model=asked) if asked else None
+    name = model != "none" and settings.llm.named("extract", model or "")
+    return models.llm.open_llm(settings, "extract", model=name) if name else None
 
 
 class Examiner:
-    """Examines conversations; knows what the vault holds, also of what it wrote itself.
+    """Examines conversations and writes what they give; knows the statements of the vault, and those it has written.
 
     Attributes:
-        command: as history shows what it writes.
+        command: name of its writes in the history.
         looks: whether the model is asked for a second look.
 
     Args:
         ctx: the command's view of the vault.
-        model: whom to ask; None uses the rules. One that can't judge is not asked for a second look.
-        keeps: what a note keeps of the turns; None for what is set.
-        force: short conversations too.
-        writer: gives what to write with; None if nothing is to be written.
+        model: to ask; None uses the rules. One that has failed its check is not asked for a second look.
+        keeps: what a session note keeps of the turns; None for the setting.
+        force: examine short conversations too.
+        writer: returns the view of the vault to write with; None if nothing will be written.
     """
 
     command = "extract"
@@ -137,7 +141,7 @@ class Examiner:
     ) -> None:
         self.ctx = ctx
         self.skipped: list[Skipped] = []
-        self._least = 0 if force else ctx.settings.extract.min_user_turns
+        self._min_turns = 0 if force else ctx.settings.extract.min_user_turns
         self._model = model
         checked = models.grounding.checked_before(ctx.settings, model) if model is not None else None
         self.looks = checked is None or checked.passed
@@ -147,34 +151,39 @@ class Examiner:
                 "asked for a second look, so candidates are unchecked"
             )
         self._keeps = keeps or ctx.settings.extract.keep
-        self._seen: str | None = None
+        self._read_at: str | None = None
+        """The last transaction when the vault was read."""
         self._withheld = Withheld(ctx.store.state)
         self._writer = writer
         if writer is not None and not ctx.store.dry_run and self._cut_off():
-            writer().store.recover()  # what a killed run left must not count as known
-        self._look()
+            writer().store.recover()  # the half-done writes of a killed run must not count as known
+        self._read_vault()
 
-    def _look(self) -> None:
-        """Read what the vault holds."""
-        self._seen = self._latest()
+    def _read_vault(self) -> None:
+        """Read the statements that the vault has, and which conversations were examined."""
+        self._read_at = self._latest()
         self.known = Known(self.ctx.vault, self.ctx.notices, self.ctx.settings.facts)
         self.catalogue = sessions.catalogue(self.ctx.vault)
 
     def _cut_off(self) -> bool:
-        """Whether the last writer was killed before its transaction was whole."""
+        """Whether the last writer was killed before its transaction was complete."""
         journal = self.ctx.store.journal
         return bool(self.ctx.store.pending()) or journal.cut_off(next(journal.records(), None)) is not None
 
     def _latest(self) -> str:
-        """The last transaction of the journal: another one means that somebody wrote meanwhile."""
+        """Return the last transaction of the journal; if it changes, another process has written."""
         return next((str(record["txn"]) for record in self.ctx.store.journal.records()), "")
 
     def over(self, transcripts: Iterable[Transcript | Unknown], progress: Callable[[str], None] | None) -> Extracted:
-        """Examine them all; a model that fails ends it.
+        """Examine conversations and write what they give; if the model fails, the rest is not examined.
+
+        Args:
+            transcripts: conversations, and sources that are none.
+            progress: called with the source of each conversation.
 
         Raises:
-            ModelUnavailableError: the model can't be used, and nothing was written.
-            UnwritableError: the vault can't be written; conversations before are.
+            ModelUnavailableError: the model failed at the first conversation; nothing was written.
+            UnwritableError: the vault can't be written; earlier conversations were written.
         """
         self.skipped = []
         done: list[ExtractedSession] = []
@@ -202,17 +211,17 @@ class Examiner:
                 done.append(session)
         if readable < turns:
             known = f"in a language that the rules know ({', '.join(LANGUAGES)})"
-            said = f"{readable:,} of {counted(turns, 'turn is', 'turns are')} {known}"
-            self.ctx.notices.append(f"{said}; a model can read them: docs/models.md")
+            share = f"{readable:,} of {counted(turns, 'turn is', 'turns are')} {known}"
+            self.ctx.notices.append(f"{share}; a model can read them: docs/models.md")
         name = RULES if self._model is None else self._model.name
         return Extracted(done, self.skipped, name, self.ctx.notices, failure)
 
     def _drawn(self, task: Task) -> Drawn:
-        """What a conversation gives."""
+        """Return the statements of a conversation."""
         return drawing.draw(task.shown, task.place.turns, task.when, self._model, self.known, looks=self.looks)
 
     def _cut(self, task: Task, until: int) -> Task:
-        """The conversation up to a turn: the next run will find it grown."""
+        """Return the task for the conversation up to a turn; to the next run it has grown since."""
         turns = task.transcript.turns
         self.ctx.notices.append(
             f"{task.transcript.source}: {drawing.MOST_FACTS:,} candidates at once are enough; turns {until + 1:,} to "
@@ -222,7 +231,7 @@ class Examiner:
         return task._replace(transcript=task.transcript._replace(turns=turns[:until]), shown=shown)
 
     def task(self, transcript: Transcript | Unknown) -> Task | None:
-        """What is to be done for a conversation; None if nothing is, which is noted in :attr:`skipped`."""
+        """Return the task to examine a conversation; None if there is nothing to do: :attr:`skipped` says why."""
         if isinstance(transcript, Unknown):
             self.skipped.append(Skipped(transcript.name, transcript.why, failed=True))
             return None
@@ -232,11 +241,11 @@ class Examiner:
         if transcript.is_silent:
             self.skipped.append(Skipped(transcript.source, "a program asked, and nobody answered"))
             return None
-        mine = transcript.user_turns
-        if not mine or mine < self._least:
-            few = counted(mine, "turn")
-            why = f"you say something in only {few} (at least {self._least}; --force takes all)"
-            self.skipped.append(Skipped(transcript.source, why if mine else "no person says anything in it"))
+        turns = transcript.user_turns
+        if not turns or turns < self._min_turns:
+            few = counted(turns, "turn")
+            why = f"you say something in only {few} (at least {self._min_turns}; --force takes all)"
+            self.skipped.append(Skipped(transcript.source, why if turns else "no person says anything in it"))
             return None
         place = self._place(transcript)
         if place.path and not self.ctx.layout.is_ours(place.path):
@@ -255,7 +264,7 @@ class Examiner:
         return Task(transcript, place, drawing.moments(transcript, self.ctx.now), shown)
 
     def _shown(self, transcript: Transcript) -> Transcript:
-        """The conversation without the turns, and the title, that hold what was forgotten after they were said."""
+        """Return the conversation without the turns, or the title, that contain what was forgotten later."""
         last, turns = transcript.start, []
         for turn in transcript.turns:
             last = turn.time or last
@@ -264,11 +273,11 @@ class Examiner:
         hidden = self._withheld.holds(transcript.title, last, transcript.source, transcript.id)
         return transcript._replace(turns=tuple(turns), title="" if hidden else transcript.title)
 
-    def looked_at(self, task: Task, reply: models.llm.Reply) -> list[Priced]:
-        """What a second look at a conversation would ask, once a reply says what is pointed at.
+    def second_looks(self, task: Task, reply: models.llm.Reply) -> list[Priced]:
+        """Return the prompts for a second look at the facts of a reply.
 
         Raises:
-            ModelUnavailableError: the reply has no answer for it, or none that can be read.
+            ModelUnavailableError: the reply has no answer for the conversation, or no usable one.
         """
         before = len(reply.open)
         drawn = drawing.draw(task.shown, task.place.turns, task.when, reply, self.known)
@@ -279,7 +288,15 @@ class Examiner:
         ]
 
     def keep_said(self, transcript: Transcript, withheld: Callable[..., bool]) -> int:
-        """Keep what the person said in a conversation in its note, which is made if there is none; how many turns."""
+        """Keep the person's turns of a conversation in its session note, which is created if there is none.
+
+        Args:
+            transcript: the conversation.
+            withheld: :meth:`tars_memory.workspace.Rooms.withheld`.
+
+        Returns:
+            The number of turns that were added.
+        """
         assert self._writer is not None
         place = self._place(transcript)
         if not place.path:
@@ -291,16 +308,16 @@ class Examiner:
         return keep_said(self._writer(), transcript, when, place.path, withheld)
 
     def _ours(self, source: str) -> bool:
-        """Whether a source is one of the tiers' notes: what they hold was drawn from somewhere already."""
+        """Whether a source is a note of a tier: its lines were drawn from something already."""
         vault = self.ctx.vault
         path = os.path.relpath(os.path.realpath(source), vault.root).replace(os.sep, "/")
         return not path.startswith("../") and vault.layout.tier_of(path) is not Tier.NOTE
 
     def _place(self, transcript: Transcript) -> sessions.KnownSession:
-        """Where a conversation is kept already: known by its turns, else by the log's own name of it.
+        """Return the session note of a conversation, found by its turns, else by the log's own id of it.
 
-        Under the same name, but with other turns (one was edited, or was still being written), all of it is examined
-        again; what is known of it adds nothing.
+        If a note has the same id but other turns (a turn was edited, or was not complete yet), all of the conversation
+        is examined again; known statements add nothing.
         """
         digests = transcript.digests()
         named = self.catalogue.get(sessions.session_key(transcript.format, mask(transcript.id)), "")
@@ -315,8 +332,10 @@ class Examiner:
         return sessions.KnownSession(named)
 
     def _other_day(self, transcript: Transcript, path: str) -> date | None:
-        """The day of a conversation, if a note of the same words is about another one: both have names of their own and
-        were on other days. (A copy under another name, as agents make to go on with it, is of the same day.)
+        """Return the day of a conversation if the note with its words is about another one; else None.
+
+        It is if both have ids of their own and are of different days. (Agents copy a conversation under another id to
+        continue it, but on the same day.)
         """
         note = self._session(path)
         name, time = mask(transcript.id), transcript.start or next((t.time for t in transcript.turns if t.time), None)
@@ -330,13 +349,14 @@ class Examiner:
         return day if abs(apart.days) > 1 else None  # zones differ by a day at most
 
     def _session(self, path: str) -> sessions.SessionNote | None:
+        """Return a session note; None if it can't be read."""
         try:
-            return sessions.read(path, self.ctx.vault.read(path)) if path else None
+            return sessions.read(path, self.ctx.vault.read(path))
         except TarsError:
             return None
 
     def _kept(self, task: Task, drawn: Drawn) -> ExtractedSession | None:
-        """Write one conversation; None if another process did so meanwhile."""
+        """Write one conversation; None if it was skipped."""
         written = self._write([(task, drawn)])
         unseen = sum(not fact.sentence for fact in written[0].facts) if written else 0
         if unseen and self._model is not None and self.looks:
@@ -344,17 +364,17 @@ class Examiner:
         return written[0] if written else None
 
     def _write(self, done: Sequence[tuple[Task, Drawn]]) -> list[ExtractedSession]:
-        """Write conversations, all or none; those that another process examined meanwhile are skipped."""
+        """Write conversations, all or none; skip those without news, or examined by another process meanwhile."""
         assert self._writer is not None
         ctx = self._writer()
-        seen, self._seen = self._seen, None  # if this fails, what was to be written is not known
+        read_at, self._read_at = self._read_at, None  # if this fails, the vault is read again
         written = []
         with ctx.writing(self.command, None, atomic=True) as session:
-            if moved := self._latest() != seen:
-                self._look()
+            if changed := self._latest() != read_at:
+                self._read_vault()
             for task, drawn in done:
                 transcript = task.transcript
-                if moved and self._place(transcript) != task.place:
+                if changed and self._place(transcript) != task.place:
                     self.skipped.append(Skipped(transcript.source, "another process examined it in the meantime"))
                     continue
                 chosen, dropped = self._chosen(drawn, task.when, ctx.author)
@@ -363,7 +383,7 @@ class Examiner:
                     continue
                 path, kept = keep(ctx, session, task, chosen, self._keeps)
                 self._remember(task, path, kept)
-                told = ExtractedSession(
+                extracted = ExtractedSession(
                     source=transcript.source,
                     path=path,
                     date=task.start.date().isoformat(),
@@ -374,37 +394,37 @@ class Examiner:
                     left_out=dict(Counter(fact.seen for fact in chosen.left_out)),
                     txn=None,
                 )
-                written.append(told)
-        self._seen = self._latest()
-        return [each._replace(txn=session.txn) for each in written]
+                written.append(extracted)
+        self._read_at = self._latest()
+        return [extracted._replace(txn=session.txn) for extracted in written]
 
     def _is_news(self, task: Task, chosen: Drawn) -> bool:  # noqa: ARG002
-        """Whether a conversation is worth a note, after what is known was left out."""
+        """Whether a conversation is worth a note, after known statements were left out."""
         return True
 
     def _chosen(self, drawn: Drawn, when: Moments, author: str) -> tuple[Drawn, dict[str, int]]:
-        """The facts worth a person's look, their words as they will stand; and why the others are not, counted."""
+        """Return the facts that are new, with their words as written; and how many others there are, by reason."""
         secret = drawn.dropped.pop("secret", 0)
-        counted = {"ungrounded": sum(drawn.dropped.values()), "known": 0, "rejected": 0, "secret": secret}
+        dropped = {"ungrounded": sum(drawn.dropped.values()), "known": 0, "rejected": 0, "secret": secret}
         chosen = []
         for fact in drawn.extraction.facts:
             words = words_of(fact)
             if fact.claim:
                 fact = fact._replace(claim=owned(fact.claim, author))
             if fact.asked and self.known.why(words, fact.claim, when[fact.turn].date()):
-                fact = fact._replace(claim=None)  # what was read into it must not make it known
+                fact = fact._replace(claim=None)  # the fact read from it must not make it known
             why = self.known.why(words, fact.claim, when[fact.turn].date()) if words else "secret"
             if why:
-                counted[why] += 1
+                dropped[why] += 1
                 continue
             self.known.add(words, fact.claim, when[fact.turn].date())
             chosen.append(fact._replace(text=words))
-        if counted["secret"]:
+        if dropped["secret"]:
             self.ctx.notices.append("what held a credential was not noted")
-        return drawn._replace(extraction=drawn.extraction._replace(facts=tuple(chosen))), counted
+        return drawn._replace(extraction=drawn.extraction._replace(facts=tuple(chosen))), dropped
 
     def _remember(self, task: Task, path: str, kept: list[KeptFact]) -> None:
-        """Take our own writing for seen."""
+        """Take a conversation that was just written for known."""
         for fact in kept:
             self.known.add(fact.text)
         digest, day = task.transcript.digests()[-1], task.start.date()
@@ -414,22 +434,22 @@ class Examiner:
 
 
 RULES = "rules"
-"""What :attr:`Extracted.model` says where no model was asked."""
+""":attr:`Extracted.model` if no model was asked."""
 
 
 class ExtractedSession(NamedTuple):
-    """What became of one conversation.
+    """The result of one conversation.
 
     Attributes:
         source: as it was named.
-        path: of its note, relative to the vault.
+        path: of its session note, relative to the vault.
         date: ``YYYY-MM-DD`` of its beginning.
-        turns: of the whole conversation.
-        examined: turns that were looked at now.
+        turns: number of turns of the whole conversation.
+        examined: number of turns that were examined now.
         facts: that were written.
-        dropped: why others were not, counted: ``ungrounded``, ``known``, ``rejected``, ``secret``.
-        left_out: what the session note keeps and nobody is asked about, counted by kind of sentence.
-        txn: the transaction that ``undo`` takes; None in a dry run.
+        dropped: number of facts that were not, by reason: ``ungrounded``, ``known``, ``rejected``, ``secret``.
+        left_out: number of statements that only the session note keeps, by kind of sentence.
+        txn: the transaction, for ``undo``; None in a dry run.
     """
 
     source: str
@@ -444,12 +464,12 @@ class ExtractedSession(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A source, or a conversation in it, that gave nothing.
+    """A source, or a conversation in it, that was not examined.
 
     Attributes:
         source: as it was named.
         why: one sentence without a full stop.
-        failed: whether it could not be read, rather than need not.
+        failed: whether it could not be read; else it did not have to be.
     """
 
     source: str
@@ -458,14 +478,14 @@ class Skipped(NamedTuple):
 
 
 class Extracted(NamedTuple):
-    """What ``extract`` did.
+    """The result of ``extract``.
 
     Attributes:
         sessions: conversations that were examined.
-        skipped: those that were not, and what is not a conversation.
+        skipped: those that were not, and sources that are not conversations.
         model: that was asked; ``rules`` for none.
-        notices: what the person should know.
-        failure: why the model could not be used any more; None if it could. What ``sessions`` lists was written.
+        notices: sentences for the person.
+        failure: why the model could not be used any more; None if it could. The ``sessions`` were written.
     """
 
     sessions: list[ExtractedSession]
@@ -476,9 +496,14 @@ class Extracted(NamedTuple):
 
 
 class Priced(NamedTuple):
-    """A prompt that would be sent, with its source, the turns that facts may come from, and what it would cost.
+    """A prompt that would be sent, and what it would cost.
 
-    ``tokens`` counts what is sent; ``cost`` is in US dollars with the longest answer, None if nobody knows.
+    Attributes:
+        source: of the conversation.
+        prompt: to send.
+        examined: numbers of the turns that facts may come from.
+        tokens: number of tokens of the prompt.
+        cost: US dollars, with an answer of maximum length; None if it is unknown.
     """
 
     source: str
@@ -489,19 +514,19 @@ class Priced(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
-        asked = {"source": self.source, "system": self.prompt.system, "user": self.prompt.user}
-        return {**asked, "examined": self.examined, "tokens": self.tokens, "cost": self.cost}
+        texts = {"source": self.source, "system": self.prompt.system, "user": self.prompt.user}
+        return {**texts, "examined": self.examined, "tokens": self.tokens, "cost": self.cost}
 
 
 class Prompts(NamedTuple):
-    """What a model would be asked.
+    """The prompts that ``extract`` would send.
 
     Attributes:
         prompts: in order.
-        skipped: what nothing would be asked about.
+        skipped: conversations without a prompt, and sources that are not conversations.
         model: that would be asked; empty for none.
-        endpoint: where it is; empty for the provider's own address.
-        notices: what the person should know.
+        endpoint: its address; empty for the provider's own.
+        notices: sentences for the person.
     """
 
     prompts: list[Priced]
@@ -515,16 +540,18 @@ class Prompts(NamedTuple):
 
 
 LONGEST = 600
-"""Characters of a statement that a person is asked about; a longer one is kept in the session note."""
+"""Maximum number of characters of a statement to propose; a longer one is kept in the session note."""
 
 TOO_LONG = "too long"
+"""The kind of statements that only the session note keeps because of their length."""
 UNSEEN = "It held invisible characters"
+"""Warning about a statement."""
 
 
 def bring(
     write: Callable[..., Caller], sources: Iterable[str | os.PathLike[str] | BinaryIO], form: str | None
 ) -> Extracted:
-    """:meth:`tars_memory.memory.Memory.import_memories`."""
+    """Import the memories of other programs; see :meth:`tars_memory.memory.Memory.import_memories`."""
     if form is not None and form not in capture.memories.FORMATS:
         raise UsageError(f"unknown format: {form!r}", f"it is one of {', '.join(capture.memories.FORMATS)}")
     run = Importer(write)
@@ -533,7 +560,7 @@ def bring(
 
 
 class Importer(Examiner):
-    """Examines what other programs remembered."""
+    """Examines the memories of other programs, and writes all of them in one transaction."""
 
     command = "import"
 
@@ -543,7 +570,7 @@ class Importer(Examiner):
         self._waiting: list[tuple[Task, Drawn]] = []
 
     def read(self, sources: Iterable[str | os.PathLike[str] | BinaryIO], form: str) -> Iterator[Transcript | Unknown]:
-        """The statements of all sources as conversations; a source without any is noted as skipped."""
+        """Yield the statements of all sources as conversations; a source without any is skipped."""
         for source in sources:
             for found in capture.memories.read(source, self.ctx.now, form, self._ours):
                 if not isinstance(found, capture.memories.Collection):
@@ -551,8 +578,10 @@ class Importer(Examiner):
                     continue
                 name = found.transcript.source
                 if found.passed:
-                    left = counted(found.passed, "code block, table or quotation", "code blocks, tables and quotations")
-                    self.ctx.notices.append(f"{name}: {left} left out: only sentences and list items are read")
+                    blocks = counted(
+                        found.passed, "code block, table or quotation", "code blocks, tables and quotations"
+                    )
+                    self.ctx.notices.append(f"{name}: {blocks} left out: only sentences and list items are read")
                 if not found.statements:
                     self.skipped.append(Skipped(name, "there is no statement in it"))
                     continue
@@ -560,18 +589,20 @@ class Importer(Examiner):
                 yield found.transcript
 
     def _shown(self, transcript: Transcript) -> Transcript:
-        """Without what was forgotten; a file that is only newer does not say it again."""
+        """Return the statements without what was forgotten; only a statement's own date shows that it was said later,
+        not that of the file.
+        """
         found = self._collections[transcript.source].statements
         log = transcript.source, transcript.id
-        said = ((turn, turn.time if found[turn.number - 1].dated else None) for turn in transcript.turns)
-        kept = tuple(turn for turn, when in said if not self._withheld.holds(turn.text, when, *log))
+        dated = ((turn, turn.time if found[turn.number - 1].dated else None) for turn in transcript.turns)
+        kept = tuple(turn for turn, time in dated if not self._withheld.holds(turn.text, time, *log))
         return transcript._replace(turns=kept)
 
     def _drawn(self, task: Task) -> Drawn:
-        """Each statement as it is; the words of a long one are for the session note alone."""
+        """Return each statement as it is; a long one is left out, for the session note only."""
         found = self._collections[task.transcript.source]
-        masked = mask("\n".join(each.quote for each in found.statements)).split("\n")
-        plain = {quote for quote in masked if quote}  # a line of a list of codes is not one by itself
+        masked = mask("\n".join(statement.quote for statement in found.statements)).split("\n")
+        plain = {quote for quote in masked if quote}  # masked together: one line of a list of codes is not recognised
         facts: list[DrawnFact] = []
         long: list[DrawnFact] = []
         secret = new = until = 0
@@ -595,20 +626,23 @@ class Importer(Examiner):
         return Drawn(Extraction(tuple(facts)), dropped, until, left_out=tuple(long))
 
     def _kept(self, task: Task, drawn: Drawn) -> None:
+        """Collect what :meth:`over` writes at the end."""
         self._waiting.append((task, drawn))
 
     def over(
         self, transcripts: Iterable[Transcript | Unknown], progress: Callable[[str], None] | None = None
     ) -> Extracted:
-        """Examine them all, then write all of them together."""
+        """Examine all sources, then write them together."""
         done = super().over(transcripts, progress)
         return done._replace(sessions=self._write(self._waiting) if self._waiting else [])
 
     def _is_news(self, task: Task, chosen: Drawn) -> bool:
+        """Whether a source has a new statement, or is new and has statements that are too long."""
         return bool(chosen.extraction.facts or (chosen.left_out and not task.place.path))
 
 
 def _fact(statement: Imported, turn: int) -> DrawnFact:
+    """Return an imported statement as a fact with its quote."""
     warnings = (UNSEEN,) if hidden(statement.quote) else ()
     seen = RULE if statement.rule else ""
     return DrawnFact(statement.text, statement.quote, turn, claim=statement.claim, seen=seen, warnings=warnings)
