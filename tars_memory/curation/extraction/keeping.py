@@ -1,7 +1,7 @@
-"""Writing what was drawn from a conversation: lines in the daily notes, then the session note; all or nothing.
+"""Writes the statements drawn from a conversation: lines of the daily notes, then the session note; all or nothing.
 
-Also which conversations a night looks at: the sources are files and folders of chat logs, and what is new in them is
-remembered in the state folder.
+Also keeps a record, in the state folder, of which files of the sources (files and folders of chat logs) were examined,
+so that a nightly run examines only those that are new or have changed.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ if TYPE_CHECKING:
 
 
 KEEPS = ("exchanges", "facts", "quotes", "full")
-"""What a session note holds of the turns: those that a fact quotes with what was said right before and after, none,
-those that a fact quotes, all that was said."""
+"""Which turns a session note keeps: those that a fact quotes, with the turns right before and after them; none; only
+those that a fact quotes; all of them."""
 
 MOST_OF_TURN = 2_000
-"""Characters of a turn that an exchange keeps: what is longer is mostly pasted, or an answer of pages."""
+"""Maximum number of characters of a turn that an exchange keeps: a longer one is mostly pasted, or pages of answer."""
 
 NAMING = 3
-"""Topics that name a conversation which has no title of its own."""
+"""Maximum number of topics in the name of a conversation that has no title."""
 
 
 class KeptFact(NamedTuple):
-    """A fact that was written.
+    """A fact that was written into a daily note.
 
     Attributes:
-        ref: the name of its line.
+        ref: REF of its line.
         text: its words as they are in the note.
         quote: verbatim from the transcript.
         speaker: who said it.
         turn: number of the turn.
         path, line: where it is.
         kind: ``fact``, ``preference``, ``decision`` or ``correction``.
-        claim: what it states over time (``me › lives in:: Cork [since:: 2026-11-14]``); empty for nothing.
-        sentence: what kind of sentence a second look found it to be; empty if nobody has looked.
+        claim: the fact that it states (``me › lives in:: Cork [since:: 2026-11-14]``); empty for none.
+        sentence: kind of sentence that a second look found; empty without a second look.
         warnings: short sentences for the person who decides.
     """
 
@@ -80,13 +80,13 @@ class KeptFact(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A conversation that is to be looked at.
+    """A conversation to examine.
 
     Attributes:
         transcript: the conversation.
-        place: of its note.
-        when: each turn was said.
-        shown: it without what is withheld: all that is read, shown or kept of it.
+        place: its session note, and how many turns were examined before.
+        when: by number, the time of each turn.
+        shown: the conversation without what is withheld; nothing else of it is read, shown or kept.
     """
 
     transcript: Transcript
@@ -96,12 +96,12 @@ class Task(NamedTuple):
 
     @property
     def start(self) -> datetime:
-        """When its first turn was said."""
+        """The time of its first turn."""
         return self.when[self.transcript.turns[0].number]
 
 
 def words_of(fact: DrawnFact) -> str:
-    """A fact's words as they would be written into a note; empty if nothing is left, or they hold a credential."""
+    """Return a fact's words as they are written into a note; empty if nothing is left, or they have a credential."""
     if find(fact.text):
         return ""
     try:
@@ -115,43 +115,43 @@ def keep(ctx: Caller, session: WriteSession, task: Task, drawn: Drawn, keeps: st
 
     Args:
         ctx: the command's view of the vault.
-        session: a transaction that is done as a whole or not at all.
+        session: an atomic transaction.
         task: the conversation.
-        drawn: what it gave; the words of its facts are neutralised.
+        drawn: its statements, with neutralised words.
         keeps: one of :data:`KEEPS`.
 
     Returns:
-        the session note's path, and the facts with their lines.
+        The session note's path, and the facts with their lines.
     """
     daily = Dailies(ctx, session)
     speakers = {turn.number: turn.speaker for turn in task.transcript.turns}
     kept = [daily.add(fact, task.when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
     kept = daily.write(kept)
-    note = _note(task, drawn, keeps, [daily.linked(one) for one in kept])
-    # Names of transactions only go forward: a clock that is wrong for a night lets nothing expire.
+    note = _note(task, drawn, keeps, [daily.linked(fact) for fact in kept])
+    # The times in transaction ids only go forward, so that candidates don't expire if the clock is wrong for a night.
     days = [ctx.now.date(), *([journal.time_of(session.txn).date()] if session.txn else [])]
     note = note._replace(extracted=max(days).isoformat() if kept else "")
     return _write_session(ctx, session, note, task), kept
 
 
 def keep_said(ctx: Caller, transcript: Transcript, when: Moments, path: str, withheld: Callable[..., bool]) -> int:
-    """Keep what the person said in a conversation as turns of its note, before its log is deleted.
+    """Add the person's turns of a conversation to its session note, before its log is deleted.
 
     Args:
         ctx: the command's view of the vault.
         transcript: the conversation.
-        when: when each turn was said.
-        path: of its note.
+        when: by number, the time of each turn.
+        path: of its session note.
         withheld: :meth:`tars_memory.workspace.Rooms.withheld`.
 
     Returns:
-        how many turns were added; those that the note holds are not added again.
+        The number of turns that were added; those that the note has already are not added again.
     """
     note = sessions.read(path, ctx.vault.read(path))
     if note is None:
         return 0
-    held = {turn.number for turn in note.kept}
-    own = [turn for turn in transcript.turns if turn.role == "user" and turn.number not in held]
+    present = {turn.number for turn in note.kept}
+    own = [turn for turn in transcript.turns if turn.role == "user" and turn.number not in present]
     own = [turn for turn in own if not withheld(turn.text, when[turn.number].isoformat(), transcript.source)]
     turns = tuple(_turns(own, when, "full", set(), when[transcript.turns[0].number]))
     if turns:
@@ -162,66 +162,73 @@ def keep_said(ctx: Caller, transcript: Transcript, when: Moments, path: str, wit
 
 
 class Dailies:
-    """The lines of one conversation, day by day."""
+    """The lines of one conversation, by day; call :meth:`add` for all facts, then :meth:`write`."""
 
     def __init__(self, ctx: Caller, session: WriteSession) -> None:
         self._ctx = ctx
         self._session = session
         self._title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)
         self._lines: dict[str, dict[str, Change]] = {}
-        """By note and block id: the same words are one line."""
+        """By note and block id, so that the same words make one line."""
         self._first: dict[str, datetime] = {}
+        """By note, the time of its first line."""
         self._days: dict[str, str] = {}
         self._paths: dict[date, str] = {}
         self._names: dict[str, str] = {}
+        """By note, its name in links."""
 
-    def add(self, fact: DrawnFact, moment: datetime, speaker: str) -> KeptFact:
+    def add(self, fact: DrawnFact, time: datetime, speaker: str) -> KeptFact:
         """Plan a fact's line in the note of its day."""
-        day = moment.date()
+        day = time.date()
         if day not in self._paths:
             self._paths[day] = self._ctx.vault.daily_path(day)
         path = self._paths[day]
         name = entries.block_id(path, fact.text)
-        line = Change("append", self._title, fact.text, time=f"{moment:%H:%M}", author=self._ctx.author, target=path)
+        line = Change("append", self._title, fact.text, time=f"{time:%H:%M}", author=self._ctx.author, target=path)
         line = line._replace(state="extracted", block_id=name, typed=True)
         self._lines.setdefault(path, {}).setdefault(name, line)
-        self._first.setdefault(path, moment)
+        self._first.setdefault(path, time)
         self._days[path] = day.isoformat()
-        quote = mask(fact.quote)
-        claim = mask(facts.claim_line(fact.claim)) if fact.claim else ""
-        stands = (entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0)
-        return KeptFact(*stands, fact.kind, claim, fact.seen, fact.warnings)
+        ref, claim = entries.ref(path, fact.text), mask(facts.claim_line(fact.claim)) if fact.claim else ""
+        said = (fact.text, mask(fact.quote), speaker, fact.turn)
+        return KeptFact(ref, *said, path, 0, fact.kind, claim, fact.seen, fact.warnings)
 
     def write(self, kept: list[KeptFact]) -> list[KeptFact]:
-        """Write the lines; one whose block id its note holds already is not written again."""
+        """Write the planned lines, and return the facts with their lines and REFs.
+
+        A line whose block id is in its note already is not written again.
+        """
         landed: dict[tuple[str, str], Landed] = {}
         for path, lines in self._lines.items():
-            told = self._session.change([*lines.values()], create=self._ctx.new_day(path, self._first[path]))
-            landed |= {(path, name): each for name, each in zip(lines, told, strict=True)}
+            changed = self._session.change([*lines.values()], create=self._ctx.new_day(path, self._first[path]))
+            landed |= {(path, name): line for name, line in zip(lines, changed, strict=True)}
         if landed:
             links = links_of(self._ctx.vault)
             self._names = {path: links.name_of(path) for path, _ in landed}
-        stand = [landed[one.path, entries.block_id(one.path, one.text)] for one in kept]
-        return [
-            one._replace(line=each.line, ref=each.ref) if each.line else one
-            for one, each in zip(kept, stand, strict=True)
-        ]
+        placed = []
+        for fact in kept:
+            line = landed[fact.path, entries.block_id(fact.path, fact.text)]
+            placed.append(fact._replace(line=line.line, ref=line.ref) if line.line else fact)
+        return placed
 
-    def linked(self, one: KeptFact) -> SessionFact:
-        """The fact as the session note shows it."""
-        source = f"{self._names[one.path]}#^{entries.block_id(one.path, one.text)}"
-        said = (one.quote, mask(one.speaker), one.turn, one.claim)
-        return SessionFact(one.text, source, self._days[one.path], *said, one.sentence, one.warnings)
+    def linked(self, fact: KeptFact) -> SessionFact:
+        """Return a written fact as the session note shows it, with a link to its line."""
+        source = f"{self._names[fact.path]}#^{entries.block_id(fact.path, fact.text)}"
+        said = (fact.quote, mask(fact.speaker), fact.turn, fact.claim)
+        return SessionFact(fact.text, source, self._days[fact.path], *said, fact.sentence, fact.warnings)
 
 
 def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, task: Task) -> str:
-    """The session note, new or grown; it is written last, for it says which turns were examined."""
+    """Write the session note, new or grown, and return its path.
+
+    It is written last, because it says which turns were examined.
+    """
     place = task.place
     if place.path:
 
         def grown(data: bytes | None) -> Sequence[Splice]:
-            held = sessions.read(place.path, data or b"")
-            turns = max(note.turns, held.turns) if held and not place.turns else note.turns
+            old = sessions.read(place.path, data or b"")
+            turns = max(note.turns, old.turns) if old and not place.turns else note.turns
             return sessions.grow(data or b"", note._replace(turns=turns))
 
         session.write(place.path, grown)
@@ -244,6 +251,7 @@ def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, task: 
 
 
 def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> SessionNote:
+    """Return the session note of a conversation, with the turns that were not examined before."""
     transcript, shown, after = task.transcript, task.shown, task.place.turns
     found = drawn.extraction
     new = [turn for turn in shown.turns if turn.number > after]
@@ -255,7 +263,7 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
         turns=len(transcript.turns),
         session=mask(transcript.id),
         format=transcript.format,
-        # Never a sentence: what the person rejects later would stand in the file's name for ever.
+        # Never a sentence: if the person rejects it later, it would be in the file's name forever.
         title=mask(shown.title or ", ".join(found.topics[:NAMING])),
         summary="" if keeps == "facts" else _summary(shown.turns, after, found.decisions),
         topics=tuple(map(mask, found.topics)),
@@ -268,66 +276,64 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
 
 
 MOST_ASKED, MOST_DECIDED = 5, 3
-"""Quotes of a kind in a summary; more is the conversation over again."""
+"""Maximum number of questions, and of decisions, in a summary; more would repeat the conversation."""
 
 LONGEST_QUOTE = 200
-"""Characters of a quote in it."""
+"""Maximum number of characters of a quote in a summary."""
 
 
 def _summary(turns: Sequence[Turn], after: int, decisions: Collection[str]) -> str:
-    """What the new turns of a conversation were about, by its structure alone, each paragraph a quote with its turn.
+    """Return what the new turns of a conversation were about; each paragraph is a quote with its turn's number.
 
-    The opening; what was asked for: the person's questions, and what made the model call tools, of these what made for
-    most work; and what was decided: an answer that names something which the model's question had named. Whatever the
-    language, no words are looked for. Empty for a text that nobody answers.
+    The quotes are: the opening; requests, which are the person's questions and what made the model call tools, those
+    that caused most work; and decisions, which are answers that name something from the model's question. They are
+    found by the structure of the conversation alone, in any language. Empty for a text that nobody answers.
 
     Args:
         turns: in order, without what is withheld.
-        after: the number of turns that were summed up before.
-        decisions: those under a heading of their own.
+        after: number of the last turn that was summarised before.
+        decisions: that the note lists under a heading of their own.
     """
     spoken = [turn._replace(text=mask(turn.text)) for turn in turns if turn.role in ("user", "assistant")]
     if not any(turn.role == "assistant" for turn in spoken):
         return ""
-    told: list[tuple[int, str]] = []
-    asked: list[tuple[int, int, str]] = []
+    quotes: list[tuple[int, str]] = []
+    requests: list[tuple[int, int, str]] = []
     decided: list[tuple[int, str]] = []
     opening = next((turn.number for turn in spoken if turn.role == "user"), 0)
     for at, turn in enumerate(spoken):
         if turn.role != "user" or turn.number <= after or not (said := sentences(turn.text)):
             continue
         question = _last_question(spoken[at - 1]) if at else ""
-        first = _quote([one.text for one in said])
-        asks = [one.text for one in said if one.asks]
+        first = _quote([sentence.text for sentence in said])
+        questions = [sentence.text for sentence in said if sentence.asks]
         if turn.number == opening:
-            told.append((turn.number, f"Opening: {_by(turn)}{first} [{turn.number}]"))
-        elif question and not asks and len(turn.text) <= LONGEST_QUOTE and _names_one_of(turn.text, question):
-            if not any(one.text in decisions for one in said):
-                number = spoken[at - 1].number
-                decided.append(
-                    (turn.number, f"Decided: {_by(turn)}{first} [{turn.number}], asked {_quote([question])} [{number}]")
-                )
-        elif asks or _tools(spoken, at):
-            words = _quote(asks[-1:]) if asks else first
-            asked.append((_work(spoken, at), turn.number, f"Asked: {_by(turn)}{words} [{turn.number}]"))
-    told += [(number, words) for _, number, words in sorted(asked, reverse=True)[:MOST_ASKED]]
-    told += decided[:MOST_DECIDED]
-    kept = [words for _, words in sorted(told) if suspicion.MARK not in words]
+            quotes.append((turn.number, f"Opening: {_speaker(turn)}{first} [{turn.number}]"))
+        elif question and not questions and len(turn.text) <= LONGEST_QUOTE and _share_word(turn.text, question):
+            if not any(sentence.text in decisions for sentence in said):
+                asked = f"asked {_quote([question])} [{spoken[at - 1].number}]"
+                decided.append((turn.number, f"Decided: {_speaker(turn)}{first} [{turn.number}], {asked}"))
+        elif questions or _tools(spoken, at):
+            words = _quote(questions[-1:]) if questions else first
+            requests.append((_work(spoken, at), turn.number, f"Asked: {_speaker(turn)}{words} [{turn.number}]"))
+    quotes += [(number, words) for _, number, words in sorted(requests, reverse=True)[:MOST_ASKED]]
+    quotes += decided[:MOST_DECIDED]
+    kept = [words for _, words in sorted(quotes) if suspicion.MARK not in words]
     return "\n\n".join([BY_RULES, *dict.fromkeys(kept)]) if kept else ""
 
 
-def _by(turn: Turn) -> str:
-    """Who says it, where the log names him."""
+def _speaker(turn: Turn) -> str:
+    """Return the name of a turn's speaker with a colon; empty if the log names none."""
     return "" if role(turn.speaker) == turn.role else f"{mask(turn.speaker)}: "
 
 
 def _quote(said: Sequence[str]) -> str:
-    """As many of some sentences as make a quote, at least the beginning of the first one."""
+    """Return the first sentences as a quote, as many as fit; of a long first one the beginning."""
     words = " ".join(said[0].split())
-    for one in said[1:]:
-        if len(words) + len(one) >= LONGEST_QUOTE:
+    for sentence in said[1:]:
+        if len(words) + len(sentence) >= LONGEST_QUOTE:
             break
-        words += " " + " ".join(one.split())
+        words += " " + " ".join(sentence.split())
     if len(words) > LONGEST_QUOTE:
         words = words[:LONGEST_QUOTE].rpartition(" ")[0] or words[:LONGEST_QUOTE]
         words += " …"
@@ -335,57 +341,68 @@ def _quote(said: Sequence[str]) -> str:
 
 
 def _last_question(turn: Turn) -> str:
-    """What the model's turn ends by asking; empty for nothing."""
+    """Return the question that the model's turn ends with; empty if it ends with none."""
     said = sentences(turn.text) if turn.role == "assistant" else []
     return said[-1].text if said and said[-1].asks else ""
 
 
-def _names_one_of(answer: str, question: str) -> bool:
-    """Whether an answer holds a word of the question, or two letters in a row where words aren't parted."""
-    return bool(_named(answer) & _named(question))
+def _share_word(answer: str, question: str) -> bool:
+    """Whether an answer has a word of the question; see :func:`_telling_words`."""
+    return bool(_telling_words(answer) & _telling_words(question))
 
 
-def _named(text: str) -> set[str]:
-    """The words of four letters or more, those with a figure or a capital, and pairs of signs of other scripts; not
-    those that are in every text.
+def _telling_words(text: str) -> set[str]:
+    """Return the words of a text without common ones: of four letters or more, or with a digit or a capital.
+
+    In scripts that do not separate words, pairs of characters take the place of words.
     """
     found: set[str] = set()
     for word in re.findall(r"[^\W_]+", text):
-        if _UNPARTED.search(word):
+        if _UNSPACED.search(word):
             found |= {word[at : at + 2] for at in range(len(word) - 1)}
         elif len(word) > 3 or not word.islower():
             found.add(word.casefold())
     return found - common_words()
 
 
-_UNPARTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Signs of scripts that part no words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""A character of a script that does not separate words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 
 def _answers(spoken: Sequence[Turn], at: int) -> Sequence[Turn]:
-    """The model's turns between one of the person and the next."""
+    """Return the model's turns between a turn of the person and the person's next one."""
     rest = spoken[at + 1 :]
     end = next((number for number, turn in enumerate(rest) if turn.role == "user"), len(rest))
     return rest[:end]
 
 
 def _tools(spoken: Sequence[Turn], at: int) -> int:
+    """Return the number of tools that the model called after a turn of the person."""
     return sum(len(turn.tools) for turn in _answers(spoken, at))
 
 
 def _work(spoken: Sequence[Turn], at: int) -> int:
-    """How much a turn of the person made the model do: characters of answers, a tool for a page of them."""
+    """Return how much work a turn of the person caused: characters of answers, :data:`MOST_OF_TURN` for a tool call."""
     return sum(len(turn.text) for turn in _answers(spoken, at)) + MOST_OF_TURN * _tools(spoken, at)
 
 
 def _left_out(fact: DrawnFact, speaker: str) -> SessionFact:
+    """Return a left-out statement as the session note shows it."""
     claim = mask(facts.claim_line(fact.claim)) if fact.claim else ""
     said = (mask(fact.quote), mask(speaker), fact.turn, claim)
     return SessionFact(words_of(fact), "", "", *said, fact.seen, fact.warnings)
 
 
 def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], start: datetime) -> list[SessionTurn]:
-    """The turns that are stored: said by a person or the model, never what tools and programs put in."""
+    """Return the turns to keep: of the person or the model, never of tools and programs.
+
+    Args:
+        turns: new ones of the conversation.
+        when: by number, the time of each turn.
+        keeps: one of :data:`KEEPS`.
+        quoted: numbers of the turns that facts quote.
+        start: time of the first turn; turns of another day are stored with their date.
+    """
     if keeps == "facts":
         return []
     spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
@@ -393,13 +410,13 @@ def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], s
     if keeps == "exchanges":
         wanted |= {turn.number for turn in spoken if turn.role == "user" and steps_in(turn.text)}  # a procedure
         for before, turn, after in zip([None, *spoken], spoken, [*spoken[1:], None], strict=False):
-            near = (one for one in (before, after) if one is not None and one.role != turn.role)
-            wanted |= {one.number for one in near} if turn.number in quoted else set()
+            near = (other for other in (before, after) if other is not None and other.role != turn.role)
+            wanted |= {other.number for other in near} if turn.number in quoted else set()
     kept = []
     for turn in spoken:
         if turn.number in wanted:
-            moment = when[turn.number]
-            clock = f"{moment:%H:%M}" if moment.date() == start.date() else f"{moment:%Y-%m-%d %H:%M}"
+            time = when[turn.number]
+            clock = f"{time:%H:%M}" if time.date() == start.date() else f"{time:%Y-%m-%d %H:%M}"
             text = mask(turn.text)
             if keeps == "exchanges" and len(text) > MOST_OF_TURN:
                 text = text[:MOST_OF_TURN].rstrip() + " …"
@@ -408,32 +425,32 @@ def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], s
 
 
 class Record:
-    """What is known of sources, in the state folder.
+    """The record of examined files, stored in the state folder.
 
-    A file that can't be read counts as nothing known: then everything is looked at again, and added once all the same.
+    If it can't be read it is empty: then everything is examined again, which adds nothing twice.
 
     Attributes:
-        sources: size, time and inode of each file, taken before all of it was examined.
-        kept: size, time and inode of each file whose turns were kept before it goes.
-        failed: nights in a row in which a file could not be examined.
-        curated: by project, the code of what a model was last asked to curate.
+        sources: by path, size, time and inode of each examined file, taken before it was read.
+        kept: by path, size, time and inode of each file whose turns were kept before its deletion.
+        failed: by path, the number of nights in a row in which a file could not be examined.
+        curated: by project, the code of the lists that a model was last asked to curate.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        said = disk.own_object(path)
-        self.sources: dict[str, Any] = _table(said.get("sources"))
-        self.kept: dict[str, Any] = _table(said.get("kept"))
-        self.curated: dict[str, Any] = _table(said.get("curated"))
-        self.failed = {name: count for name, count in _table(said.get("failed")).items() if isinstance(count, int)}
+        stored = disk.own_object(path)
+        self.sources: dict[str, Any] = _table(stored.get("sources"))
+        self.kept: dict[str, Any] = _table(stored.get("kept"))
+        self.curated: dict[str, Any] = _table(stored.get("curated"))
+        self.failed = {name: count for name, count in _table(stored.get("failed")).items() if isinstance(count, int)}
 
     def new(self, sources: Iterable[str], counts: dict[str, int], errors: list[str]) -> dict[str, list[int]]:
-        """The files of sources that are new or changed, with their stamps; what failed before comes last.
+        """Return the files of sources that are new or changed, with their stamps; those that failed before come last.
 
         Args:
             sources: files and folders.
-            counts: ``unchanged`` is raised by those that need no look.
-            errors: takes a sentence for what is not there or can't be read.
+            counts: ``unchanged`` is increased by the number of the other files.
+            errors: receives a sentence for each file or folder that does not exist or can't be read.
         """
         found: dict[str, list[int]] = {}
         for path in files(sources, errors):
@@ -446,16 +463,16 @@ class Record:
                 found[path] = stamp
             elif stamp is not None:
                 counts["unchanged"] += 1
-        return dict(sorted(found.items(), key=lambda each: self.failed.get(each[0], 0)))
+        return dict(sorted(found.items(), key=lambda pair: self.failed.get(pair[0], 0)))
 
     def seen(self, path: str, stamp: list[int]) -> None:
-        """Note durably that a file needs no look until it changes."""
+        """Record durably that a file need not be examined until it changes."""
         self.sources[path] = stamp
         self.failed.pop(path, None)
         self.save()
 
     def going(self, paths: Iterable[str]) -> dict[str, list[int]]:
-        """Those of some files whose turns were not kept yet, with their stamps."""
+        """Return the files that will be deleted and whose turns were not kept yet, with their stamps."""
         found: dict[str, list[int]] = {}
         for path in paths:
             try:
@@ -467,23 +484,28 @@ class Record:
         return found
 
     def forget(self) -> None:
-        """Look at everything again next time."""
+        """Empty the record, so that everything is examined again."""
         self.sources, self.failed, self.kept, self.curated = {}, {}, {}, {}
         self.save()
 
     def save(self) -> None:
-        """Write it durably.
+        """Write the record durably.
 
         Raises:
-            UnwritableError: it can't be written.
+            UnwritableError: the record can't be written.
         """
         with transaction.writing(os.fspath(self.path)):
-            said = {"sources": self.sources, "failed": self.failed, "kept": self.kept, "curated": self.curated}
-            journal.replace_file(self.path, json.dumps(said, indent=1).encode("ascii"))
+            record = {"sources": self.sources, "failed": self.failed, "kept": self.kept, "curated": self.curated}
+            journal.replace_file(self.path, json.dumps(record, indent=1).encode("ascii"))
 
 
 def files(sources: Iterable[str], errors: list[str]) -> Iterator[str]:
-    """The files of all sources, each with its whole path; hidden ones inside a folder are left out."""
+    """Yield the absolute paths of the files of all sources, without hidden files and folders inside a folder.
+
+    Args:
+        sources: files and folders.
+        errors: receives a sentence for each one that does not exist or can't be read.
+    """
 
     def unreadable(error: OSError) -> None:
         errors.append(f"{error.filename} can't be read: {error.strerror}")
@@ -501,12 +523,13 @@ def files(sources: Iterable[str], errors: list[str]) -> Iterator[str]:
 
 
 def _stamp(path: str) -> list[int] | None:
-    """What changes when a file does; taken before it is read, so that what is added meanwhile counts as new.
+    """Return size, time and inode of a file, which change when it does.
 
-    None for what is gone by now, or no regular file: a pipe would keep us waiting for ever.
+    Call it before the file is read, so that anything added in the meantime counts as new. None if the file is gone by
+    now, or is not a regular file: reading a pipe might never end.
 
     Raises:
-        OSError: it can't be read now.
+        OSError: the file can't be read now.
     """
     try:
         found = os.stat(path)
@@ -518,5 +541,5 @@ def _stamp(path: str) -> list[int] | None:
     return [found.st_size, found.st_mtime_ns, found.st_ino]
 
 
-def _table(said: object) -> dict[str, Any]:
-    return said if isinstance(said, dict) else {}
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
