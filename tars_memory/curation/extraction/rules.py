@@ -1,14 +1,15 @@
-"""The extractor without a model: what is said to be remembered, and plain statements of people about themselves. Pure.
+"""The extractor without a model: finds what people ask to be remembered, and what they plainly state about themselves.
 
 A statement is kept in the person's own words, in the first person, cut to the longest part of a sentence that can stand
-alone: nothing is reworded, so that nothing can be claimed that was not said. Better nothing than junk: questions,
-wishes, guesses, hearsay, pasted text, texts to work on, role play and instructions for the task at hand are left
-alone, and so is what points elsewhere ("I like that one"). The words are those of :mod:`tars_memory.language`.
+alone. Nothing is reworded, so nothing can be claimed that was not said. The rules prefer to find nothing rather than
+junk: they ignore questions, wishes, guesses, hearsay, pasted text, texts to work on, role play and instructions for the
+task at hand, and statements that refer to something else ("I like that one"). The words and patterns are in
+:mod:`tars_memory.language`.
 
-Its tables also hold how facts over time are said; a statement counts only if one of the patterns fits all of it. Of
-each, ``object`` is the value, ``subject`` whom it is about (the person, if there is no such group), ``who`` (in the
-plural) that it is about those around, ``since`` or ``before`` its first day. Predicates are the English ones that the
-settings know, so that a new value ends the old one whatever the language.
+Its tables also have the patterns of facts; a pattern must match the whole statement. Its groups are ``object``, the
+value; ``subject``, whom the fact is about (without this group: the person); ``who``, which in the plural says that the
+fact is about "us"; and ``since`` or ``before``, the first day. Predicates are the English ones that the settings know,
+so that a new value ends the old one in any language. Pure functions.
 """
 
 from __future__ import annotations
@@ -32,30 +33,33 @@ if TYPE_CHECKING:
 
 
 FEW_WORDS = 8
-"""A turn of so few words may have no function word; it is in the language of its conversation."""
+"""Maximum number of words of a short turn. It may have no function word, and has its conversation's language."""
 
 MOST_WORDS = 32
-"""A statement of more words is not a plain one."""
+"""Maximum number of words of a plain statement."""
 
 MOST_WORDS_ASKED = 90
-"""The same for what the person asked to be kept."""
+"""Maximum number of words of a statement that the person asked to be remembered."""
 
 MOST_CHARACTERS = 600
-"""Of a sentence that is looked at: no plain statement is longer, and every pattern stays quick."""
+"""Maximum number of characters of a sentence to examine: no plain statement is longer, and all patterns stay fast."""
 
 MOST_TALK = 700
-"""Characters of a turn that may be talk: people say a few sentences to an assistant; what is longer is a document."""
+"""Maximum number of characters of a turn that is talk. People say a few sentences to an assistant; a longer turn is a
+document."""
 
 ANNOUNCED = 200
-"""Characters of a request to work on a text after which that text may come in the next turn."""
+"""Maximum number of characters of a turn that asks to work on a text which may come in the next turn."""
 
 LABEL_WORDS = 3
-"""``My song: I live in Rome``: what follows fewer words and a colon is a text, not a statement."""
+"""Minimum number of words before a colon for a statement after it; after fewer comes a text: ``My song: I live in
+Rome``."""
 
 MOST_BREAKS = 6
-"""Places in a sentence where a statement may end."""
+"""Maximum number of places in a sentence where a statement may begin or end."""
 
 MOST_TOPICS = 5
+"""Maximum number of topics of a conversation."""
 
 _NAME = re.compile(r"(?<=[\w,;'’] )[A-ZÀ-Þ][\w'’&-]{2,}(?: (?:of |de |van |von |der |del |da )?[A-ZÀ-Þ][\w'’&-]+)*")
 _LONG = re.compile(r"[^\W\d_]{5,}")
@@ -66,7 +70,8 @@ _DOCUMENT = (
     (2, re.compile(r"^(?:\[[^\]\n]{2,40}\]|[^\W\d_][\w .()]{0,24}:(?: .*)?)$", re.MULTILINE)),
     (5, re.compile(r"^[^\n]{1,60}$", re.MULTILINE)),
 )
-"""So many items, labelled lines (``[Verse]``, ``Anna: …``) or short lines make a turn a document rather than talk."""
+"""A turn with this many matches of a pattern is a document, not talk: list items, labelled lines (``[Verse]``,
+``Anna: …``), short lines."""
 
 
 def read(
@@ -77,35 +82,36 @@ def read(
     named: bool = False,
     most: int | None = None,
 ) -> Drawn:
-    """What the person plainly said in some turns of a conversation.
+    """Return what the person plainly said in some turns of a conversation.
 
     Args:
-        turns: of the conversation, in order, from its beginning: a request to play a part holds for what follows.
+        turns: of the conversation, in order, from its beginning: a request for role play holds for all that follows.
         examined: numbers of the turns to draw facts from; only user turns give any.
-        day_of: the day of each turn, by its number; relative dates count from it.
-        named: several people speak as users, so that each fact begins with its speaker's name.
-        most: facts; the turn that gives the last of them is the last that is looked at. None for no limit.
+        day_of: by number, the day of each turn; relative dates count from it.
+        named: whether several people speak as users, so that each fact begins with its speaker's name.
+        most: maximum number of facts; reading ends with the turn that reaches it. None for no limit.
     """
     facts: dict[str, DrawnFact] = {}  # each text once, where it was said first
-    mine = [turn for turn in turns if turn.role == "user"]
+    own = [turn for turn in turns if turn.role == "user"]
     said: list[list[Sentence]] = []
     readable = 0
-    playing = announced = False
-    for at, (turn, code) in enumerate(zip(mine, _languages(mine), strict=True)):
+    role_play = announced = False
+    for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
         if most is not None and len(facts) >= most:
             break
         lang = language(code) if code else None
-        talk = _Talk(turn, lang, first=not at) if lang else None
-        playing = playing or (talk is not None and talk.plays and not named)
-        handed, announced = announced, talk is not None and talk.material and len(turn.text) <= ANNOUNCED and not named
+        parsed = _UserTurn(turn, lang, first=not at) if lang else None
+        role_play = role_play or (parsed is not None and parsed.plays and not named)
+        is_material = announced
+        announced = parsed is not None and parsed.material and len(turn.text) <= ANNOUNCED and not named
         if turn.number not in examined:
             continue
-        said.append(talk.sentences if talk else sentences(turn.text))
-        if talk is None:
+        said.append(parsed.sentences if parsed else sentences(turn.text))
+        if parsed is None:
             continue
         readable += 1
         prefix = f"{turn.speaker}: " if named else ""
-        for fact in talk.facts(day_of[turn.number], talk=not (playing or handed), requests=not named):
+        for fact in parsed.facts(day_of[turn.number], talk=not (role_play or is_material), requests=not named):
             kept = fact._replace(text=prefix + fact.text)
             facts.setdefault(kept.text.casefold(), kept)
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
@@ -114,60 +120,70 @@ def read(
 
 
 def _languages(turns: Sequence[Turn]) -> list[str]:
-    """The language of each turn, empty for one that we don't know.
+    """Return the language code of each turn; empty for a language that we don't know.
 
-    One word may tell the language of a short turn, and Czech, Turkish or Swedish share some with ours: a conversation
-    that is as a whole in no language which we know has none in its short turns.
+    One word may decide the language of a short turn, and Czech, Turkish or Swedish share some words with ours. So if
+    the conversation as a whole is in no known language, neither are its short turns.
     """
     codes = [spoken(turn.text) for turn in turns]
     if not spoken(" ".join(turn.text for turn in turns if len(turn.text) <= MOST_TALK)):
-        return [code if not _few(turn.text) else "" for code, turn in zip(codes, turns, strict=True)]
-    spans: Counter[str] = Counter()
+        return [code if not _is_short(turn.text) else "" for code, turn in zip(codes, turns, strict=True)]
+    lengths: Counter[str] = Counter()
     for code, turn in zip(codes, turns, strict=True):
-        spans[code] += len(turn.text)
-    del spans[""]
-    usual = max(spans, key=lambda code: spans[code], default="")
+        lengths[code] += len(turn.text)
+    del lengths[""]
+    usual = max(lengths, key=lambda code: lengths[code], default="")
     return [
-        code if code == usual else spoken(turn.text, usual) or _short(turn.text, usual)
+        code if code == usual else spoken(turn.text, usual) or _language_of_short(turn.text, usual)
         for code, turn in zip(codes, turns, strict=True)
     ]
 
 
-def _few(text: str) -> bool:
+def _is_short(text: str) -> bool:
     return len(_WORD.findall(text)) <= FEW_WORDS
 
 
-def _short(text: str, usual: str) -> str:
-    """The language of the conversation for what is too short to have one; none for what is of another script."""
+def _language_of_short(text: str, usual: str) -> str:
+    """Return the conversation's language for a short text in Latin script; empty for any other text."""
     latin = all(char < "\u0250" for char in text if char.isalpha())
-    return usual if latin and _few(text) else ""
+    return usual if latin and _is_short(text) else ""
 
 
-class _Talk:
-    """What one turn of the person says, in one language."""
+class _UserTurn:
+    """One turn of the person, in a known language.
+
+    Attributes:
+        turn: as it is in the conversation.
+        lang: its language.
+        plain: its text, with straight apostrophes.
+        sentences: of its own words.
+        material: whether it asks to work on a text.
+        makes: whether it asks to write a text.
+        plays: whether it asks for role play.
+    """
 
     def __init__(self, turn: Turn, lang: Language, *, first: bool) -> None:
         self.turn = turn
         self.lang = lang
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
-        talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is not a talk, whatever it asks for
+        talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is no talk, whatever it asks for
         self.material = lang.pattern("material").search(talk) is not None
         self.makes = lang.pattern("makes").search(talk) is not None
         casts = first and lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip()) is not None
-        self.plays = casts or any(lang.pattern("plays").match(_plain(said)) for said in self.sentences)
+        self.plays = casts or any(lang.pattern("plays").match(_plain(sentence)) for sentence in self.sentences)
 
     def facts(self, day: date, *, talk: bool, requests: bool) -> list[DrawnFact]:
-        """The facts of the turn, in order.
+        """Return the facts of the turn, in order.
 
         Args:
             day: on which it was said.
-            talk: False for a part that the person plays, or a text handed in.
-            requests: whether somebody is asked, rather than people talking among themselves.
+            talk: False for role play, or a text to work on.
+            requests: whether the person talks to an assistant; False if people talk among themselves.
         """
         lang, found = self.lang, list[DrawnFact]()
         talk = talk and len(self.plain) <= MOST_TALK and not self.material
-        talk = talk and not any(len(lines.findall(self.plain)) >= most for most, lines in _DOCUMENT)
+        talk = talk and not any(len(pattern.findall(self.plain)) >= most for most, pattern in _DOCUMENT)
         unkept, skip = lang.pattern("unkept").search(self.plain) is not None, False
         for sentence in self.sentences:
             plain = _plain(sentence)
@@ -180,7 +196,7 @@ class _Talk:
                     continue
                 sentence = Sentence(sentence.text[-len(rest) :], sentence.start, sentence.asks)
             if unkept and lang.pattern("unkept").search(plain):
-                skip = True  # the request and what it is about are often two sentences
+                skip = True  # "don't remember this" is often a sentence of its own, before the one that it is about
                 continue
             if skip:
                 skip = False
@@ -190,6 +206,7 @@ class _Talk:
         return found
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
+        """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
         lang = self.lang
         start, end = self._statement(sentence)
         text = sentence.text[start:end].strip(" \t.!;,…:*_-–—")
@@ -198,64 +215,64 @@ class _Talk:
             return
         for form, table in lang.forms("asked") if requests else ():
             match = form.fullmatch(plain)
-            if match and self._asked(match["text"], talk=talk):
-                kept = self._kept(text[slice(*match.span("text"))], sentence, day, table["kind"])
+            if match and self._is_statement(match["text"], talk=talk):
+                kept = self._fact(text[slice(*match.span("text"))], sentence, day, table["kind"])
                 yield kept._replace(asked=True)
                 return
         if requests and talk and not self.makes:
             for form, table in lang.forms("rules"):
                 match = form.fullmatch(plain)
-                if match and not sentence.asks and self._rules(plain):
+                if match and not sentence.asks and self._is_rule(plain):
                     span = match.span("text") if "text" in form.groupindex else match.span()
-                    kept = self._kept(text[slice(*span)], sentence, day, table["kind"])
+                    kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
                     about_me = {word.casefold() for word in _WORD.findall(kept.text)} & lang.words("me")
                     yield kept if about_me else kept._replace(seen=RULE)  # "from now on I use Helix" is a fact
                     return
         if talk and end > start and not lang.pattern("doubt").search(plain):
             words = {word.casefold() for word in _WORD.findall(plain)}
             if words & lang.words("me") and not (sentence.asks and end == len(sentence.text)):
-                yield from self._about(text, sentence, day)
+                yield from self._statements(text, sentence, day)
 
-    def _about(self, text: str, sentence: Sentence, day: date) -> Iterator[DrawnFact]:
-        """The statements of a sentence, each as long as it can stand alone."""
+    def _statements(self, text: str, sentence: Sentence, day: date) -> Iterator[DrawnFact]:
+        """Yield the statements of a sentence, each the longest part that can stand alone."""
         plain, points = text.replace("’", "'"), self.lang.pattern("points")
         breaks = [*self.lang.pattern("breaks").finditer(plain)][:MOST_BREAKS]
-        starts = [0, *(_PAST_BLANKS.match(plain, each.end()).end() for each in breaks)]  # type: ignore[union-attr]
-        ends = [len(plain), *(each.start() for each in reversed(breaks))]
-        moved = names_relative(plain, self.lang.code)  # "this week" points nowhere once it is a date
-        at = 0
+        starts = [0, *(_PAST_BLANKS.match(plain, found.end()).end() for found in breaks)]  # type: ignore[union-attr]
+        ends = [len(plain), *(found.start() for found in reversed(breaks))]
+        relative = names_relative(plain, self.lang.code)  # "this week" refers to nothing else once it is a date
+        done = 0
         for start in starts:
-            if start < at or (plain[:start].rstrip().endswith(":") and not self._introduces(plain[:start])):
+            if start < done or (plain[:start].rstrip().endswith(":") and not self._introduces(plain[:start])):
                 continue
-            found = None if moved else points.search(plain, start)
-            limit = found.start() if found else len(plain)
+            reference = None if relative else points.search(plain, start)
+            limit = reference.start() if reference else len(plain)
             for end in ends:
                 if end <= start:
                     break
-                kind = _form(self.lang, text[start:end], day) if end <= limit else ""
+                kind = _kind(self.lang, text[start:end], day) if end <= limit else ""
                 if kind:
-                    yield self._kept(text[start:end], sentence, day, kind)
-                    at = end
+                    yield self._fact(text[start:end], sentence, day, kind)
+                    done = end
                     break
 
     def _introduces(self, before: str) -> bool:
-        """Whether words before a colon speak of the person; else a text follows, not a statement."""
+        """Whether the words before a colon are about the person; if not, a text follows, not a statement."""
         words = [word.casefold() for word in _WORD.findall(before)]
         return len(words) >= LABEL_WORDS and not self.lang.words("me").isdisjoint(words)
 
-    def _rules(self, plain: str) -> bool:
-        """Whether it says how to work, rather than how the text at hand is to be."""
+    def _is_rule(self, plain: str) -> bool:
+        """Whether a sentence says how to work in general, and not what the text at hand should be like."""
         return 3 <= len(_WORD.findall(plain)) <= MOST_WORDS and not self.lang.pattern("task").search(plain)
 
-    def _asked(self, text: str, *, talk: bool) -> bool:
-        """Whether what is to be remembered is a statement, rather than what the text at hand is to be like."""
+    def _is_statement(self, text: str, *, talk: bool) -> bool:
+        """Whether a text to remember is a statement, and not an instruction for the text at hand."""
         count = len(_WORD.findall(text))
         if not 2 <= count <= MOST_WORDS_ASKED or self.lang.pattern("you").search(text):
             return False
         return talk or not self.lang.pattern("task").search(text)
 
     def _statement(self, sentence: Sentence) -> tuple[int, int]:
-        """Where the statement of a sentence begins and ends; nothing of it if it only asks."""
+        """Return where the statement of a sentence begins and ends; the same place twice if the sentence only asks."""
         lang, plain = self.lang, _plain(sentence)
         lead = lang.pattern("leads").match(plain)
         start = lead.end() if lead else 0
@@ -269,7 +286,8 @@ class _Talk:
         comma = max(plain.rfind(mark, start) for mark in (",", ";", " - ", "–", "—"))
         return start, max(start, comma)  # "My son is 8 and loves dinosaurs, birthday party ideas?"
 
-    def _kept(self, text: str, sentence: Sentence, day: date, kind: str) -> DrawnFact:
+    def _fact(self, text: str, sentence: Sentence, day: date, kind: str) -> DrawnFact:
+        """Return a part of a sentence as a fact, with absolute dates, without lead and punctuation around it."""
         lead = self.lang.pattern("leads").match(text.replace("’", "'"))
         words = " ".join(absolute(text[lead.end() if lead else 0 :], day, self.lang.code).split())
         words = words.strip(" \t.!;,…:-–—")
@@ -279,8 +297,8 @@ class _Talk:
 
 
 @lru_cache(maxsize=4096)
-def _form(lang: Language, text: str, day: date) -> str:
-    """The kind of a statement that fits a form and can stand alone; empty if it doesn't."""
+def _kind(lang: Language, text: str, day: date) -> str:
+    """Return the kind of a statement that matches a pattern and can stand alone; empty if it does not."""
     plain = text.replace("’", "'").rstrip(" .!;,…:*_-–—")
     lead = lang.pattern("leads").match(plain)
     plain = plain[lead.end() :] if lead else plain
@@ -296,11 +314,12 @@ def _form(lang: Language, text: str, day: date) -> str:
 
 
 def _plain(sentence: Sentence) -> str:
+    """Return a sentence with straight apostrophes."""
     return sentence.text.replace("’", "'")
 
 
 def topics_of(turns: Sequence[Sequence[Sentence]]) -> tuple[str, ...]:
-    """The names and words that the person used in more than one turn, most used first."""
+    """Return the names and words that the person used in more than one turn, most used first."""
     counted: Counter[str] = Counter()
     shown: dict[str, str] = {}
     for turn in turns:
@@ -319,28 +338,29 @@ def topics_of(turns: Sequence[Sequence[Sentence]]) -> tuple[str, ...]:
 
 
 _SINGULAR = frozenset({"i", "ich", "ik"})
+"""Words for "I", with which a statement is about the person alone."""
 
 
 class Phrase(NamedTuple):
-    """One way to state a fact: of what predicate, and the pattern over the whole statement."""
+    """One way to state a fact: its predicate, and the pattern of the whole statement."""
 
     predicate: str
     pattern: str
 
 
 def claimed(facts: Sequence[DrawnFact], turns: Sequence[Turn], days: Mapping[int, date]) -> tuple[DrawnFact, ...]:
-    """The facts of a conversation, each with what it states over time, as far as that is beyond doubt.
+    """Return the facts of a conversation with their claims, where a pattern matches.
 
     Args:
         facts: grounded.
         turns: that they may come from.
-        days: the day of each turn, by its number.
+        days: by number, the day of each turn.
     """
-    spoken = {turn.number: turn.speaker for turn in turns}
+    speakers = {turn.number: turn.speaker for turn in turns}
     several = len({turn.speaker for turn in turns if turn.role == "user"}) > 1
     found = []
     for fact in facts:
-        speaker = spoken.get(fact.turn, "") if several else ""
+        speaker = speakers.get(fact.turn, "") if several else ""
         claim = stated(fact.text.removeprefix(f"{speaker}: "), days[fact.turn])
         if claim is not None and claim.subject == ME and speaker:
             claim = claim_of(speaker, *claim[1:])
@@ -349,17 +369,17 @@ def claimed(facts: Sequence[DrawnFact], turns: Sequence[Turn], days: Mapping[int
 
 
 def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | None:
-    """The fact that a statement is; None if it isn't one, or says since when in a way that can't be understood.
+    """Return the claim of a statement; None if it states no fact, or its first day can't be understood.
 
     Args:
-        text: a statement, in the first person or about a name, relative dates made absolute.
-        day: on which it was said; what begins later is not a fact yet.
-        codes: the languages to look at.
+        text: a statement, in the first person or about a name, with absolute dates.
+        day: on which it was said; if the fact begins later, it is not one yet.
+        codes: languages to try.
     """
     plain = " ".join(text.replace("’", "'").split()).rstrip(" .!;")
     first = plain.partition(" ")[0].casefold()
     for code in codes:
-        if not _any(code).fullmatch(plain):
+        if not _any_phrase(code).fullmatch(plain):
             continue
         for phrase in _phrases(code):
             match = _compiled(phrase.pattern).fullmatch(plain)
@@ -367,20 +387,21 @@ def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | No
                 continue
             groups = match.groupdict()
             began = groups.get("since") or groups.get("before")
-            since = _day(began, code, day) if began else None
+            since = _first_day(began, code, day) if began else None
             if began and since is None:
                 return None
-            subject = groups.get("subject") or (WE if _plural(groups.get("who"), first) else ME)
+            subject = groups.get("subject") or (WE if _is_plural(groups.get("who"), first) else ME)
             return claim_of(subject, phrase.predicate, groups["object"].strip(" ,"), since)
     return None
 
 
-def _plural(who: str | None, first: str) -> bool:
+def _is_plural(who: str | None, first: str) -> bool:
+    """Whether a statement with these words is about several people."""
     return who is not None and who.casefold() not in _SINGULAR and first not in _SINGULAR
 
 
-def _day(text: str, code: str, said: date) -> date | None:
-    """The first day of what a text names: a day, a month, a year; None if it names none, or one that is still to come.
+def _first_day(text: str, code: str, said: date) -> date | None:
+    """Return the first day of the day, month or year that a text names; None if it names none, or a later one.
 
     A month without a year is the last one of that name.
     """
@@ -400,6 +421,7 @@ def _day(text: str, code: str, said: date) -> date | None:
 
 
 def _past(year: int, month: int, day: int, said: date) -> date | None:
+    """Return a date; None if there is no such day, or it is after the day of the statement."""
     try:
         found = date(year, month, day)
     except ValueError:
@@ -409,15 +431,17 @@ def _past(year: int, month: int, day: int, said: date) -> date | None:
 
 @cache
 def _names(code: str) -> dict[str, str]:
+    """Return the named parts that a language's patterns of facts are built of."""
     names = {**shared()["names"], **language(code).table["fact_names"]}
     return {name: joined(text) for name, text in names.items()}
 
 
 @cache
 def _phrases(code: str) -> tuple[Phrase, ...]:
+    """Return the ways to state a fact in a language."""
     names = _names(code)
     facts = language(code).table["facts"]
-    return tuple(Phrase(each["predicate"], filled(each["pattern"], names)) for each in facts)
+    return tuple(Phrase(fact["predicate"], filled(fact["pattern"], names)) for fact in facts)
 
 
 @cache
@@ -426,20 +450,20 @@ def _compiled(source: str) -> re.Pattern[str]:
 
 
 @cache
-def _any(code: str) -> re.Pattern[str]:
-    """A pattern for all phrases of a language at once: most statements fit none, and one look says so."""
-    return _compiled("|".join(f"(?:{re.sub('[?]P<[a-z]+>', '?:', each.pattern)})" for each in _phrases(code)))
+def _any_phrase(code: str) -> re.Pattern[str]:
+    """Return a pattern of all phrases of a language: most statements match none, and one test shows that."""
+    return _compiled("|".join(f"(?:{re.sub('[?]P<[a-z]+>', '?:', phrase.pattern)})" for phrase in _phrases(code)))
 
 
 @cache
 def _months(code: str) -> re.Pattern[str]:
-    """One group for each month."""
+    """Return a pattern with one group for each month."""
     months = _split(_names(code)["months"])
     return re.compile(r"(?<!\w)(?:" + "|".join(f"({month})" for month in months) + r")(?!\w)", re.IGNORECASE)
 
 
 def _split(alternatives: str) -> list[str]:
-    """The twelve months of ``jan(?:uary)?|feb…``; March may have two spellings."""
+    """Return the twelve months of ``jan(?:uary)?|feb…``; March may have two spellings."""
     parts: list[str] = []
     for part in alternatives.split("|"):
         if part == "mrt":
