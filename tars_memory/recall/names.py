@@ -1,5 +1,5 @@
-"""What a name or a question leads to: facts, the lines that ``--about`` and ``--topic`` leave, notes by links and tags,
-notes that are near one. What the index knows of names comes in from :mod:`tars_memory.index.naming`.
+"""Look up names: facts about them, the lines that ``--about`` and ``--topic`` keep, notes by name, links and tags, and
+notes that are near another one. The names in the index come from :mod:`tars_memory.index.naming`.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry
 
 
-# --- which facts are about a name, and which belong into a prompt: of the user, and those that the question touches
+# --- facts about a name, and facts for a prompt: those about the user, and those that the question touches
 
 
 def about(facts: Iterable[Fact], name: str) -> list[Fact]:
-    """The facts about a name: those whose subject is called so, then those whose subject holds all its words (``anna``
-    is in ``Anna Kelly``), then those whose object holds the name; in their order. Case and accents aside.
+    """Return the facts about a name, in three groups: its subject is the name, its subject contains all words of the
+    name (``anna`` is in ``Anna Kelly``), its object contains the name. Case and accents don't matter.
     """
     whole = Names([plain_heading(name)])
     words = [Names([word]) for word in re.findall(r"[^\s,;]+", plain_heading(name))]
 
-    def place(fact: Fact) -> int:
+    def group(fact: Fact) -> int:
         if whole.equals(fact.subject):
             return 0
         subject = plain_heading(fact.subject)
-        if words and all(word.held_in(subject) for word in words):
+        if words and all(word.found_in(subject) for word in words):
             return 1
-        return 2 if whole.held_in(plain_heading(fact.object)) else 3
+        return 2 if whole.found_in(plain_heading(fact.object)) else 3
 
-    placed = [(place(fact), fact) for fact in facts]
-    return [fact for at in range(3) for where, fact in placed if where == at]
+    grouped = [(group(fact), fact) for fact in facts]
+    return [fact for wanted in range(3) for at, fact in grouped if at == wanted]
 
 
 def near(facts: Iterable[Fact], name: str) -> list[str]:
-    """Subjects, as written, that are spelt much like a name or hold a word that is; the likest first, at most three."""
+    """Return up to three subjects, as written, that are spelt like a name or contain a word that is; best first."""
     subjects = dict.fromkeys(fact.subject for fact in facts)
-    spelt: dict[str, list[str]] = {}
+    subjects_by_form: dict[str, list[str]] = {}
     for subject in subjects:
         for form in (plain(plain_heading(subject)), *plain(plain_heading(subject)).split()):
-            spelt.setdefault(form, []).append(plain_heading(subject))
+            subjects_by_form.setdefault(form, []).append(plain_heading(subject))
     wanted = plain(plain_heading(name))
-    forms = [form for one in (wanted, *wanted.split()) for form in get_close_matches(one, spelt)]
-    return list(dict.fromkeys(subject for form in forms for subject in sorted(spelt[form], key=len)))[:3]
+    forms = [form for word in (wanted, *wanted.split()) for form in get_close_matches(word, subjects_by_form)]
+    return list(dict.fromkeys(subject for form in forms for subject in sorted(subjects_by_form[form], key=len)))[:3]
 
 
 def relevant(
@@ -73,48 +73,49 @@ def relevant(
     most: int,
     expired: bool = False,
 ) -> list[Fact]:
-    """The facts for a question.
+    """Return the facts for a prompt.
 
-    Those about the user always, an event of his only if the question touches it; others if subject or object occurs in
-    the question. Those that the question touches come first, then the newest; of one day those that
-    stand further down in the note.
+    Facts about the user are always among them, but events only if the question touches them; other facts are if their
+    subject or object occurs in the question. Facts that the question touches come first, then the newest; of one day
+    those further down in the note.
 
     Args:
         facts: all that are known.
         question: in plain words; may be empty.
-        today: what does not hold on this day is left out.
-        predicates: tell the events.
+        today: facts that do not hold on this day are left out.
+        predicates: tell which facts are events.
         me: the subjects that mean the user.
-        most: facts; what holds of the user counts, and is never left out.
-        expired: also what no longer holds.
+        most: maximum number of facts; those about the user are counted, but never left out.
+        expired: whether to include facts that no longer hold.
     """
-    asked = Asked(question)
+    asked = Question(question)
     mine = {folded(name) for name in me}
     found: list[tuple[bool, int, int, bool, Fact]] = []
     for fact in facts:
         if not expired and not fact.holds(today):
             continue
-        touched = _touched(fact, asked, mine)
+        touched = _touches(asked, fact, mine)
         own = folded(fact.subject) in mine and not predicates.is_event(fact.predicate)
         if touched or own:
             found.append((not touched, -(fact.since.toordinal() if fact.since else 0), -fact.line, own, fact))
-    found.sort(key=lambda each: each[:3])
+    found.sort(key=lambda sortable: sortable[:3])
     others = [fact for *_, own, fact in found if not own]
-    left = {id(fact) for fact in others[max(0, most - (len(found) - len(others))) :]}
-    return [fact for *_, fact in found if id(fact) not in left]
+    left_out = {id(fact) for fact in others[max(0, most - (len(found) - len(others))) :]}
+    return [fact for *_, fact in found if id(fact) not in left_out]
 
 
 def touched(facts: Iterable[Fact], question: str, me: Iterable[str]) -> list[Fact]:
-    """Those of some facts that a question touches, in their order; ``me`` are the subjects that mean the user."""
-    asked, mine = Asked(question), {folded(name) for name in me}
-    return [fact for fact in facts if _touched(fact, asked, mine)]
+    """Return the facts that a question touches, in their order; ``me`` are the subjects that mean the user."""
+    asked, mine = Question(question), {folded(name) for name in me}
+    return [fact for fact in facts if _touches(asked, fact, mine)]
 
 
-def _touched(fact: Fact, asked: Asked, mine: set[str]) -> bool:
+def _touches(asked: Question, fact: Fact, mine: set[str]) -> bool:
+    """Whether a question touches the object of a fact, or its subject; of the user's facts the predicate instead."""
     return asked.touches(fact.object) or asked.touches(fact.predicate if folded(fact.subject) in mine else fact.subject)
 
 
-class Asked:
+class Question:
     """The words of a question.
 
     Args:
@@ -126,51 +127,53 @@ class Asked:
         self._words = frozenset(tokens(self._text))
 
     def touches(self, name: str) -> bool:
-        """Whether a name occurs in the question: all words of a short one, two of a long one; stop words don't count,
-        unless the name is nothing else (``Will``). In scripts without blanks it has to stand there as it is. Of a link
-        what it shows counts, or all that it says.
-        """
-        return any(map(self._holds, {plain(folded(name)), plain(name)}))
+        """Whether a name occurs in the question.
 
-    def _holds(self, name: str) -> bool:
+        Its only word has to, or two of its words; stop words don't count, unless the name has no others (``Will``). In
+        scripts without blanks the name has to occur as it is. A link counts by the text that it shows, or by all of it.
+        """
+        return any(map(self._contains, {plain(folded(name)), plain(name)}))
+
+    def _contains(self, name: str) -> bool:
         runs = unspaced_runs(name)
         if runs:
             return any(run in self._text for run in runs)
-        said = frozenset(tokens(name))
-        words = said - STOP_WORDS
+        all_words = frozenset(tokens(name))
+        words = all_words - STOP_WORDS
         if not words:
-            return bool(said) and said <= self._words
+            return bool(all_words) and all_words <= self._words
         return len(words & self._words) >= min(2, len(words))
 
 
-# --- which lines ``--about`` and ``--topic`` leave
+# --- the lines that ``--about`` and ``--topic`` keep
 #
-# A passage counts as a whole: a bullet with what is nested in it, a paragraph, a turn. What stands under a bullet or a
-# heading that counts does so too; and a bullet does if ``said by:: Anna`` right under it does, as in session notes.
+# A passage is kept or left out as a whole: a bullet with what is nested in it, a paragraph, a turn. Passages under a
+# kept bullet or heading are kept too; and so is a bullet with a matching ``said by:: Anna`` right under it, as in
+# session notes.
 
 
 class Names:
-    """Whether a text holds one of some names, as whole words, or a link to what they mean.
+    """Finds names as whole words in texts, and links to what they name.
 
     Args:
         names: in any case.
-        targets: of links that lead there under another name, as written.
+        targets: of links to the same thing under another name, as written.
     """
 
     def __init__(self, names: Iterable[str], targets: Iterable[str] = ()) -> None:
         self.names = frozenset(filter(None, map(plain, names)))
         self._targets = frozenset(map(str.casefold, targets))
         ordered = sorted(self.names, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(_whole, ordered))) if ordered else None
+        self._pattern = re.compile("|".join(map(_name_pattern, ordered))) if ordered else None
 
-    def held_in(self, text: str) -> bool:
-        """Whether it does."""
+    def found_in(self, text: str) -> bool:
+        """Whether a text contains one of the names or links."""
         if self._targets and "[" in text and any(target.casefold() in self._targets for target in targets_in(text)):
             return True
         if self._pattern is None:
             return False
-        said = plain(text)
-        return any(_ends(said, match.end()) for match in self._pattern.finditer(said))
+        text = plain(text)
+        return any(_is_word_end(text, match.end()) for match in self._pattern.finditer(text))
 
     def equals(self, text: str) -> bool:
         """Whether a text is one of the names."""
@@ -178,13 +181,13 @@ class Names:
 
 
 class Tag:
-    """Whether a text bears a tag, or one nested below it; ``name`` is without ``#``, in any case."""
+    """Finds a tag, or a tag nested below it, in texts; ``name`` is without ``#``, in any case."""
 
     def __init__(self, name: str) -> None:
         self.name = name.lower()
 
-    def held_in(self, text: str) -> bool:
-        """Whether it does; not within code."""
+    def found_in(self, text: str) -> bool:
+        """Whether a text has the tag; tags in code don't count."""
         return "#" in text and any(map(self.covers, TAG.findall(CODE.sub("", text))))
 
     def covers(self, tag: str) -> bool:
@@ -193,110 +196,122 @@ class Tag:
         return tag == self.name or tag.startswith(self.name + "/")
 
 
-class Kept:
-    """What one ``--about`` or ``--topic`` keeps.
+class Criterion:
+    """Decides which lines one ``--about`` or ``--topic`` keeps.
 
     Args:
-        held_in: whether a passage, or a heading, tells of it.
-        paths: notes that do as wholes.
+        found_in: whether a passage or a heading is about it.
+        paths: of notes that are about it as a whole.
     """
 
-    def __init__(self, held_in: Callable[[str], bool], paths: Collection[str]) -> None:
-        self.held_in = held_in
+    def __init__(self, found_in: Callable[[str], bool], paths: Collection[str]) -> None:
+        self.found_in = found_in
         self._paths = paths
 
     def whole(self, path: str, headings: Iterable[str]) -> bool:
         """Whether all lines of a note, or under some headings, are kept."""
-        return path in self._paths or any(self.held_in(heading) for heading in headings)
+        return path in self._paths or any(self.found_in(heading) for heading in headings)
 
     def of(self, texts: Sequence[str]) -> frozenset[int]:
-        """The kept ones of some lines that follow each other, by index."""
+        """Return the indexes of the lines to keep, of consecutive lines of a note."""
         found: list[_Passage] = []
-        inside = False  # a section of these lines whose heading counts
+        inside = False  # whether the last heading among these lines is kept
         for lead, is_item, numbers in passages(texts):
             text = "\n".join(texts[number] for number in numbers)
             heading = heading_of(text)
             if heading is not None:
-                inside = self.held_in(heading)
+                inside = self.found_in(heading)
             above = found[-1] if found else None
             while above is not None and (lead <= above.lead or not above.is_item):
                 above = above.above
-            one = _Passage(lead, is_item, numbers, above, held=inside or self.held_in(text))
-            if one.held and above is not None and says_who(text):
-                above.held = True
-            found.append(one)
-        return frozenset(number for one in found if one.is_held() for number in one.numbers)
+            passage = _Passage(lead, is_item, numbers, above, matches=inside or self.found_in(text))
+            if passage.matches and above is not None and says_who(text):
+                above.matches = True
+            found.append(passage)
+        return frozenset(number for passage in found if passage.is_kept() for number in passage.numbers)
 
 
 class _Passage:
-    """Some lines that stand or fall together, and the list item that they are nested in."""
+    """Lines that are kept or left out together.
 
-    __slots__ = ("above", "held", "is_item", "lead", "numbers")
+    Attributes:
+        lead: their indentation.
+        is_item: whether they are a list item.
+        numbers: indexes of the lines.
+        above: the list item that they are nested in.
+        matches: whether they match the criterion themselves.
+    """
 
-    def __init__(self, lead: int, is_item: bool, numbers: list[int], above: _Passage | None, *, held: bool) -> None:
+    __slots__ = ("above", "is_item", "lead", "matches", "numbers")
+
+    def __init__(self, lead: int, is_item: bool, numbers: list[int], above: _Passage | None, *, matches: bool) -> None:
         self.lead = lead
         self.is_item = is_item
         self.numbers = numbers
         self.above = above
-        self.held = held
+        self.matches = matches
 
-    def is_held(self) -> bool:
-        """Whether it counts, or something that it is nested in."""
-        one: _Passage | None = self
-        while one is not None and not one.held:
-            one = one.above
-        return one is not None
+    def is_kept(self) -> bool:
+        """Whether the lines, or a list item that they are nested in, match."""
+        passage: _Passage | None = self
+        while passage is not None and not passage.matches:
+            passage = passage.above
+        return passage is not None
 
 
 class Selection:
-    """What is left by all that was asked for.
+    """The lines that all ``--about`` and ``--topic`` of a request keep.
 
     Attributes:
-        chunks: of the index, all that can hold such lines.
-        names: of everybody and everything that was asked about, folded.
+        chunks: ids of the chunks that may contain such lines.
+        names: that were asked about, folded.
     """
 
-    def __init__(self, kept: Sequence[Kept], chunks: Iterable[int], names: Iterable[str]) -> None:
-        self._kept = kept
+    def __init__(self, criteria: Sequence[Criterion], chunks: Iterable[int], names: Iterable[str]) -> None:
+        self._criteria = criteria
         self.chunks = frozenset(chunks)
         self.names = frozenset(names)
 
     def of(
         self, path: str, headings: Sequence[str], texts: Sequence[str], before: Sequence[str] = ()
     ) -> frozenset[int]:
-        """The lines of a stretch of a note that are left, by index.
+        """Return the indexes of the lines to keep.
 
         Args:
             path: of the note.
-            headings: above the stretch, outermost first.
-            texts: its lines.
-            before: the lines before it, where it begins within a list.
+            headings: above the lines, outermost first.
+            texts: consecutive lines of the note.
+            before: the lines before them, if they begin inside a list.
         """
         first = len(before)
-        left = frozenset(range(len(texts)))
-        for one in self._kept:
-            if left and not one.whole(path, headings):
-                left &= {number - first for number in one.of([*before, *texts])}
-        return left
+        kept = frozenset(range(len(texts)))
+        for criterion in self._criteria:
+            if kept and not criterion.whole(path, headings):
+                kept &= {number - first for number in criterion.of([*before, *texts])}
+        return kept
 
     def entries(self, found: Iterable[Entry]) -> list[Entry]:
-        """Those of some entries that are left, with those nested under them; in the order of their lines."""
-        left: list[Entry] = []
+        """Return the entries to keep, with those nested under them.
+
+        Args:
+            found: entries, in the order of their lines.
+        """
+        kept: list[Entry] = []
         above: tuple[str, int] = ("", 0)
         for entry in found:
             nested = entry.path == above[0] and entry.line <= above[1]
             if nested or self.keeps(entry.path, (entry.section,), entry.raw):
-                left.append(entry)
+                kept.append(entry)
                 above = above if nested else (entry.path, entry.end_line)
-        return left
+        return kept
 
     def keeps(self, path: str, headings: Sequence[str], text: str) -> bool:
-        """Whether a passage is left, or some line of it."""
+        """Whether some line of a passage is kept."""
         return bool(self.of(path, headings, text.split("\n")))
 
 
 def selection(reader: IndexReader, about: Sequence[str], topics: Sequence[str], *, scope: str) -> Selection:
-    """What is left by names and topics, all of them at once.
+    """Return the lines that are about all of these names and topics.
 
     Args:
         reader: of the index.
@@ -308,31 +323,31 @@ def selection(reader: IndexReader, about: Sequence[str], topics: Sequence[str], 
         UsageError: one of them is blank.
     """
     table = reader.names(scope)
-    kept: list[Kept] = []
+    criteria: list[Criterion] = []
     chunks: set[int] | None = None
-    said: set[str] = set()
+    asked: set[str] = set()
     for name in about:
         found = table.named(bare(name, "--about"))
         names = Names(found.names, found.targets)
-        said |= names.names
-        paths, holding = table.telling(found, names.held_in)
-        kept.append(Kept(names.held_in, paths))
+        asked |= names.names
+        paths, holding = table.telling(found, names.found_in)
+        criteria.append(Criterion(names.found_in, paths))
         chunks = holding if chunks is None else chunks & holding
     for topic in topics:
         tag = Tag(bare(topic, "--topic").strip("/ "))
         words = Names([spaced(tag.name)])
 
         def listed(text: str, words: Names = words) -> bool:
-            return words.held_in(spaced(text))
+            return words.found_in(spaced(text))
 
         paths, holding = table.tagged(tag.name, tag.covers, listed)
-        kept.append(Kept(tag.held_in, paths))
+        criteria.append(Criterion(tag.found_in, paths))
         chunks = holding if chunks is None else chunks & holding
-    return Selection(kept, chunks or (), said)
+    return Selection(criteria, chunks or (), asked)
 
 
 def bare(text: str, option: str) -> str:
-    """A name without link marks, ``#`` and what stands around it.
+    """Return a name without link marks, ``#`` and surrounding blanks.
 
     Raises:
         UsageError: nothing is left.
@@ -347,8 +362,8 @@ def bare(text: str, option: str) -> str:
     return name
 
 
-def _whole(name: str) -> str:
-    """A pattern that finds a name where no letter or digit goes on; in scripts without blanks anywhere."""
+def _name_pattern(name: str) -> str:
+    """Return a pattern that finds a name between word boundaries; in scripts without blanks anywhere."""
     if unspaced_runs(name):
         return re.escape(name)
     before = r"(?<![^\W_])" if name[0].isalnum() else ""
@@ -356,16 +371,16 @@ def _whole(name: str) -> str:
     return before + re.escape(name) + after
 
 
-def _ends(text: str, at: int) -> bool:
-    """Whether a word that ends there does not go on with a vowel sign, as in Indian scripts."""
+def _is_word_end(text: str, at: int) -> bool:
+    """Whether a word ends before ``at``: it does not if a vowel sign follows, as in Indian scripts."""
     return at >= len(text) or unicodedata.category(text[at])[0] != "M"
 
 
-# --- notes by their names, links and tags: where links lead and from where, which notes bear a tag, which are near one
+# --- notes by name, links and tags, and notes near another one
 
 
 SHOWN, CANDIDATES = 5, 20
-"""Paths that are named at most where several notes have a name, and headings that are listed."""
+"""Maximum numbers of notes and of headings that an error lists if several have the same name."""
 
 
 class NoteLinks(NamedTuple):
@@ -373,8 +388,8 @@ class NoteLinks(NamedTuple):
 
     Attributes:
         path: of the note.
-        out: its targets as written, in order, each with the path of the file it leads to, or None for none.
-        back: the notes that link to it.
+        out: its targets as written, in order, each with the path of the file it leads to, or None.
+        back: paths of the notes that link to it.
     """
 
     path: str
@@ -383,10 +398,10 @@ class NoteLinks(NamedTuple):
 
 
 def links(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NoteLinks:
-    """The links of the note of that name.
+    """Return the links of the note with a name.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no such note.
     """
     files = (path for path in sorted(files_of(vault)) if not path.lower().endswith(".md"))
     table = reader.links(scope, tuple(path for path in files if vault.layout.scope_of(path) in ("", scope)))
@@ -395,13 +410,13 @@ def links(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NoteLi
 
 
 class NamedPlace(NamedTuple):
-    """What a name leads to.
+    """The place that a name leads to.
 
     Attributes:
         path: of the note.
         line: 1-based.
-        headings: the one that is meant, if one is.
-        block_id: likewise, without its caret.
+        headings: the heading, if the name means one.
+        block_id: the block id without its caret, if the name means a block.
     """
 
     path: str
@@ -411,16 +426,17 @@ class NamedPlace(NamedTuple):
 
 
 def place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NamedPlace:
-    """The note of that name; else the part of one that ``Note#Heading`` or ``Note#^id`` names; else the only heading.
+    """Find the note with a name, the part of a note that ``Note#Heading`` or ``Note#^id`` names, or the only heading
+    with the name; in this order.
 
     Raises:
         NotFoundError: there is none, as for :func:`called`.
-        AmbiguousError: several headings are called so; they are listed.
-        UsageError: several notes are.
+        AmbiguousError: several headings have the name; they are listed.
+        UsageError: several notes have the name.
     """
     note, parted, part = name.partition("#")
     if parted and note.strip() and part.strip() and not reader.called([key(name)], Filter(scope=scope)):
-        return _part(vault, called(reader, note.strip(), scope=scope), part.strip())
+        return _part_of_note(vault, called(reader, note.strip(), scope=scope), part.strip())
     try:
         return NamedPlace(called(reader, name, scope=scope))
     except NotFoundError as error:
@@ -431,7 +447,7 @@ def place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NamedP
             if section.level and key(section.title) == key(name)
         ]
         if len(found) > 1:
-            listed = [f"{each.path}:{each.line}  {each.headings[0]}" for each in found[:CANDIDATES]]
+            listed = [f"{heading.path}:{heading.line}  {heading.headings[0]}" for heading in found[:CANDIDATES]]
             more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
             hint = "name one as in a link: Note#Heading"
             raise AmbiguousError(f"{counted(len(found), 'heading')} are called {name!r}{more}", listed, hint) from None
@@ -440,8 +456,8 @@ def place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NamedP
         return found[0]
 
 
-def _part(vault: Vault, path: str, part: str) -> NamedPlace:
-    """The heading, or with a caret the block, that a link names behind ``#``; of nested headings the last one."""
+def _part_of_note(vault: Vault, path: str, part: str) -> NamedPlace:
+    """Find the heading or, with a caret, the block that a link names after ``#``; of nested headings the last one."""
     document = vault.note(path).document
     if part.startswith("^"):
         line = block_ids(document).get(part[1:].casefold())
@@ -455,11 +471,11 @@ def _part(vault: Vault, path: str, part: str) -> NamedPlace:
 
 
 def called(reader: IndexReader, name: str, *, scope: str) -> str:
-    """The path of the note of that name, or at that path.
+    """Return the path of the note with a name, or at a path.
 
     Raises:
-        NotFoundError: there is none; names that are spelt alike are told, else those that begin so.
-        UsageError: several have the name.
+        NotFoundError: there is none; the hint gives names that are spelt alike, else names with the same beginning.
+        UsageError: several notes have the name.
     """
     notes = reader.called([key(name)], Filter(scope=scope)).get(key(name), [])
     if len(notes) == 1:
@@ -489,18 +505,18 @@ def selected(
     *,
     scope: str,
 ) -> tuple[int, ...]:
-    """The notes that fulfil everything: numbers of rows.
+    """Return the ids of the notes that fulfil all conditions.
 
     Args:
         reader: of the index.
         where: conditions on properties.
-        linked_to: notes that must link to them.
-        links_to: notes that they must link to.
+        linked_to: names of notes that must link to them.
+        links_to: names of notes that they must link to.
         scope: a project whose notes count too.
 
     Raises:
-        UsageError: a condition that is none.
-        NotFoundError: a named note that is not there.
+        UsageError: a condition is malformed.
+        NotFoundError: a named note does not exist.
     """
     sets: list[set[int]] = [reader.notes_where(where)] if where else []
     if linked_to or links_to:
@@ -521,15 +537,15 @@ def _found(table: LinkTable, name: str) -> str:
     return path
 
 
-# --- tags, and what is near
+# --- tags, and notes near another one
 
 
 class TagCount(NamedTuple):
-    """A tag, and how many notes bear it or one nested below it.
+    """A tag, and the number of notes that have it or a tag nested below it.
 
     Attributes:
         tag: lower case, without ``#``.
-        notes: how many.
+        notes: their number.
     """
 
     tag: str
@@ -537,13 +553,13 @@ class TagCount(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """A note that bears a tag.
+    """A note that has a tag.
 
     Attributes:
         path: of the note.
-        title: of it.
-        whole: its properties name the tag.
-        lines: number and text of those that do.
+        title: of the note.
+        whole: whether the tag is in its properties.
+        lines: number and text of the lines with the tag.
     """
 
     path: str
@@ -553,7 +569,7 @@ class Tagged(NamedTuple):
 
 
 def tags(reader: IndexReader, *, scope: str) -> list[TagCount]:
-    """All tags, and those above nested ones, in the order of their names."""
+    """Return all tags, with those above nested ones, in the order of their names."""
     notes: dict[str, set[str]] = {}
     for path, tag in reader.names(scope).tagged_notes():
         parts = tag.split("/")
@@ -563,52 +579,53 @@ def tags(reader: IndexReader, *, scope: str) -> list[TagCount]:
 
 
 def tagged(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> list[Tagged]:
-    """The notes with a tag, or with one nested below it, in the order of their paths.
+    """Return the notes with a tag, or with a tag nested below it, in the order of their paths.
 
     Args:
         reader: of the index, up to date.
-        vault: the whole one.
+        vault: with all projects.
         name: of the tag, with or without ``#``, in any case.
-        scope: a project whose notes count beside those outside projects.
+        scope: a project whose notes count, besides those outside projects.
 
     Raises:
-        NotFoundError: no note bears it.
+        NotFoundError: no note has the tag.
         UsageError: the name is blank.
     """
     tag = Tag(bare(name, "--topic").strip("/ "))
     table = reader.names(scope)
-    paths = dict.fromkeys(path for path, each in table.tagged_notes() if tag.covers(each))
+    paths = dict.fromkeys(path for path, other in table.tagged_notes() if tag.covers(other))
     if not paths:
-        near = [each.tag for each in tags(reader, scope=scope) if tag.name in each.tag]
+        near = [known.tag for known in tags(reader, scope=scope) if tag.name in known.tag]
         hint = f"there is {', '.join(near[:NEAR])}" if near else "tars-memory tags lists them"
         raise NotFoundError(f"no note has the tag #{tag.name}", hint)
     found = []
     for path, title, properties, chunks in table.bearing(paths, tag.covers):
-        held: dict[int, str] = {}
+        lines_by_number: dict[int, str] = {}
         for start, text in chunks:
-            held |= {start + at: line for at, line in enumerate(text.split("\n")) if tag.held_in(line)}
-        lines = sorted(held.items())
+            lines_by_number |= {start + at: line for at, line in enumerate(text.split("\n")) if tag.found_in(line)}
+        lines = sorted(lines_by_number.items())
         whole = any(map(tag.covers, properties))
-        if not lines and not whole:  # a heading bears it
+        if not lines and not whole:  # then a heading has the tag
             document = vault.note(path).document
-            heads = [section.start_line for section in document.sections if tag.held_in(f" {section.title}")]
+            headings = [section.start_line for section in document.sections if tag.found_in(f" {section.title}")]
             rows = note_lines(vault.read(path))
-            lines = [(number, rows[number - 1]) for number in heads if number <= len(rows)]
+            lines = [(number, rows[number - 1]) for number in headings if number <= len(rows)]
         found.append(Tagged(path, title, whole, lines))
     return found
 
 
 NEAR = 5
-"""Tags that are named at most instead of one that is not there."""
+"""Maximum number of other tags that an error suggests for an unknown one."""
 
 
 class Reason(NamedTuple):
     """Why a note is near another one.
 
     Attributes:
-        kind: ``links_to`` (that note links here), ``linked_from`` (this one links there), ``target`` (both link to the
-            same), ``tag`` (both bear one that few do), ``meaning`` (a passage is nearer than is usual in the vault).
-        what: the target or the tag; of ``meaning`` the line of that passage.
+        kind: ``links_to`` (that note links here), ``linked_from`` (this note links there), ``target`` (both link to the
+            same note or name), ``tag`` (both have a tag that few notes have), ``meaning`` (a passage is nearer than is
+            usual in the vault).
+        what: the target or the tag; for ``meaning`` the line of that passage; else ''.
         weight: what it adds to the note's score, from 0 to 1.
     """
 
@@ -621,10 +638,10 @@ class NearNote(NamedTuple):
     """A note near another one.
 
     Attributes:
-        path: of it.
-        title: of it.
-        score: the sum of its reasons' weights.
-        reasons: the weightiest first.
+        path: of the near note.
+        title: of the near note.
+        score: the sum of the weights of the reasons.
+        reasons: by weight, the largest first.
     """
 
     path: str
@@ -634,36 +651,36 @@ class NearNote(NamedTuple):
 
 
 OWN_CHUNKS = 12
-"""Passages of a note that stand for it: the first ones, where it says what it is about."""
-NEIGHBOURS = 60
-"""Passages near each of them that are looked at."""
+"""Number of passages by which a note is compared: its first ones, which say what it is about."""
+MOST_NEIGHBOURS = 60
+"""Maximum number of passages near each of these that are examined."""
 SAMPLE = 200
-"""Passages of the vault by which it is told how near is usual there."""
+"""Number of passages of the vault from which the usual nearness is estimated."""
 CLEAR = 0.25
 """Standard deviations above chance that a neighbour needs. Of eight notes about other things among 174 German pages one
-came .05 above it to a page, three in four of the pages .69 and more to another."""
+came .05 above it to a page; three in four of the pages came .69 or more above it to another."""
 BELOW = 0.16
-"""So many of them lie further than one standard deviation below the middle, if they are spread as chance does."""
+"""Share of a normal distribution that is more than one standard deviation below the median."""
 
 
 def related(reader: IndexReader, name: str, *, scope: str, limit: int) -> tuple[str, list[NearNote]]:
-    """The notes that are near a note, and why; none rather than the least far.
+    """Return the notes that are clearly near a note, and why; there may be none.
 
-    A link of a note with many says less. A tag or target counts that at most the square root of all notes have. A
-    passage counts that is further above what is usual for this note than the nearest of so many by chance is.
+    The more links a note has, the less a link weighs. Tags and targets count if at most the square root of all notes
+    have them. A passage counts if it is further above what is usual for this note than the nearest passage by chance.
 
     Args:
         reader: of the index, up to date.
         name: of the note, or its path.
-        scope: a project whose notes count beside those outside projects.
-        limit: most notes.
+        scope: a project whose notes count, besides those outside projects.
+        limit: maximum number of notes.
 
     Returns:
         The note's path, and the notes near it, best first.
 
     Raises:
         NotFoundError: there is no such note.
-        UsageError: several have the name.
+        UsageError: several notes have the name.
     """
     path = called(reader, name, scope=scope)
     table = reader.links(scope)
@@ -681,62 +698,74 @@ def related(reader: IndexReader, name: str, *, scope: str, limit: int) -> tuple[
             for other in others:
                 reasons.setdefault(other, []).append(Reason("target", target, _rarity(len(others) + 1, table.ids)))
 
-    bearing: dict[str, set[str]] = {}
+    paths_by_tag: dict[str, set[str]] = {}
     for other, tag in reader.names(scope).tagged_notes():
-        bearing.setdefault(tag, set()).add(other)
-    for tag, held in bearing.items():
-        if path in held and len(held) <= few:
-            for other in held - {path}:
-                reasons.setdefault(other, []).append(Reason("tag", tag, _rarity(len(held), table.ids)))
+        paths_by_tag.setdefault(tag, set()).add(other)
+    for tag, paths in paths_by_tag.items():
+        if path in paths and len(paths) <= few:
+            for other in paths - {path}:
+                reasons.setdefault(other, []).append(Reason("tag", tag, _rarity(len(paths), table.ids)))
 
-    for other, reason in _near(reader, table.ids[path], scope).items():
+    for other, reason in _near_in_meaning(reader, table.ids[path], scope).items():
         reasons.setdefault(other, []).append(reason)
     found = []
-    for row in reader.notes(table.ids[each] for each in reasons if each != path).values():
-        why = sorted(reasons[row.path], key=lambda each: -each.weight)
-        found.append(NearNote(row.path, row.title, round(sum(each.weight for each in why), 3), tuple(why)))
-    return path, sorted(found, key=lambda each: (-each.score, each.path))[:limit]
+    for row in reader.notes(table.ids[other] for other in reasons if other != path).values():
+        why = sorted(reasons[row.path], key=lambda reason: -reason.weight)
+        found.append(NearNote(row.path, row.title, round(sum(reason.weight for reason in why), 3), tuple(why)))
+    return path, sorted(found, key=lambda note: (-note.score, note.path))[:limit]
 
 
 def _share(links: int) -> float:
-    """What one of a note's links says."""
+    """Return the weight of one link of a note with ``links`` links: 1 for a single one."""
     return round(1 / (1 + log(max(1, links))), 3)
 
 
-def _rarity(bearers: int, notes: Mapping[str, int]) -> float:
-    """What it says that a note is one of so few: 1 for two of very many, 0 for all."""
-    return round(log(len(notes) / bearers) / log(max(2, len(notes))), 3)
+def _rarity(having: int, notes: Mapping[str, int]) -> float:
+    """Return the weight of a tag or target that ``having`` of the notes have: near 1 for few of many, 0 for all."""
+    return round(log(len(notes) / having) / log(max(2, len(notes))), 3)
 
 
-def _near(reader: IndexReader, note: int, scope: str) -> dict[str, Reason]:
-    """The notes with a passage that is clearly nearer to one of this note's than is usual for either of the two, with
-    the line of the nearest one.
+def _near_in_meaning(reader: IndexReader, note: int, scope: str) -> dict[str, Reason]:
+    """Find the notes with a passage that is clearly nearer to a passage of this note than is usual for either of the
+    two; the reason gives the line of the nearest passage.
     """
     within = Filter(scope=scope)
     own = reader.note_chunks([note], within).get(note, [])[:OWN_CHUNKS]
     sample = reader.spread(SAMPLE)
     near: dict[int, float] = {}
     for vector in reader.vectors(own).values():
-        usual = _usual(reader, vector, sample, own)
-        for chunk, cosine in reader.nearest(vector, within, NEIGHBOURS):
-            near[chunk] = max(near.get(chunk, 0.0), usual(cosine))
+        excess = _above_chance(reader, vector, sample, own)
+        for chunk, cosine in reader.nearest(vector, within, MOST_NEIGHBOURS):
+            near[chunk] = max(near.get(chunk, 0.0), excess(cosine))
     rows = {chunk: row for chunk, row in reader.chunks(near).items() if row.note_id != note and near[chunk] > 0}
-    best = sorted(rows, key=lambda chunk: -near[chunk])[:NEIGHBOURS]
+    best = sorted(rows, key=lambda chunk: -near[chunk])[:MOST_NEIGHBOURS]
     found: dict[str, tuple[float, int]] = {}
     for chunk, vector in reader.vectors(best).items():
-        usual = _usual(reader, vector, sample, [chunk])
-        above = min(near[chunk], usual(max(reader.cosines(vector, own).values())))
+        excess = _above_chance(reader, vector, sample, [chunk])
+        above = min(near[chunk], excess(max(reader.cosines(vector, own).values())))
         if above > 0:
             found[rows[chunk].path] = max(found.get(rows[chunk].path, (0.0, 0)), (above, -rows[chunk].start_line))
     return {path: Reason("meaning", str(-line), round(above / (1 + above), 3)) for path, (above, line) in found.items()}
 
 
-def _usual(reader: IndexReader, vector: bytes, sample: Sequence[int], but: Collection[int]) -> Callable[[float], float]:
-    """Tells of a cosine how far it lies above the nearest of all passages by chance, in standard deviations."""
+def _above_chance(
+    reader: IndexReader, vector: bytes, sample: Sequence[int], but: Collection[int]
+) -> Callable[[float], float]:
+    """Return a function that tells how far a cosine with a passage is above that of the nearest passage by chance.
+
+    Args:
+        reader: of the index.
+        vector: of the passage.
+        sample: ids of the chunks from which the usual cosine is estimated.
+        but: ids of chunks that are left out of the sample.
+
+    Returns:
+        The function; its results are standard deviations.
+    """
     usual = sorted(cosine for chunk, cosine in reader.cosines(vector, sample).items() if chunk not in but)
     if len(usual) < 2:
         return lambda _: 0.0
     middle = usual[len(usual) // 2]
-    spread = max(middle - usual[int(len(usual) * BELOW)], 1e-6)  # of the lower half: no neighbour is in it
+    spread = max(middle - usual[int(len(usual) * BELOW)], 1e-6)  # from the lower half, which contains no neighbour
     floor = sqrt(2 * log(max(2, reader.chunk_count()))) + CLEAR
     return lambda cosine: (cosine - middle) / spread - floor

@@ -13,7 +13,7 @@ from random_documents import examples
 
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.recall.names import Kept, Names, Tag
+from tars_memory.recall.names import Criterion, Names, Tag
 from tars_memory.testing import HashEmbedder, make_vault
 
 pytestmark = pytest.mark.usefixtures("proved_engine")
@@ -45,7 +45,7 @@ NOW = datetime(2026, 11, 21, 12).astimezone()
     ],
 )
 def test_names_are_whole_words_in_any_case(name: str, text: str, held: bool) -> None:
-    assert Names([name]).held_in(text) is held
+    assert Names([name]).found_in(text) is held
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_names_are_whole_words_in_any_case(name: str, text: str, held: bool) -> 
     ],
 )
 def test_a_tag_holds_those_nested_below_it(text: str, held: bool) -> None:
-    assert Tag("work").held_in(text) is held
+    assert Tag("work").found_in(text) is held
 
 
 LIST = """\
@@ -94,7 +94,7 @@ goes on
 
 def test_a_passage_counts_with_what_is_nested_in_it() -> None:
     texts = LIST.split("\n")
-    kept = Kept(Names(["Anna"]).held_in, ()).of(texts)
+    kept = Criterion(Names(["Anna"]).found_in, ()).of(texts)
     assert [texts[i].strip() for i in sorted(kept)] == [
         "- Anna", "- likes tea", "and cake", "- met Anna", "- moved to Cork", '- quote:: "I did"',
         "- said by:: Anna, turn 3", "> [31] 14:30 **Anna:** I'm moving", "> some time in spring", "| Anna | 3 |",
