@@ -292,13 +292,13 @@ def candidate_states(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[d
     }
     if not sessions and not approved:
         return {}, set()
-    from tars_memory.recall.decided import gave_way, in_chunks, unnamed
+    from tars_memory.recall.decided import remove_rejected_names, replaced_states, states_in_chunks
 
-    found = in_chunks(reader, sessions)
-    gone = gave_way(reader, {name for named in approved.values() for name in named.values()}) if approved else {}
+    found = states_in_chunks(reader, sessions)
+    gone = replaced_states(reader, {name for named in approved.values() for name in named.values()}) if approved else {}
     for chunk, named in approved.items() if gone else ():
         found[chunk] = {i: gone[name] for i, name in named.items() if name in gone}
-    notes, lines = unnamed(reader, sessions)
+    notes, lines = remove_rejected_names(reader, sessions)
     for chunk, refused in lines.items():
         found.setdefault(chunk, {}).update(dict.fromkeys(refused, vault.markdown.lines.REJECTED))
     return found, notes

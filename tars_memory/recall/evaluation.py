@@ -1,9 +1,9 @@
-"""How well search answers questions whose answers are known: figures of each, and their means.
+"""Evaluate search by questions with known answers: figures of each question, and their means.
 
-Nothing here reads a file or asks an index: :meth:`tars_memory.memory.Memory.evaluate` hands both in. Recall and the
-reciprocal rank are as everywhere; nDCG takes every gold note for equally good. Coverage is what a prompt is after: of
-the gold lines, how many are among the hits that fit, in their order, into a budget of tokens. A bigger passage can't
-inflate it.
+Nothing here reads a file or asks an index: :meth:`tars_memory.memory.Memory.evaluate` hands both in. Recall and
+reciprocal rank are the usual ones; nDCG takes every gold note for equally good. Coverage is what matters for a prompt:
+the share of the gold lines that are among the hits that fit, in their order, into a budget of tokens. Longer passages
+don't inflate it.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from tars_memory.vault.vault import note_lines
 
 NOTE_CUTS = (1, 5, 10)
 RANKS = 10
-"""Notes that nDCG looks at."""
+"""Number of notes that nDCG counts."""
 LINE_CUTS = (5, 10)
 BUDGETS = (300, 600, 1200, 2400)
-"""Tokens: from a hint in a prompt to a page of it."""
+"""In tokens: from a hint in a prompt to a page of it."""
 LIMIT = 50
-"""Hits asked for: more than the largest budget takes."""
+"""Default number of hits: more than fit into the largest budget."""
 UNNAMED = "other"
-"""The category of a question that names none."""
+"""Category of questions without one."""
 
 NOTE_METRICS = (*(f"note_recall_{cut}" for cut in NOTE_CUTS), "mrr", f"ndcg_{RANKS}")
 LINE_METRICS = (*(f"line_recall_{cut}" for cut in LINE_CUTS), *(f"coverage_{budget}" for budget in BUDGETS))
 METRICS = (*NOTE_METRICS, *LINE_METRICS, "silent", "refused")
 """All figures, each a share from 0 to 1, in the order in which they are shown.
 
-``silent``: a question that has an answer got none. ``refused``: one that has none got none, as it should.
+``silent``: a question with an answer got no hits. ``refused``: a question without an answer got no hits, as it should.
 """
 
 Figures = dict[str, float | None]
-"""A number for each of ``METRICS``; None where a question has none, as of lines when it names notes alone."""
+"""A number for each of ``METRICS``; None if the question has none, as those of lines if its gold is only notes."""
 
 
 class Question:
-    """A question and where its answer stands.
+    """A question and the places of its answer.
 
     Attributes:
-        id: its own, or the number of its line in the file.
+        id: from the file, or the number of its line there.
         query: as it is typed.
-        category: by which it is counted; ``other`` if it names none.
-        gold: paths of notes, each with the 1-based number of a line, or None for the note as a whole. None at all: the
-            vault doesn't answer it.
+        category: for means by category; ``other`` if it has none.
+        gold: paths of notes, each with the 1-based number of a line, or None for the note as a whole. Empty if the
+            vault doesn't answer the question.
     """
 
     def __init__(
@@ -63,20 +63,24 @@ class Question:
 
     @property
     def notes(self) -> set[str]:
-        """The notes that answer."""
+        """The paths of the notes that answer."""
         return {path for path, _ in self.gold}
 
     @property
     def lines(self) -> set[tuple[str, int]]:
-        """The lines that answer; none if it names notes alone."""
+        """The path and number of the lines that answer; none if the gold is only notes."""
         return {(path, line) for path, line in self.gold if line is not None}
 
 
 def questions(data: bytes, name: str) -> list[Question]:
-    """The questions of a file, one JSON object a line; empty lines are passed over.
+    """Return the questions of a file with one JSON object a line; blank lines are skipped.
+
+    Args:
+        data: bytes of the file.
+        name: of the file, for errors.
 
     Raises:
-        UsageError: a line is not a question, or there is none; the message names file and line.
+        UsageError: a line is not a question, or there are no questions; the message names file and line.
     """
     found = [_question(text, name, number) for number, text in enumerate(note_lines(data), start=1) if text.strip()]
     if not found:
@@ -92,16 +96,16 @@ def _question(text: str, name: str, number: int) -> Question:
         return UsageError(f"{name}:{number}: {why}", EXAMPLE)
 
     try:
-        told = json.loads(text)
+        record = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise wrong(f"this is not JSON ({error})") from None
-    if not isinstance(told, dict):
+    if not isinstance(record, dict):
         raise wrong("this is not a JSON object")
-    query, gold, category = told.get("query"), told.get("gold"), told.get("category", UNNAMED)
+    query, gold, category = record.get("query"), record.get("gold"), record.get("category", UNNAMED)
     if not isinstance(query, str) or not query.strip():
         raise wrong("query has to be a text")
     try:
-        parse(query, date(2026, 1, 1))  # any day: whether a date is one does not hang on it
+        parse(query, date(2026, 1, 1))  # any day: whether a date is valid doesn't depend on it
     except UsageError as error:
         raise UsageError(f"{name}:{number}: {error.message}", error.hint) from None
     if not isinstance(category, str) or not category.strip():
@@ -116,27 +120,27 @@ def _question(text: str, name: str, number: int) -> Question:
         if line is not None and (type(line) is not int or line < 1):
             raise wrong("line has to be a number from 1 on")
         places.append((path, line))
-    return Question(query, places, category=category, id_=str(told.get("id", number)))
+    return Question(query, places, category=category, id_=str(record.get("id", number)))
 
 
 def score(question: Question, hits: Sequence[Hit], lines_of: Callable[[str], list[str]]) -> Figures:
-    """The figures of one answer.
+    """Return the figures of one question.
 
     Args:
         question: with its gold.
         hits: best first.
-        lines_of: the lines of a note; none if it can't be read.
+        lines_of: returns the lines of a note; none if it can't be read.
     """
     figures: Figures = dict.fromkeys(METRICS)
     figures["silent" if question.gold else "refused"] = float(not hits)
     if question.gold:
-        figures.update(_of_notes(question.notes, list(dict.fromkeys(hit.path for hit in hits))))
+        figures.update(_note_figures(question.notes, list(dict.fromkeys(hit.path for hit in hits))))
     if question.lines:
-        figures.update(_of_lines(question.lines, hits, lines_of))
+        figures.update(_line_figures(question.lines, hits, lines_of))
     return figures
 
 
-def _of_notes(gold: set[str], found: list[str]) -> Figures:
+def _note_figures(gold: set[str], found: list[str]) -> Figures:
     right = [path in gold for path in found]
     gains = [1 / math.log2(rank + 1) for rank in range(1, RANKS + 1)]
     figures: Figures = {f"note_recall_{cut}": sum(right[:cut]) / len(gold) for cut in NOTE_CUTS}
@@ -146,7 +150,7 @@ def _of_notes(gold: set[str], found: list[str]) -> Figures:
     return figures
 
 
-def _of_lines(gold: set[tuple[str, int]], hits: Sequence[Hit], lines_of: Callable[[str], list[str]]) -> Figures:
+def _line_figures(gold: set[tuple[str, int]], hits: Sequence[Hit], lines_of: Callable[[str], list[str]]) -> Figures:
     spans = [{(hit.path, line) for line in range(hit.start_line, hit.end_line + 1)} for hit in hits]
     figures: Figures = {}
     for cut in LINE_CUTS:
@@ -166,18 +170,18 @@ def _of_lines(gold: set[tuple[str, int]], hits: Sequence[Hit], lines_of: Callabl
 
 
 def _tokens(places: Iterable[tuple[str, int]], lines_of: Callable[[str], list[str]]) -> float:
-    """What these lines cost, each with its line end."""
+    """Return the number of tokens of lines, with their line ends."""
     texts = ((lines_of(path), line) for path, line in places)
     return sum(len(lines[line - 1]) + 1 for lines, line in texts if line <= len(lines)) / CHARACTERS_PER_TOKEN
 
 
 class ModeRun:
-    """All questions, answered in one way.
+    """The figures of all questions in one mode.
 
     Attributes:
-        mode: what was asked for.
+        mode: of the search.
         answers: each question with its figures, in the order of the file.
-        notices: what the searches said, each once.
+        notices: of the searches, without repeats.
     """
 
     def __init__(self, mode: str, answers: list[tuple[Question, Figures]], notices: Iterable[str] = ()) -> None:
@@ -186,30 +190,30 @@ class ModeRun:
         self.notices = list(dict.fromkeys(notices))
 
     def means(self, category: str | None = None) -> dict[str, Any]:
-        """The number of questions, and of each metric the mean over those that have it, or None."""
+        """Return the number of questions, and for each metric the mean over the questions that have it, or None."""
         rows = [figures for question, figures in self.answers if category in (None, question.category)]
         return {"questions": len(rows), **{name: _mean([row[name] for row in rows]) for name in METRICS}}
 
     def categories(self) -> list[str]:
-        """The categories, in order."""
+        """Return the categories, sorted."""
         return sorted({question.category for question, _ in self.answers})
 
     def as_dict(self) -> dict[str, Any]:
-        """The documented object of ``eval --json``: means over all questions, and by category; figures of each."""
-        named = [{"category": name, **_rounded(self.means(name))} for name in self.categories()]
-        each = [{"id": question.id, **_rounded(figures)} for question, figures in self.answers]
-        return {"mode": self.mode, "all": _rounded(self.means()), "categories": named, "answers": each}
+        """Return the documented object of ``eval --json``: means over all questions and by category, and figures."""
+        categories = [{"category": name, **_rounded(self.means(name))} for name in self.categories()]
+        answers = [{"id": question.id, **_rounded(figures)} for question, figures in self.answers]
+        return {"mode": self.mode, "all": _rounded(self.means()), "categories": categories, "answers": answers}
 
 
 class Evaluation:
-    """What became of the questions of a file.
+    """The figures of the questions of a file.
 
     Attributes:
-        run: in the mode that was asked for.
-        against: in the modes that it is compared with.
-        limit: most hits of an answer.
-        missing: gold that the vault doesn't hold: ``path``, or ``path:line`` where the note is shorter.
-        notices: for the person.
+        run: in the chosen mode.
+        against: in the modes to compare it with.
+        limit: maximum number of hits of a question.
+        missing: gold that the vault doesn't contain: ``path``, or ``path:line`` if the note is shorter.
+        notices: sentences for the user.
     """
 
     def __init__(
@@ -219,10 +223,10 @@ class Evaluation:
         self.against = list(against)
         self.limit = limit
         self.missing = list(missing)
-        self.notices = list(dict.fromkeys(notice for each in (run, *self.against) for notice in each.notices))
+        self.notices = list(dict.fromkeys(notice for one in (run, *self.against) for notice in one.notices))
 
     def as_dict(self) -> dict[str, Any]:
-        """The documented object of ``eval --json``; its notices are the command's to add."""
+        """Return the documented object of ``eval --json``, without the notices, which the command adds."""
         against = [other.as_dict() for other in self.against]
         return {"limit": self.limit, **self.run.as_dict(), "against": against, "missing": self.missing}
 
@@ -236,15 +240,15 @@ def evaluate(
     against: Iterable[str] = (),
     limit: int = LIMIT,
 ) -> Evaluation:
-    """Ask every question in every mode.
+    """Search for every question in every mode.
 
     Args:
         asked: the questions.
         search: answers a query in a mode.
-        read: bytes of a note by its path; raises OSError or TarsError when it can't be read.
-        mode: to look at.
+        read: returns the bytes of a note by its path; raises OSError or TarsError if it can't be read.
+        mode: to evaluate.
         against: modes to compare it with.
-        limit: most hits, as ``search`` keeps to it.
+        limit: maximum number of hits that ``search`` returns; only reported.
     """
     notes: dict[str, list[str]] = {}
 
@@ -274,8 +278,8 @@ def evaluate(
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _rounded(values: dict[str, Any]) -> dict[str, Any]:

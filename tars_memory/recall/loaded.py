@@ -443,9 +443,9 @@ class Reading:
         tier, lines = self.vault.layout.tier_of(path), self.notes[path]
         self.replaced.update(map(normalized, filter(None, map(grammar.replaced_words, lines))))
         if tier is Tier.EPISODIC and b"#^" in data:
-            known = self.decided(states.ids(lines))
-            self.names[path] = states.called(path, lines, known)
-            outdated = states.standing(lines, known)
+            known = self.decided(states.linked_ids(lines))
+            self.names[path] = states.shown_path(path, lines, known)
+            outdated = states.line_states(lines, known)
         elif tier is Tier.DAILY and b" ^" in data:
             block_ids = {index: name for index, line in enumerate(lines) if (name := grammar.block_id_of(line))}
             known = self.decided(list(block_ids.values()))

@@ -165,8 +165,8 @@ def test_an_expired_one_is_found_below_its_like(asked: Asked) -> None:
 
 
 def test_notes_without_a_decision_cost_no_question() -> None:
-    assert decided.standing(["- tea ([[2026-11-20#^d-a|x]])"], {}) == {}
-    assert decided.ids(["- tea ([[2026-11-20#^d-a|x]])", "- milk", "", "see ([[2026-11-20#^d-b]])"]) == ["d-a"]
+    assert decided.line_states(["- tea ([[2026-11-20#^d-a|x]])"], {}) == {}
+    assert decided.linked_ids(["- tea ([[2026-11-20#^d-a|x]])", "- milk", "", "see ([[2026-11-20#^d-b]])"]) == ["d-a"]
 
 
 @pytest.mark.parametrize(
