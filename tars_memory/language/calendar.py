@@ -1,4 +1,4 @@
-"""Names of months, weekdays and days in each language that is known. Pure."""
+"""Names of months, weekdays and relative days in the known languages. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMES = {
     "en": (MONTHS, WEEKDAYS),
     **{language: (tuple(names.split()[:12]), tuple(names.split()[12:])) for language, names in _NAMES.items()},
 }
-"""Names of months, and of weekdays from Monday on, as Moment's locales have them (pt as in Brazil)."""
+"""Names of months, and of weekdays from Monday on, by language, as in Moment's locales (pt as in Brazil)."""
 
 MONTH_FORMS = {
     language: [tuple(names.split()) for names in forms.split("|")]
@@ -82,9 +82,9 @@ MONTH_FORMS = {
               "after a day's number and after "in", too (Unicode CLDR; locatives by grammar)."""
 
 DAYS = {
-    language: {name.replace("_", " "): day for day, names in zip((-2, -1, 0, 1, 2), said.split("|"), strict=True)
+    language: {name.replace("_", " "): day for day, names in zip((-2, -1, 0, 1, 2), words.split("|"), strict=True)
                for name in names.split()}
-    for language, said in {
+    for language, words in {
         "ar": "أول_أمس أول_امبارح|أمس البارحة|||",
         "cs": "předevčírem|včera|dnes|zítra|pozítří",
         "da": "i_forgårs|i_går|i_dag|i_morgen|i_overmorgen",
@@ -112,4 +112,4 @@ DAYS = {
         "zh": "前天|昨天|今天|明天|后天 後天",
     }.items()
 }  # fmt: skip
-"""Words for days: how many lie between each and the day on which it is said."""
+"""Words for relative days by language: the number of days from the day on which they are said."""

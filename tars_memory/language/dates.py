@@ -1,7 +1,7 @@
-"""Dates in words: those of a sentence made absolute, and those that a question names. Pure.
+"""Dates in text: make those of a sentence absolute, and find those that a question names. Pure.
 
-What is ambiguous stays as it was said. A sentence's dates are read in each language as its TOML has them, plain words
-only; a question's in English, in numbers, and as a day or a year beside a month of any language that is known.
+Ambiguous dates are left as they are. In sentences, dates are found by the plain words in the language's TOML; in
+questions, in English, in numbers, and in any known language as a month with a day or a year, or as a word for a day.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
 _UNIT_DAYS = (1, 7, 30, 365)
 
 _NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
-"""A weekday before a day of a month says which one: ``mardi 24 novembre``, ``el martes, el 24``."""
+"""A weekday before a date is left as it is: ``mardi 24 novembre``, ``el martes, el 24``."""
 _NAMED = r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b(?!\d)"
 
 
 def absolute(text: str, day: date, code: str = "en") -> str:
-    """The sentence with its relative dates made absolute.
+    """Return a sentence with its relative dates made absolute.
 
     Args:
-        text: what was said.
-        day: when it was said.
-        code: two letters of the language; in one that is not known the text is left as it is.
+        text: the sentence.
+        day: on which it was said.
+        code: of the language, two letters; in an unknown language the text is left as it is.
     """
     if code not in LANGUAGES:
         return text
     plain = text.replace("’", "'")
-    made: list[tuple[int, int, str]] = []
+    replacements: list[tuple[int, int, str]] = []
     for found in _pattern(code).finditer(plain):
-        said = _said(found, plain, day, code)
-        if said is not None:
-            made.append((found.start(), found.end(), said))
-    for start, end, said in reversed(made):
-        text = text[:start] + said + text[end:]
+        replacement = _replacement(found, plain, day, code)
+        if replacement is not None:
+            replacements.append((found.start(), found.end(), replacement))
+    for start, end, replacement in reversed(replacements):
+        text = text[:start] + replacement + text[end:]
     return text
 
 
 def names_relative(text: str, code: str = "en") -> bool:
-    """Whether the sentence names a day relative to the one on which it is said."""
+    """Whether a sentence names a day relative to the one on which it is said."""
     return code in LANGUAGES and _pattern(code).search(text.replace("’", "'")) is not None
 
 
 def names_day(text: str, code: str) -> bool:
-    """Whether the sentence names a day or a month by itself: ``2026-11-21``, ``12.11.``, ``the 3rd of May``."""
+    """Whether a sentence names an absolute day or month: ``2026-11-21``, ``12.11.``, ``the 3rd of May``."""
     return re.search(_NAMED, text) is not None or _month_day(code).search(text) is not None
 
 
@@ -101,14 +101,18 @@ def _month_day(code: str) -> re.Pattern[str]:
     )
 
 
-def _any(words: dict[str, Any]) -> str:
+def _alternatives(words: dict[str, Any]) -> str:
     return "|".join(sorted(map(re.escape, filter(None, words)), key=len, reverse=True))
 
 
 @cache
 def _pattern(code: str) -> re.Pattern[str]:
     table = _dates(code)
-    numbers, units, weekdays = rf"\d{{1,3}}|{_any(_numbers(code))}", _any(_units(code)), _any(_weekdays(code))
+    numbers, units, weekdays = (
+        rf"\d{{1,3}}|{_alternatives(_numbers(code))}",
+        _alternatives(_units(code)),
+        _alternatives(_weekdays(code)),
+    )
     ago = table["ago"].replace("N", f"(?P<n>{numbers}) (?P<u>{units})")
     ahead = table["ahead"].replace("N", f"(?P<n2>{numbers}) (?P<u2>{units})")
     past, coming, on = table["past"], table["coming"], table["on"]
@@ -118,14 +122,14 @@ def _pattern(code: str) -> re.Pattern[str]:
         named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
     bare = rf"{table['bare']}(?P<bare>{weekdays})"
     return re.compile(
-        rf"(?<![\w-])(?:(?P<stretch>(?:{table['before']})?(?:{_any(_stretches(code))}))|(?P<day>{_any(DAYS[code])})"
+        rf"(?<![\w-])(?:(?P<stretch>(?:{table['before']})?(?:{_alternatives(_stretches(code))}))|(?P<day>{_alternatives(DAYS[code])})"
         rf"|{ago}|{ahead}|{named}|{bare}{_NO_DATE_AFTER})(?![\w-])",
         re.IGNORECASE,
     )
 
 
-def _said(found: re.Match[str], text: str, day: date, code: str) -> str | None:
-    """The words to put there instead; None if it is not a date here."""
+def _replacement(found: re.Match[str], text: str, day: date, code: str) -> str | None:
+    """Return the text that replaces a match; None if it is not a date here."""
     before = text[: found.start()]
     try:
         if found["day"]:
@@ -136,7 +140,7 @@ def _said(found: re.Match[str], text: str, day: date, code: str) -> str | None:
             return _weekday(found, text, day, code)
         number = (found["n"] or found["n2"]).lower()
         unit = (found["u"] or found["u2"]).lower()
-        return _away(number, unit, -1 if found["n"] else 1, day, code)
+        return _counted_away(number, unit, -1 if found["n"] else 1, day, code)
     except (OverflowError, ValueError):
         return None
 
@@ -148,7 +152,7 @@ def _day_word(found: re.Match[str], before: str, text: str, day: date, code: str
     when = (day + timedelta(DAYS[code][found["day"].lower()])).isoformat()
     if text[found.end() :].startswith("'s"):
         return when
-    return _led(when, before, table["on"], code)
+    return _with_preposition(when, before, table["on"], code)
 
 
 def _stretch(word: str, day: date, code: str, before: str) -> str | None:
@@ -158,18 +162,22 @@ def _stretch(word: str, day: date, code: str, before: str) -> str | None:
     step, unit = stretches[word]
     monday = day - timedelta(day.weekday()) + timedelta(7 * step)
     if unit == "week":
-        return _led(monday.isoformat(), before, table["week_of"], code)
+        return _with_preposition(monday.isoformat(), before, table["week_of"], code)
     if unit == "weekend":
         saturday = monday + timedelta(5)
-        return _led(f"{saturday.isoformat()}/{(saturday + timedelta(1)).day:02}", before, table["on"], code)
+        return _with_preposition(
+            f"{saturday.isoformat()}/{(saturday + timedelta(1)).day:02}", before, table["on"], code
+        )
     if unit == "month":
         year, month = divmod(day.year * 12 + day.month - 1 + step, 12)
-        return _led(f"{year:04}-{month + 1:02}", before, table["in"], code)
-    return _led(f"{day.year + step:04}", before, table["in"], code)
+        return _with_preposition(f"{year:04}-{month + 1:02}", before, table["in"], code)
+    return _with_preposition(f"{day.year + step:04}", before, table["in"], code)
 
 
 def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | None:
-    """``last`` and ``next`` say which one; a bare ``on Monday`` is the coming one unless the sentence is past."""
+    """Resolve ``last Monday``, ``next Monday``, or a bare ``on Monday``, which is the next one unless the sentence is
+    in the past tense.
+    """
     table = _dates(code)
     named = found["weekday"] or found["bare"]
     ahead = (_weekdays(code)[named.lower()] - day.weekday()) % 7
@@ -180,7 +188,7 @@ def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | Non
     return f"{found[0].rstrip('.')} {when.isoformat()}"
 
 
-def _away(number: str, unit: str, way: int, day: date, code: str) -> str | None:
+def _counted_away(number: str, unit: str, way: int, day: date, code: str) -> str | None:
     table = _dates(code)
     count = int(number) if number.isdigit() else _numbers(code)[number]
     days = _units(code)[unit]
@@ -193,16 +201,16 @@ def _away(number: str, unit: str, way: int, day: date, code: str) -> str | None:
     return f"{table['on']} {(day + timedelta(way * count * days)).isoformat()}"
 
 
-def _led(when: str, before: str, preposition: str, code: str) -> str:
-    """The date, led by a preposition unless there is one."""
+def _with_preposition(when: str, before: str, preposition: str, code: str) -> str:
+    """Return a date with a preposition, unless the text before it ends with one."""
     governs = _dates(code)["governs"]
     if not preposition or re.search(rf"(?:^|\s)(?:{governs})\s+$", before, re.IGNORECASE):
         return when
     return f"{preposition} {when}"
 
 
-# --- dates named in a question: a scan by hand, for a handful of compiled alternations would cost every start of the
-# command line more than the whole ranking.
+# --- dates in a question: scanned by hand, because compiling a handful of alternations would cost every start of the
+# command line more than the whole ranking
 
 _MONTHS = {
     name: number
@@ -212,10 +220,10 @@ _MONTHS = {
     for name in names.split()
 }  # fmt: skip
 _PLAIN_MONTHS = frozenset({"january", "february", "july", "september", "october", "november", "december"})
-"""Months that are never another word or a first name; the others need a capital, a preposition or a number."""
+"""Months that are never another word or a first name; others need a capital letter, a preposition or a number."""
 _WEEKDAYS = {"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6}
 _SEASONS = {"spring": (3, 3), "summer": (6, 3), "autumn": (9, 3), "fall": (9, 3), "winter": (12, 3)}
-"""First month and length, northern half."""
+"""First month and length in months, on the northern hemisphere."""
 _NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
     "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
@@ -228,12 +236,12 @@ _BEFORE_MONTH = frozenset(
 )
 _DAY_WORDS = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 _MORNINGS = frozenset({"morgen", "mañana"})
-"""Words for tomorrow that are those for the morning, too."""
+"""Words for tomorrow that mean the morning too."""
 _LONGEST = 2_000
-"""Characters that are looked at: nobody names a date in the middle of a pasted page."""
+"""Maximum number of characters that are scanned: nobody names a date in the middle of a pasted page."""
 
 ACCEPTED = "2026-03-15, 2026-03, 2026, 3d, 2w, 6m, 1y, yesterday, 'last week'"
-"""What ``since:`` and ``until:`` take, for messages."""
+"""Examples of values of ``since:`` and ``until:``, for messages."""
 
 
 class NamedDate:
@@ -242,7 +250,7 @@ class NamedDate:
     Attributes:
         start: first day.
         end: last day, inclusive.
-        yearless: named without a year (``in May``, ``on 3 June``): the same days of any year are meant.
+        yearless: whether it is named without a year (``in May``, ``on 3 June``): the same days of any year are meant.
     """
 
     __slots__ = ("end", "start", "yearless")
@@ -256,7 +264,7 @@ class NamedDate:
         return f"NamedDate({self.start}..{self.end}{' any year' if self.yearless else ''})"
 
     def distance(self, day: date) -> int:
-        """Days from this stretch to ``day``: 0 inside, positive after it, negative before it."""
+        """Return the days from this stretch to ``day``: 0 inside, positive after it, negative before it."""
         if not self.yearless:
             return _distance(self.start, self.end, day)
         moved = (
@@ -268,18 +276,18 @@ class NamedDate:
 
 
 def dated(text: str, today: date) -> list[tuple[NamedDate, list[str]]]:
-    """Every date that the text names, in order, each with the words that name it.
+    """Return the dates that a text names, in order, each with the words that name it.
 
     Args:
         text: a question or note text.
-        today: what relative words (``yesterday``, ``last week``, ``3 days ago``) count from.
+        today: the day from which relative words (``yesterday``, ``last week``, ``3 days ago``) count.
     """
     scan = _Scan(text[:_LONGEST], today)
     return [(named, scan.raw[first:last]) for named, first, last in scan.run()]
 
 
 def parse_day(value: str, today: date) -> NamedDate | None:
-    """The value of ``since:`` or ``until:`` as a stretch of days; None when it is not a date (:data:`ACCEPTED`)."""
+    """Return the days that a value of ``since:`` or ``until:`` means; None if it is not a date (:data:`ACCEPTED`)."""
     value = _ascii_digits(value).strip().replace("_", " ")
     if value[:-1].isdecimal() and value[-1:].lower() in _DURATIONS and len(value) <= 6:
         day = _ago(int(value[:-1]), _DURATIONS[value[-1].lower()], today)
@@ -295,15 +303,16 @@ def parse_day(value: str, today: date) -> NamedDate | None:
     return None
 
 
-class _Abroad:
-    """Dates with a number as other languages write them; made when a text holds a digit, as most questions don't."""
+class _OtherLanguages:
+    """Dates with a number in other languages; made only for texts with a digit, which most questions don't contain."""
 
     def __init__(self) -> None:
         from tars_memory.language.calendar import MONTH_FORMS, NAMES
 
         forms = [*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values())]
         self.months = {fold(name): number for months in forms for number, name in enumerate(months, start=1)}
-        """``mars`` and ``mai`` are a planet and a name, so they count beside a day or a year alone."""
+        """Numbers of months by folded name. They only count with a day or a year: ``mars`` and ``mai`` are a planet
+        and a name too."""
         self.weekdays = frozenset(name.lower() for _, weekdays in NAMES.values() for name in weekdays)
         self.signed = re.compile(
             r"(?:((?:19|20)\d\d)[年년])?(?:(1[0-2]|0?[1-9])[月월](?:(3[01]|[12]\d|0?[1-9])[日일])?)?"
@@ -311,41 +320,41 @@ class _Abroad:
 
 
 @cache
-def _abroad() -> _Abroad:
-    return _Abroad()
+def _other_languages() -> _OtherLanguages:
+    return _OtherLanguages()
 
 
 @cache
 def _pieces() -> re.Pattern[str]:
-    """A word; where words stand without blanks, a number with its sign (``3日``) and a word for a day by themselves."""
+    """Matches a word; in scripts without blanks also a number with its sign (``3日``) or a word for a day."""
     days = sorted((name for names in DAYS.values() for name in names if unspaced_runs(name)), key=len, reverse=True)
     alone = rf"\d{{1,4}}[年月日년월일]|{'|'.join(days)}"
     return re.compile(rf"{alone}|(?:(?!{alone})[^\W_])+")
 
 
 @cache
-def _days_abroad() -> dict[str, list[tuple[list[str], int, str]]]:
-    """Words for days in other languages than English by the first of their words, the longest first: all of their
-    words, the day, the language.
+def _other_day_words() -> dict[str, list[tuple[list[str], int, str]]]:
+    """Return the phrases for days in other languages than English, by first word, longest first: all words of the
+    phrase, the offset of the day from today, the language.
     """
     found: dict[str, list[tuple[list[str], int, str]]] = {}
     for code, names in DAYS.items():
         for name, day in names.items() if code != "en" else ():
             parts = WORD.findall(name)
             found.setdefault(parts[0], []).append((parts, day, code))
-    for named in found.values():
-        named.sort(key=lambda one: -len(one[0]))
+    for phrases in found.values():
+        phrases.sort(key=lambda phrase: -len(phrase[0]))
     return found
 
 
 class _Scan:
-    """One pass over the words of a text; every rule returns a date and how many words it took."""
+    """One pass over the words of a text; every rule returns a date and the number of words that it took."""
 
     def __init__(self, text: str, today: date, *, alone: bool = False) -> None:
         self.today = today
         self.alone = alone
-        """The text is nothing but a date: no capital or preposition is asked for."""
-        self.abroad = _abroad() if alone or any(map(str.isdigit, text)) else None
+        """Whether the text is nothing but a date: then months need no capital letter or preposition."""
+        self.other_languages = _other_languages() if alone or any(map(str.isdigit, text)) else None
         spans = [m.span() for m in (WORD if text.isascii() else _pieces()).finditer(text)]
         self.raw = [text[a:b] for a, b in spans]
         text = _ascii_digits(text)
@@ -353,11 +362,11 @@ class _Scan:
         self.gaps = [text[a:b].strip() for (_, a), (b, _) in pairwise(spans)] + [""]
 
     def run(self) -> list[tuple[NamedDate, int, int]]:
-        """Dates with the first word and the word after the last that they took."""
+        """Return the dates, each with the index of its first word and the index after its last word."""
         found: list[tuple[NamedDate, int, int]] = []
         numbers, words = (
             (self.iso, self.signed, self.day_month_year),
-            (self.day_month, self.month_day, self.relative, self.day_abroad, self.ago),
+            (self.day_month, self.month_day, self.relative, self.other_day_word, self.ago),
         )
         rules = (*numbers, *words, self.season, self.year)
         i = 0
@@ -365,7 +374,7 @@ class _Scan:
             for rule in rules:
                 got = rule(i)
                 if got is not None:
-                    weekdays = self.abroad.weekdays if self.abroad else ()
+                    weekdays = self.other_languages.weekdays if self.other_languages else ()
                     led = i > 0 and self.gaps[i - 1] in ("", ",") and self.words[i - 1] in weekdays
                     is_day = got[0].start == got[0].end
                     found.append((got[0], i - 1 if led and is_day else i, i + got[1]))
@@ -376,27 +385,27 @@ class _Scan:
         return found
 
     def word(self, i: int) -> str:
-        """The word at i if only a space, comma or full stop comes before it (or i is the first), else ''."""
+        """Return the word at i if it is the first or only a space, comma or full stop is before it, else ''."""
         if not 0 <= i < len(self.words) or (i and self.gaps[i - 1] not in ("", ",", ".")):
             return ""
         return self.words[i]
 
     def year_of(self, word: str) -> int | None:
-        """The year that a word is: any where the text is nothing but a date, else one of this or the last century."""
+        """Return the year that a word names: 1900 to 2099, or any four digits if the text is nothing but a date."""
         if self.alone and len(word) == 4 and _digits(word):
             return int(word) or None
         return _year(word)
 
     def month(self, word: str) -> int | None:
-        """The number of the month that a word names."""
-        return _MONTHS.get(word) or (self.abroad.months.get(fold(word)) if self.abroad else None)
+        """Return the number of the month that a word names."""
+        return _MONTHS.get(word) or (self.other_languages.months.get(fold(word)) if self.other_languages else None)
 
     def joined(self, i: int) -> int:
-        """The place after a word that joins the parts of a date: ``of``, in Spanish and Portuguese ``de``."""
+        """Return the index after a word that joins the parts of a date: ``of``, in Spanish and Portuguese ``de``."""
         return i + 1 if self.word(i) in ("of", "de", "del") else i
 
     def iso(self, i: int) -> tuple[NamedDate, int] | None:
-        """``2026-03-15``, ``2026/3/15``, ``2026-03``."""
+        """Match ``2026-03-15``, ``2026/3/15``, ``2026-03``."""
         year = self.year_of(self.words[i])
         if year is None or self.gaps[i] not in ("-", "/", ".") or i + 1 >= len(self.words):
             return None
@@ -410,8 +419,8 @@ class _Scan:
         return (_month(year, month), 2) if self.gaps[i] != "." else None
 
     def signed(self, i: int) -> tuple[NamedDate, int] | None:
-        """``2026年10月3日``, ``2026년 10월 3일``, ``10월``: each number has a sign that says what it is."""
-        found = self.abroad.signed.match("".join(self.words[i : i + 3])) if self.abroad else None
+        """Match ``2026年10月3日``, ``2026년 10월 3일``, ``10월``: every number has the sign of its unit."""
+        found = self.other_languages.signed.match("".join(self.words[i : i + 3])) if self.other_languages else None
         if found is None:
             return None
         taken, end = 1, len(self.words[i])
@@ -429,7 +438,7 @@ class _Scan:
         return named, taken
 
     def day_month(self, i: int) -> tuple[NamedDate, int] | None:
-        """``3 May``, ``the 3rd of May, 2026``."""
+        """Match ``3 May``, ``the 3rd of May, 2026``."""
         day = _day(self.words[i])
         at = self.joined(i + 1)
         month = self.month(self.word(at))
@@ -438,7 +447,7 @@ class _Scan:
         return self.with_year(month, day, i, at + 1)
 
     def day_month_year(self, i: int) -> tuple[NamedDate, int] | None:
-        """``3.10.2026``; with other signs where the numbers leave one reading: ``23/11/2026``, ``11/23/2026``."""
+        """Match ``3.10.2026``; with other signs only if there is one way to read it: ``23/11/2026``, ``11/23/2026``."""
         year, sign = self.year_of(self.words[i + 2]) if i + 2 < len(self.words) else None, self.gaps[i]
         if year is None or sign not in ("-", "/", ".") or self.gaps[i + 1] != sign:
             return None
@@ -450,7 +459,7 @@ class _Scan:
         return (NamedDate(day, day), 3) if day else None
 
     def month_day(self, i: int) -> tuple[NamedDate, int] | None:
-        """``May 3``, ``May the 3rd, 2026``, ``May 2026``, ``last May``, ``in May``."""
+        """Match ``May 3``, ``May the 3rd, 2026``, ``May 2026``, ``last May``, ``in May``."""
         month = self.month(self.words[i])
         if month is None:
             return None
@@ -472,7 +481,7 @@ class _Scan:
         return named, 1
 
     def month_alone(self, i: int) -> bool:
-        """Whether a bare month word is the month: no modal verb, no walk, no first name at the start."""
+        """Whether a bare month word means the month, not a modal verb, a walk or a first name."""
         word = self.words[i]
         if word in _PLAIN_MONTHS or self.alone:
             return True
@@ -485,15 +494,15 @@ class _Scan:
         return before in _BEFORE_MONTH or (capital and i > 0)
 
     def with_year(self, month: int, day: int, i: int, at: int) -> tuple[NamedDate, int] | None:
-        """A day of a month with the year that may follow."""
+        """Return a day of a month, with the year if one follows at ``at``; ``i`` is the first word of the date."""
         year = self.year_of(self.word(self.joined(at)))
-        whole = _safe(year or 2000, month, day)
-        if whole is None:
+        named = _safe(year or 2000, month, day)
+        if named is None:
             return None
-        return NamedDate(whole, whole, yearless=year is None), (self.joined(at) + 1 if year is not None else at) - i
+        return NamedDate(named, named, yearless=year is None), (self.joined(at) + 1 if year is not None else at) - i
 
     def relative(self, i: int) -> tuple[NamedDate, int] | None:
-        """``yesterday``, ``last week``, ``this month``, ``on Monday``, ``past 3 days``."""
+        """Match ``yesterday``, ``last week``, ``this month``, ``on Monday``, ``past 3 days``."""
         word, after = self.words[i], self.word(i + 1)
         if word == "day" and after == "before" and self.word(i + 2) == "yesterday":
             return self.days(-2, 3)
@@ -514,28 +523,28 @@ class _Scan:
         named = self.stretch(_STEPS[word], after)
         return (named, 2) if named is not None else None
 
-    def day_abroad(self, i: int) -> tuple[NamedDate, int] | None:
-        """``gestern``, ``avant-hier``, ``昨日``; not what also means the morning, nor what is another word where the
-        rest of the text is in another language (``hier``).
+    def other_day_word(self, i: int) -> tuple[NamedDate, int] | None:
+        """Match ``gestern``, ``avant-hier``, ``昨日``; not words that mean the morning too, nor words that mean
+        something else in the language of the rest of the text (``hier``).
         """
-        for parts, day, code in _days_abroad().get(self.words[i], ()):
+        for parts, day, code in _other_day_words().get(self.words[i], ()):
             end = i + len(parts)
             if parts != self.words[i:end] or not all(gap in ("", "-", "'", "’") for gap in self.gaps[i : end - 1]):
                 continue
-            if len(parts) == 1 and not self.alone and not self.says_day(i, code):
+            if len(parts) == 1 and not self.alone and not self.is_day_word(i, code):
                 continue
             return self.days(day, len(parts))
         return None
 
-    def says_day(self, i: int, code: str) -> bool:
-        """Whether the word at i is its language's word for a day, and no other word here."""
+    def is_day_word(self, i: int, code: str) -> bool:
+        """Whether the word at i means a day in its language, and nothing else in the language of the other words."""
         if self.words[i] in _MORNINGS:
             return False
         rest = spoken(" ".join((*self.words[:i], *self.words[i + 1 :])))
         return rest in ("", code) or self.words[i] not in language(rest).words("words")
 
     def stretch(self, step: int, unit: str) -> NamedDate | None:
-        """The last (-1), this (0) or next (1) week, weekend, month, year or weekday."""
+        """Return the last (-1), this (0) or next (1) week, weekend, month, year or weekday."""
         today = self.today
         monday = today - timedelta(today.weekday()) + timedelta(7 * step)
         if unit == "week":
@@ -554,7 +563,9 @@ class _Scan:
         return None
 
     def ago(self, i: int) -> tuple[NamedDate, int] | None:
-        """``3 days ago``, ``a couple of weeks ago``: the day, and around it as wide as the unit is vague."""
+        """Match ``3 days ago``, ``a couple of weeks ago``: the day with half a unit before and after it, up to
+        today; of months and years the whole month or year.
+        """
         number = _count(self.words[i])
         at = i + 1
         if self.words[i] == "a" and self.word(at) in ("couple", "few"):
@@ -576,7 +587,7 @@ class _Scan:
         return NamedDate(day - slack, min(day + slack, self.today)), at + 2 - i
 
     def season(self, i: int) -> tuple[NamedDate, int] | None:
-        """``summer 2025``, ``last winter``, ``Q3 2025``."""
+        """Match ``summer 2025``, ``last winter``, ``Q3 2025``."""
         word = self.words[i]
         step = _STEPS.get(word)
         if step is not None and self.word(i + 1) in _SEASONS:
@@ -595,7 +606,7 @@ class _Scan:
         return None
 
     def year(self, i: int) -> tuple[NamedDate, int] | None:
-        """``2026`` by itself; before a month as Hungarian has it: ``2026. október 3.``, ``2026. október``."""
+        """Match ``2026`` by itself, or before a month as Hungarian has it: ``2026. október 3.``, ``2026. október``."""
         year = self.year_of(self.words[i])
         if year is None:
             return None
@@ -607,7 +618,7 @@ class _Scan:
         return NamedDate(date(year, 1, 1), date(year, 12, 31)), 1
 
     def days(self, offset: int, taken: int) -> tuple[NamedDate, int]:
-        """One day, so many days from today."""
+        """Return the day ``offset`` days from today, and ``taken``."""
         day = self.today + timedelta(offset)
         return NamedDate(day, day), taken
 
@@ -619,7 +630,7 @@ def _distance(start: date, end: date, day: date) -> int:
 
 
 def _latest(named: NamedDate, today: date) -> NamedDate:
-    """The latest occurrence of a yearless stretch that has begun."""
+    """Return the latest occurrence of a yearless stretch that has begun."""
     for year in range(today.year, today.year - 9, -1):  # 29 February comes every eighth year at worst
         start = _safe(year, named.start.month, named.start.day)
         if start is not None and start <= today:
@@ -639,7 +650,7 @@ def _months(year: int, first: int, length: int) -> NamedDate:
 
 
 def _ago(number: int, unit: str, today: date) -> date | None:
-    """The day so many units before today; None before the calendar begins."""
+    """Return the day ``number`` units before today; None if the calendar begins later."""
     try:
         if unit in ("month", "year"):
             months = today.year * 12 + today.month - 1 - number * (12 if unit == "year" else 1)
@@ -679,7 +690,7 @@ def _unit(word: str) -> str | None:
 
 
 def _ascii_digits(text: str) -> str:
-    """The text, each sign in its place, with the digits of every script, and full-width signs, as ASCII has them."""
+    """Convert the digits of all scripts, and full-width characters, to ASCII; the length stays the same."""
     return text if text.isascii() else "".join(map(_ascii_digit, text))
 
 

@@ -1,7 +1,7 @@
-"""Words: what one is, how people write it who leave marks out, its stem, and the languages that it may be of.
+"""Words: what counts as one, its spelling without diacritics, its stem, and the language of a text.
 
-The one definition of a word serves index and queries alike: which words get a vector of their own, which ones of a
-query are looked for, which ones of a line answer.
+Index and queries share this definition of a word: it decides which words get a vector of their own, which words of a
+query are searched for, and which words of a line answer.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ kept (54.9 against 60.8 measured). Other languages rely on their function words'
 
 
 LATIN_SHARE = 0.7
-"""Of the letters of a text in Latin script: a Greek name in an English one doesn't make it Greek."""
+"""Share of Latin letters from which on a text is in Latin script: a Greek name in it doesn't make it Greek."""
 
 
 def is_latin(text: str) -> bool:
-    """Whether a text is in Latin script, as far as it has letters."""
+    """Whether the letters of a text, if it has any, are in Latin script."""
     return text.isascii() or len(_latin().findall(text)) >= LATIN_SHARE * sum(map(str.isalpha, text))
 
 
 @cache
 def _latin() -> re.Pattern[str]:
-    """A Latin letter; compiled on first use, for most texts are plain."""
+    """Matches a Latin letter; compiled on first use, for most texts are ASCII."""
     return re.compile(
         "[A-Za-zªº\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff3a\uff41-\uff5a]"
     )
 
 
 class _Plain(dict[int, str]):
-    """Code point -> what people write for it who leave marks out; filled as characters turn up."""
+    """Maps code points to plainer spellings, as people write them without diacritics; filled on demand."""
 
     def __missing__(self, code: int) -> str:
-        """A Greek letter loses its accents, Hebrew and Arabic their vowel points; everything else stays itself."""
+        """Remove the accents of a Greek letter, and Hebrew and Arabic vowel points; keep every other character."""
         plain = chr(code)
         if 0x370 <= code <= 0x3FF or 0x1F00 <= code <= 0x1FFF:
             plain = unicodedata.normalize("NFD", plain)[0]
@@ -71,19 +71,19 @@ _PLAIN = _Plain(
     | {ord(c): "th" for c in "þÞ"}
     | {ord(c): plain for c, plain in zip("øØłŁđĐðÐħĦŧŦıёЁأإآٱىة", "oollddddhhttiееاااايه", strict=True)}
 )
-"""Letters of their own that are written with others where a keyboard lacks them, or in haste."""
+"""Letters that people replace by others if their keyboard lacks them, or in haste."""
 
 
 def plainer(text: str) -> str:
-    """The text with the letters for which people write plainer ones replaced by these; case may be lost there."""
+    """Return a text in its plainer spelling (:data:`_PLAIN`); replaced letters may lose their case."""
     return text if text.isascii() else text.translate(_PLAIN)
 
 
 class _Fold(dict[int, str]):
-    """Code point -> what it is folded to; filled as characters turn up."""
+    """Maps lower-case code points to folded text; filled on demand."""
 
     def __missing__(self, code: int) -> str:
-        """As FTS5 of :func:`plainer`: marks go, a Latin letter loses its accent, everything else stays itself."""
+        """Fold as FTS5 folds :func:`plainer` text: remove combining marks and the accents of Latin letters."""
         if 0x300 <= code <= 0x36F:
             folded = ""
         else:
@@ -98,18 +98,18 @@ _FOLD = _Fold({ord("ς"): "σ", ord("ſ"): "s", ord("µ"): "μ"})
 
 
 def fold(text: str) -> str:
-    """Lower case, Latin letters without diacritics, as FTS5 folds; the text may get shorter or longer by it."""
+    """Return a text in lower case and plainer spelling, as FTS5 folds it; its length may change."""
     lowered = text.lower()
     return lowered if lowered.isascii() else lowered.translate(_FOLD)
 
 
 def tokens(text: str) -> list[str]:
-    """The folded words of a text, in order."""
+    """Return the folded words of a text, in order."""
     return WORD.findall(fold(text))
 
 
 def content_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The character spans [start, end) of the words of a part of a text that are not stop words."""
+    """Return the character spans [start, end) of the words in a part of a text that are not stop words."""
     return [match.span() for match in WORD.finditer(text, start, end) if fold(match[0]) not in STOP_WORDS]
 
 
@@ -118,7 +118,7 @@ ASKING_WORDS = frozenset(
     | {"discussions", "mention", "mentioned", "talk", "talked", "say", "said", "says", "think", "thinks", "thought"}
     | {"according"}
 )
-"""What a sentence asks somebody to do, not what it asks about: dropped from sentences (with stop words) only."""
+"""Words for what a sentence asks somebody to do, not for its subject: dropped from queries that contain stop words."""
 
 
 _UNSPACED = (
@@ -126,11 +126,11 @@ _UNSPACED = (
     (0x4E00, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x20000, 0x3FFFF),
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF),
 )  # fmt: skip
-"""Scripts written without spaces (Han, kana, hangul, bopomofo; Thai, Lao, Burmese, Khmer): a run is not a word."""
+"""Scripts written without spaces between words (Han, kana, hangul, bopomofo; Thai, Lao, Burmese, Khmer)."""
 
 
 def unspaced_runs(text: str) -> list[str]:
-    """The stretches of a text in scripts that are written without spaces between words."""
+    """Return the runs of a text in scripts that are written without spaces between words."""
     if text.isascii():
         return []
     runs: list[str] = []
@@ -145,7 +145,7 @@ def unspaced_runs(text: str) -> list[str]:
 
 
 def runs_and_rest(text: str) -> tuple[list[str], list[str]]:
-    """Those stretches of a text, and its other parts between blanks; all folded."""
+    """Return the unspaced runs of a text, and the rest of it split at blanks; all folded."""
     runs = unspaced_runs(text)
     for run in runs:
         text = text.replace(run, " ", 1)
@@ -153,17 +153,17 @@ def runs_and_rest(text: str) -> tuple[list[str], list[str]]:
 
 
 def is_run(text: str) -> bool:
-    """Whether a text is nothing but one such stretch."""
+    """Whether a text is nothing but one unspaced run."""
     return unspaced_runs(text) == [text]
 
 
 def is_inflected(text: str) -> bool:
-    """Whether a text holds hiragana: the particles and endings of Japanese, seldom the stem of a word."""
+    """Whether a text contains hiragana: particles and endings of Japanese, rarely the stem of a word."""
     return not text.isascii() and any("\u3041" <= sign <= "\u309f" for sign in text)
 
 
 def symbols(text: str) -> list[str]:
-    """Emoji and other pictures of a text, joined ones as one, without the selector of their style."""
+    """Return the emoji and other symbols of a text; joined ones as one, without variation selectors."""
     found: list[str] = []
     current = ""
     for c in [*text, " "]:
@@ -172,28 +172,27 @@ def symbols(text: str) -> list[str]:
         elif current:
             found.append(current.replace("\ufe0f", "").strip("\u200d"))
             current = ""
-    return [one for one in found if one]
+    return [symbol for symbol in found if symbol]
 
 
 _JOINING = frozenset("\u200d\ufe0f\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
-"""Zero-width joiner, picture style, key cap, skin tones."""
+"""Zero-width joiner, emoji variation selector, combining keycap, skin tones."""
 
 
-# --- the Porter stemmer exactly as SQLite's FTS5 ``porter`` tokenizer runs it, for lines and highlights.
+# --- the Porter stemmer exactly as in SQLite's FTS5 ``porter`` tokenizer, for lines and highlights
 #
-# FTS5 finds the chunks; which *line* of a chunk holds the word, and which characters to light up, is decided by the
-# stems here, so both have to agree on what a word's stem is. M. F. Porter, "An algorithm for suffix stripping", 1980;
-# the order of the suffixes and the edge cases follow ``fts5_tokenize.c``; a test compares the two over a whole
-# vocabulary.
+# FTS5 finds the chunks; the stems here decide which *line* of a chunk contains the word and which characters are
+# highlighted, so both have to agree on the stem of a word. M. F. Porter, "An algorithm for suffix stripping", 1980; the
+# order of the suffixes and the edge cases follow ``fts5_tokenize.c``; a test compares the two over a whole vocabulary.
 
 _VOWELS = frozenset("aeiou")
 
 
 _LONGEST = 64
-"""FTS5 leaves longer tokens alone (``FTS5_PORTER_MAX_TOKEN``)."""
+"""Maximum length of a token that FTS5 stems (``FTS5_PORTER_MAX_TOKEN``)."""
 
 
-# Per step: (suffix, replacement), the longer of two overlapping suffixes first; only the first that fits is tried.
+# Per step: (suffix, replacement), the longer of two overlapping suffixes first; only the first one that fits is tried.
 _STEP2 = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("logi", "log"),
     ("bli", "ble"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"),
@@ -217,7 +216,7 @@ _known: dict[str, str] = {}
 
 
 def stem(word: str) -> str:
-    """The stem of one folded word, as FTS5 stores it."""
+    """Return the stem of one folded word, as FTS5 stores it."""
     found = _known.get(word)
     if found is None:
         found = _known[word] = _stem(word) if 2 < len(word) <= _LONGEST else word
@@ -260,7 +259,7 @@ def _plural(word: str) -> str:
 
 
 def _inflection(word: str) -> str:
-    """``-eed``, ``-ed``, ``-ing``, and what has to be mended after the latter two."""
+    """Remove ``-eed``, ``-ed`` or ``-ing``, and repair the ending after the latter two."""
     if len(word) > 3 and word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     if len(word) > 2 and word.endswith("ed"):
@@ -283,7 +282,7 @@ def _has_vowel(part: str) -> bool:
 
 
 def _pattern(part: str) -> list[bool]:
-    """For each letter whether it is a consonant; ``y`` is a vowel after a consonant."""
+    """Return for each letter whether it is a consonant; ``y`` is a vowel after a consonant."""
     pattern: list[bool] = []
     consonant = False
     for c in part:
@@ -293,7 +292,7 @@ def _pattern(part: str) -> list[bool]:
 
 
 def _measure(part: str) -> int:
-    """Porter's m: how often a run of vowels is followed by a consonant."""
+    """Return Porter's m: how often a run of vowels is followed by a consonant."""
     count = 0
     after_vowel = False
     for consonant in _pattern(part):
@@ -304,14 +303,14 @@ def _measure(part: str) -> int:
 
 
 def _ends_cvc(part: str) -> bool:
-    """Porter's ``*o``: consonant, vowel, consonant at the end, the last one not w, x or y."""
+    """Porter's ``*o``: whether a word ends with consonant, vowel, consonant, the last one not w, x or y."""
     return part[-1:] not in ("w", "x", "y", "") and _pattern(part)[-3:] == [True, False, True]
 
 
-# --- which language a query is in, as far as a model for English alone must know: by script, then by function words
+# --- the language of a query, as far as a model for English only has to know: by script, then by function words
 #
-# A guess for a notice, not a classifier: it says nothing unless it is fairly sure. Measured on the questions of three
-# English sets (1,140): none is taken for another language.
+# A guess for a notice, not a classifier: it gives no answer unless it is fairly sure. Measured on the questions of
+# three English sets (1,140): none is taken for another language.
 
 _SCRIPTS = (
     ("Greek", "\u0370-\u03ff\u1f00-\u1fff"),
@@ -324,7 +323,7 @@ _SCRIPTS = (
     ("Korean", "\uac00-\ud7af\u1100-\u11ff"),
     ("Chinese", "\u3400-\u4dbf\u4e00-\u9fff"),
 )
-"""In this order: Japanese holds Chinese characters, so its own come first."""
+"""Japanese comes before Chinese, because it contains Chinese characters."""
 
 
 _GRAMMAR_WORDS = {
@@ -348,7 +347,7 @@ _GRAMMAR = {name: frozenset(words.split()) for name, words in _GRAMMAR_WORDS.ite
 
 
 def grammar_words(text: str) -> frozenset[str]:
-    """The function words, folded, of the language that a query is in; none of English or where it can't be told."""
+    """Return the folded function words of the language of a query; none if it is English or unknown."""
     return frozenset(map(fold, _GRAMMAR.get(foreign(text), ())))
 
 
@@ -356,15 +355,15 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 SCRIPT_SHARE = 0.3
-"""Of the letters: a Greek name does not make an English question Greek."""
+"""Share of letters in a script from which on a query is in that script: a Greek name doesn't make a question Greek."""
 
 
 SURE = 2
-"""Function words of one language, more than of English."""
+"""Minimum number of function words of a language in a query, which also has to be greater than that of English."""
 
 
 def foreign(text: str) -> str:
-    """The language or script of a query that isn't English; '' if it is, or can't be told."""
+    """Return the language or script of a query; '' if it is English or unknown."""
     words = _LETTERS.findall(text.lower())
     letters = "".join(words)
     if not letters.isascii():
@@ -377,30 +376,30 @@ def foreign(text: str) -> str:
     return name if found[name] >= SURE and found[name] > english else ""
 
 
-# --- the languages that rules know, each a TOML file of this room: ``en.toml`` says what every key is for
+# --- the languages that rules know, each a TOML file in this package: ``en.toml`` explains every key
 #
-# A table holds what a language's words look like, never what follows from them: the rules that read it do that.
+# A file describes the words of a language, never what follows from them: that is up to the rules that read it.
 
 
 LANGUAGES = ("en", "de", "es", "fr", "it", "nl", "pt")
 
 KNOWN_SHARE = 0.2
-"""Of the words of a text that must be function words of one language before it counts as written in it. Measured on
-prose of these seven: 35 to 60 %; of Swedish, Romanian, Catalan, Polish or Turkish at most half of them fit."""
+"""Least share of function words of a language for a text to be in that language. Prose in these seven has 35 to 60 %;
+of prose in Swedish, Romanian, Catalan, Polish or Turkish at most half as many words fit."""
 
-TOLD_BY = 1_000
-"""Characters of a text that tell its language."""
+JUDGED_BY = 1_000
+"""Number of characters at the beginning of a text that decide its language."""
 
 _WORD, _ELIDED = r"[^\W\d_]+(?:['’][^\W\d_]+)*", r"(?<=['’])"
-"""Compiled when they are first needed: a search needs neither."""
+"""Patterns, compiled on first use: a search needs neither."""
 
 
 class Language:
-    """What one TOML holds, its patterns compiled when they are first needed: a run in one language needs few.
+    """The TOML file of a language, with its patterns compiled on first use: a run in one language needs few of them.
 
     Attributes:
         code: two letters.
-        table: what the file holds.
+        table: contents of the file.
     """
 
     def __init__(self, code: str) -> None:
@@ -412,71 +411,72 @@ class Language:
         self._forms: dict[str, list[tuple[re.Pattern[str], dict[str, Any]]]] = {}
 
     def words(self, name: str) -> frozenset[str]:
-        """A list of words."""
+        """Return a list of words by its key."""
         if name not in self._words:
             self._words[name] = frozenset(self.table[name].split())
         return self._words[name]
 
     def pattern(self, name: str) -> re.Pattern[str]:
-        """One of the expressions, case aside."""
+        """Return an expression by its key, compiled to ignore case."""
         found = self._compiled.get(name)
         if found is None:
             found = self._compiled[name] = self.expression(self.table[name])
         return found
 
     def expression(self, text: str) -> re.Pattern[str]:
-        """An expression that may hold named parts."""
+        """Compile an expression that may contain named parts (``<<name>>``), to ignore case."""
         return re.compile(filled(text, self._names), re.IGNORECASE)
 
     def forms(self, name: str) -> list[tuple[re.Pattern[str], dict[str, Any]]]:
-        """The expressions of a list of forms, each with what else its table holds."""
+        """Return the compiled expressions of a list of forms by its key, each with its table."""
         if name not in self._forms:
-            self._forms[name] = [(self.expression(each["form"]), each) for each in self.table[name]]
+            self._forms[name] = [(self.expression(form["form"]), form) for form in self.table[name]]
         return self._forms[name]
 
 
 def every(part: str, name: str) -> str:
-    """The alternatives that the languages have for an expression, as one; ``part`` is a table of their files."""
+    """Return one expression with the alternatives of all languages; ``part`` is the table in their files."""
     tables = (shared(), *(language(code).table for code in LANGUAGES))
     return "|".join(joined(table[part][name]) for table in tables if name in table.get(part, ()))
 
 
 def every_word(part: str, name: str) -> frozenset[str]:
-    """The words that the languages list under a name, together."""
+    """Return the words that any language lists under a name; ``part`` is the table in their files."""
     tables = (language(code).table for code in LANGUAGES)
     return frozenset(word for table in tables for word in table[part].get(name, "").split())
 
 
 @cache
 def shared() -> dict[str, Any]:
-    """What the languages share."""
+    """Return the contents of ``shared.toml``, which all languages share."""
     return _file("shared")
 
 
 def _file(name: str) -> dict[str, Any]:
-    import tomllib  # a search reads none
+    import tomllib  # a search reads no TOML
 
     return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
 
 
 @cache
 def language(code: str) -> Language:
-    """One of :data:`LANGUAGES`, read once."""
+    """Return one of :data:`LANGUAGES`, read once."""
     return Language(code)
 
 
 def spoken(text: str, usual: str = "") -> str:
-    """The code of the language that a text is in, by its function words; empty for one that we don't know.
+    """Return the code of the language of a text, by its function words; '' if it is none of :data:`LANGUAGES`.
 
     Args:
         text: any.
-        usual: the language that counts where several fit equally well.
+        usual: the language to choose if several fit equally well.
     """
-    words = [part for word in re.findall(_WORD, text[:TOLD_BY].casefold().replace("’", "'")) for part in _parts(word)]
+    folded = text[:JUDGED_BY].casefold().replace("’", "'")
+    words = [part for word in re.findall(_WORD, folded) for part in _parts(word)]
     counts: Counter[str] = Counter()
     different: Counter[str] = Counter()
     for word, times in Counter(words).items():
-        for code in _owners().get(word, ()):
+        for code in _languages_of_words().get(word, ()):
             counts[code] += times
             different[code] += 1
     if not counts:
@@ -488,12 +488,13 @@ def spoken(text: str, usual: str = "") -> str:
 
 
 def _parts(word: str) -> list[str]:
-    """A word, or the two of ``j'habite``; ``don't`` is one."""
-    return [word] if word in _owners() or "'" not in word else re.split(_ELIDED, word)
+    """Split ``j'habite`` into its two words; ``don't`` is one word."""
+    return [word] if word in _languages_of_words() or "'" not in word else re.split(_ELIDED, word)
 
 
 @cache
-def _owners() -> dict[str, tuple[str, ...]]:
+def _languages_of_words() -> dict[str, tuple[str, ...]]:
+    """Return the function words of all languages, each with the codes of its languages."""
     found: dict[str, tuple[str, ...]] = {}
     for code in LANGUAGES:
         for word in language(code).words("words") | language(code).words("me"):
@@ -503,12 +504,12 @@ def _owners() -> dict[str, tuple[str, ...]]:
 
 @cache
 def common_words() -> frozenset[str]:
-    """The function words of all languages: they say nothing of what a text is about."""
-    return frozenset(_owners())
+    """Return the function words of all languages: they tell nothing about the subject of a text."""
+    return frozenset(_languages_of_words())
 
 
 def filled(text: str, names: dict[str, str]) -> str:
-    """An expression with the named parts in it, which may hold others."""
+    """Fill the named parts (``<<name>>``), which may contain others, into an expression."""
     text = joined(text)
     while "<<" in text:
         text = re.sub(r"<<(\w+)>>", lambda found: names[found[1]], text)
@@ -516,5 +517,5 @@ def filled(text: str, names: dict[str, str]) -> str:
 
 
 def joined(text: str) -> str:
-    """A text of the tables without its line breaks."""
+    """Return a multi-line text of a TOML file without its line breaks."""
     return "".join(text.strip("\n").split("\n"))
