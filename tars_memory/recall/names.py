@@ -88,7 +88,7 @@ def relevant(
         most: maximum number of facts; those about the user are counted, but never left out.
         expired: whether to include facts that no longer hold.
     """
-    asked = Question(question)
+    asked = QuestionWords(question)
     mine = {folded(name) for name in me}
     found: list[tuple[bool, int, int, bool, Fact]] = []
     for fact in facts:
@@ -106,16 +106,16 @@ def relevant(
 
 def touched(facts: Iterable[Fact], question: str, me: Iterable[str]) -> list[Fact]:
     """Return the facts that a question touches, in their order; ``me`` are the subjects that mean the user."""
-    asked, mine = Question(question), {folded(name) for name in me}
+    asked, mine = QuestionWords(question), {folded(name) for name in me}
     return [fact for fact in facts if _touches(asked, fact, mine)]
 
 
-def _touches(asked: Question, fact: Fact, mine: set[str]) -> bool:
+def _touches(asked: QuestionWords, fact: Fact, mine: set[str]) -> bool:
     """Whether a question touches the object of a fact, or its subject; of the user's facts the predicate instead."""
     return asked.touches(fact.object) or asked.touches(fact.predicate if folded(fact.subject) in mine else fact.subject)
 
 
-class Question:
+class QuestionWords:
     """The words of a question.
 
     Args:

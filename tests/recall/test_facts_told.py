@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.memory import Memory
-from tars_memory.recall.names import Question, relevant
+from tars_memory.recall.names import QuestionWords, relevant
 from tars_memory.settings import ContextOptions, FactsOptions
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import facts
@@ -59,7 +59,7 @@ def told(note: str, question: str = "", **options: bool) -> list[str]:
     ],
 )
 def test_what_a_question_touches(name: str, question: str, touched: bool) -> None:
-    assert Question(question).touches(name) is touched
+    assert QuestionWords(question).touches(name) is touched
 
 
 NOTE = """\
