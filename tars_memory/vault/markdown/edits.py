@@ -292,8 +292,9 @@ def _candidate_places(document: Document, target: Section, bullet: str) -> Itera
         (n for n in range(limit, target.body_line - 1, -1) if not document.is_blank(n)), target.body_line - 1
     )
     after_lines = dict.fromkeys((*lists[-1:], content, limit, target.body_line - 1))
-    for indent, line, before, after in product(INDENTS, after_lines, (b"", b"\n"), (b"", b"\n")):
-        yield _insert_after(document, line, _bullet_lines(bullet, indent), before, after)
+    for indent, line, blank_before, blank_after in product(INDENTS, after_lines, (False, True), (False, True)):
+        lines = _bullet_lines(bullet, indent)
+        yield _insert_after(document, line, lines, blank_before=blank_before, blank_after=blank_after)
 
 
 def _places_at_end(document: Document, bullet: str) -> Iterator[Splice]:
@@ -306,13 +307,15 @@ def _places_at_end(document: Document, bullet: str) -> Iterator[Splice]:
     yield Splice(last.end, last.end, start + nl + block)
 
 
-def _insert_after(document: Document, line: int, bullet: list[bytes], before: bytes, after: bytes) -> Splice:
-    """Insert a bullet right after a line; a blank line before or after it if ``before`` or ``after`` is not empty."""
+def _insert_after(
+    document: Document, line: int, bullet: list[bytes], *, blank_before: bool, blank_after: bool
+) -> Splice:
+    """Insert the lines of a bullet after a line (0: before the first), with blank lines before and after it or not."""
     first = document.lines[0].start
     _, end, at = document.lines[line - 1] if line else Extent(first, first - 1, first)
     nl = document.ending(max(1, line))
-    unfinished = nl if at == end else b""
-    return Splice(at, at, unfinished + (nl if before else b"") + nl.join(bullet) + nl + (nl if after else b""))
+    endings = nl * ((at == end) + blank_before)  # the line itself may lack its ending
+    return Splice(at, at, endings + nl.join(bullet) + nl * (1 + blank_after))
 
 
 def _parse_around(document: Document, splice: Splice, *, whole: bool) -> tuple[Document, Document, int]:
@@ -357,12 +360,12 @@ def _only_adds(before: Document, after: Document, line: int, counts: Sequence[in
     """
     by_line = {bullet.line: bullet for bullet in after.bullets}
     added = range(line - heading, line + sum(counts))
+    start = line
     for count in counts:
-        new = by_line.get(line)
-        if not new or new.depth or not new.worded or new.end_line != line + count - 1:
+        new = by_line.get(start)
+        if not new or new.depth or not new.worded or new.end_line != start + count - 1:
             return False
-        line += count
-    line -= sum(counts)
+        start += count
     inserted = len(after.lines) - len(before.lines)
 
     def old_line(number: int) -> int:
