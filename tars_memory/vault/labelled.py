@@ -187,6 +187,7 @@ def _rank_at(rank: str, low: str, at: int) -> str:
 
 @cache
 def _key_of() -> tuple[str, ...]:
+    """Return the words that make "key" after them a label of medium rank."""
     return tuple(table.KEY_OF.split("|"))
 
 

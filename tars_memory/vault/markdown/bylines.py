@@ -180,6 +180,7 @@ class ByLines:
         self._put_heading(first, number + 1, level, title)
 
     def _put_heading(self, first: int, after: int, level: int, title: str) -> None:
+        """Add a heading from line ``first`` up to before line ``after``."""
         token = self._put("heading_open", 0, [first, after])
         token.tag = f"h{level}"
         self._put("inline", 1, [first, after]).content = title
@@ -220,6 +221,7 @@ class ByLines:
         return "|" in below and "-" in below and _DELIMITERS.match(below) is not None
 
     def _take_html(self, number: int, text: str) -> int:
+        """Read an HTML block; return the number of the next line, or 0 if the line opens none."""
         in_paragraph = self._block is not None and self._block.type == "paragraph_open"
         closer = _html_closer(text, interrupts=in_paragraph)
         if closer is None:
@@ -316,6 +318,7 @@ class ByLines:
         self._end_paragraph()
 
     def _put(self, kind: str, level: int, lines: list[int] | None) -> Token:
+        """Add a token; ``lines`` are its first line and the one after its last."""
         token = _Token(kind, level, lines)
         self.tokens.append(token)
         return token

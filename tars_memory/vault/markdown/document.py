@@ -134,6 +134,7 @@ class Document:
 
     @cached_property
     def _shape(self) -> _Shape:
+        """The parsed structure, from the cache unless the note is large."""
         return self._parse() if self._line_by_line or len(self.data) > MAX_CACHED_BYTES else _cached_shape(self)
 
     @property
@@ -228,6 +229,7 @@ class Document:
         return b"\n"
 
     def _front_matter_lines(self) -> tuple[int, int] | None:
+        """Find the YAML block: between a first line ``---`` and the next line ``---``."""
         first = self.lines[0]
         if len(self.lines) < 2 or self.data[first.start : first.end].rstrip(b" \t") != b"---":
             return None
@@ -241,12 +243,14 @@ class Document:
 
     @cached_property
     def _tokens(self) -> Sequence[Token]:
+        """The block tokens below the front matter; their lines count from 0 there."""
         first = self.body_line
         start = self.lines[first - 1].start if first <= len(self.lines) else len(self.data)
         text = self.data[start:].decode("utf-8", "surrogateescape")
         return _by_lines(text) if self._line_by_line else _tokens(text)
 
     def _parse(self) -> _Shape:
+        """Parse the note, without the cache."""
         tokens = self._tokens
         blocks, open_line = [], None
         for block, is_left_open in self._blocks(tokens):
@@ -277,6 +281,7 @@ class Document:
             yield block, _is_open(token, self.text(token.map[1] + first - 1))
 
     def _bullets(self, tokens: Sequence[Token], *, numbered: bool = False) -> Iterator[Bullet]:
+        """Yield the bullets outside quotes; with ``numbered`` the numbered items too."""
         marks, begins = ("-*+.)", _ITEM) if numbered else ("-*+", _BULLET)
         first = self.body_line
         quotes = lists = last = 0
@@ -308,6 +313,7 @@ class Document:
                 )
 
     def _sections(self, tokens: Sequence[Token]) -> Iterator[Section]:
+        """Yield the sections in order, the one before the first heading included unless it is empty."""
         first = self.body_line
         headings = [
             (int(token.tag[1]), token.map[0] + first, token.map[1] + first, plain_heading(tokens[index + 1].content))
@@ -411,6 +417,7 @@ def plain_heading(text: str) -> str:
 
 
 def _lines(data: bytes) -> list[Extent]:
+    """Return the extent of every line."""
     start = len(BOM) if data.startswith(BOM) else 0
     lines: list[Extent] = []
     if b"\r" not in data:  # half the time of the pattern

@@ -440,6 +440,7 @@ def plain(text: str) -> str:
 
 
 def _plain(line: str) -> str:
+    """Return one line of :func:`plain`."""
     if "d:: " in line and _REPLACED.match(line):
         return ""
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
