@@ -22,7 +22,7 @@ from tars_memory.curation import extraction, ticks
 from tars_memory.curation.commit import Decided, commit
 from tars_memory.curation.gather import Gathered, gather
 from tars_memory.curation.proposals import Decision, DrawnFact, Proposal
-from tars_memory.curation.ticks import Recorded, accepted, resolved
+from tars_memory.curation.ticks import RecordedTick, accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.vault import playbooks, sessions
 from tars_memory.vault.markdown import edits, entries as grammar
@@ -62,7 +62,7 @@ class Listed(NamedTuple):
     total: int
     notices: list[str]
     unsettled: bool = False
-    recorded: tuple[Recorded, ...] = ()
+    recorded: tuple[RecordedTick, ...] = ()
     asked: int = 0
 
 
@@ -81,7 +81,7 @@ class Reviewed(NamedTuple):
     decided: list[Decided]
     notices: list[str]
     left: int = 0
-    recorded: tuple[Recorded, ...] = ()
+    recorded: tuple[RecordedTick, ...] = ()
 
 
 class Review:
@@ -110,7 +110,7 @@ class Review:
             f"{command}; until the next command that writes, what it decided is not listed" for command in cut_off
         ]
         recorded = tuple(ticks.recorded(self.ctx))
-        notices += [*ticks.waiting(self.ctx, recorded), *ticks.left(self.ctx.vault)]
+        notices += [*ticks.recorded_notice(self.ctx, recorded), *ticks.left(self.ctx.vault)]
         asked = 0 if expired else len(found.refused_before)
         if asked:
             notices.append(f"you refused {asked} more in other words; --expired lists them")
@@ -238,10 +238,10 @@ class Review:
             UnwritableError: the vault can't be written.
         """
         self.settle()
-        done, left, recorded = ticks.take(self)
+        done, left, recorded = ticks.apply_ticks(self)
         outcomes = [outcome for committed in done for outcome in committed.outcomes]
         txns = [committed.txn for committed in done if committed.txn]
-        notices = [*self.ctx.notices, *left, *ticks.waiting(self.ctx, recorded)]
+        notices = [*self.ctx.notices, *left, *ticks.recorded_notice(self.ctx, recorded)]
         return Reviewed(txns[-1] if txns else None, outcomes, notices, len(left), tuple(recorded))
 
     def write_note(self, *, limit: int | None = None, expired: bool = False) -> tuple[str, int]:

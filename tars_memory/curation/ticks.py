@@ -42,7 +42,7 @@ RECORD = "ticks.json"
 words."""
 
 
-class Recorded(NamedTuple):
+class RecordedTick(NamedTuple):
     """A tick that an agent's process found and that has not been applied since.
 
     Attributes:
@@ -65,7 +65,7 @@ class Recorded(NamedTuple):
         return {name: getattr(self, name) for name in ("id", "decision", "path", "line", "time")}
 
 
-class Taken(NamedTuple):
+class AppliedTicks(NamedTuple):
     """The result of applying the ticks of a note.
 
     Attributes:
@@ -76,10 +76,10 @@ class Taken(NamedTuple):
 
     done: list[Committed]
     notices: list[str]
-    recorded: list[Recorded] = []  # noqa: RUF012  # never changed
+    recorded: list[RecordedTick] = []  # noqa: RUF012  # never changed
 
 
-def waiting(ctx: Caller, found: Sequence[Recorded]) -> list[str]:
+def recorded_notice(ctx: Caller, found: Sequence[RecordedTick]) -> list[str]:
     """Return one sentence that says how to apply recorded ticks; an empty list if there are none."""
     if not found:
         return []
@@ -90,7 +90,7 @@ def waiting(ctx: Caller, found: Sequence[Recorded]) -> list[str]:
     return [f"{summary}: an agent runs this; run tars-memory review yourself"]
 
 
-def recorded(ctx: Caller) -> list[Recorded]:
+def recorded(ctx: Caller) -> list[RecordedTick]:
     """Return the ticks that an agent's process recorded and that are in the note unchanged."""
     known = _load_record(ctx).get(ctx.layout.review)
     if not known:
@@ -103,12 +103,12 @@ def recorded(ctx: Caller) -> list[Recorded]:
     ]
 
 
-def _recorded(ctx: Caller, name: str, tick: review_note.Ticked, time: str, *, is_new: bool = False) -> Recorded:
+def _recorded(ctx: Caller, name: str, tick: review_note.Ticked, time: str, *, is_new: bool = False) -> RecordedTick:
     decision = "accepted" if tick.accept else "rejected"
-    return Recorded(name, decision, ctx.layout.review, tick.line, time, is_new)
+    return RecordedTick(name, decision, ctx.layout.review, tick.line, time, is_new)
 
 
-def _record_ticks(ctx: Caller, ticks: dict[str, review_note.Ticked]) -> list[Recorded]:
+def _record_ticks(ctx: Caller, ticks: dict[str, review_note.Ticked]) -> list[RecordedTick]:
     """Record the ticks that an agent's process found, in place of those recorded for the note before.
 
     Raises:
@@ -180,7 +180,7 @@ def apply_pending_ticks(open_review: Callable[[], Review], notices: list[str]) -
         ):
             return
         with review.alone():
-            done, _, recorded_ticks = take(review)
+            done, _, recorded_ticks = apply_ticks(review)
     except BusyError:
         return
     except Exception as error:  # the command that the person typed comes first
@@ -196,7 +196,7 @@ def apply_pending_ticks(open_review: Callable[[], Review], notices: list[str]) -
             f"{outcome.proposal.id} changed nothing: {outcome.reason}" for outcome in accepted if outcome.reason
         ]
     if any(tick.is_new for tick in recorded_ticks):
-        notices += waiting(review.ctx, recorded_ticks)
+        notices += recorded_notice(review.ctx, recorded_ticks)
 
 
 def left(vault: Vault) -> list[str]:
@@ -212,7 +212,7 @@ def undone(ctx: Caller, data: bytes) -> bool:
     return last is not None and last.undoes is not None and last.record.get("new") == digest(data)
 
 
-def take(review: Review) -> Taken:
+def apply_ticks(review: Review) -> AppliedTicks:
     """Apply the ticks of the note and its copies; if an agent runs this, only record them.
 
     Ticks that can't be applied (the line to replace has changed, a line is cut off) stay in the note and are named in
@@ -229,9 +229,9 @@ def take(review: Review) -> Taken:
     present = {item.id for of_note in items for item in of_note}
     if not (ctx.may_tick or ctx.may_accept):
         undecided = {name: tick for name, tick in ticks.items() if name not in decided}
-        return Taken([], notices, _record_ticks(ctx, undecided))
+        return AppliedTicks([], notices, _record_ticks(ctx, undecided))
     if not ticks and not present & decided:
-        return Taken([], notices)
+        return AppliedTicks([], notices)
     found = review.gather(expired=True)
     offered = found.offered
     not_facts = {
@@ -267,7 +267,7 @@ def take(review: Review) -> Taken:
     taken = {item.state for of_note in items for item in of_note if item.id in ticks}
     recorded_at = {tick.id: tick.time for tick in recorded(ctx)}
     done, more = _commit(ctx, chosen, stale, taken, recorded_at)
-    return Taken(done, [*notices, *more])
+    return AppliedTicks(done, [*notices, *more])
 
 
 def _commit(
@@ -455,7 +455,7 @@ def accepted(
         target, section, words = proposal.fact.instead
         proposal = proposal._replace(op="append", target=target, section=section, text=words, fact=None)
     elif both:
-        proposal = beside(proposal)
+        proposal = as_addition(proposal)
     replaced = tuple(lines[name] for name in chosen if name in lines)
     return Decision(proposal, accept=True, text=text, replaces=replaced, instead=tuple(instead.values()))
 
@@ -497,7 +497,7 @@ def resolved(decisions: Sequence[Decision]) -> list[Decision]:
     ]
 
 
-def beside(proposal: Proposal) -> Proposal:
+def as_addition(proposal: Proposal) -> Proposal:
     """Return the proposal as an added line; the line it would replace, or the fact it would end, stays unchanged."""
     if proposal.op == "fact":
         return proposal._replace(op="append", fact=None)
