@@ -726,7 +726,7 @@ def _typed(value: object, default: object, where: str) -> object:
     if kind is bool and isinstance(value, str):
         if value.lower() in ("1", "true", "yes", "on"):
             return True
-        if value.lower() in ("0", "false", "no", "off", ""):
+        if value.lower() in OFF or not value:
             return False
         raise SettingsError(f"{where}: {_shown(value)} is neither true nor false", _SETTINGS_HINT)
     if kind is tuple:

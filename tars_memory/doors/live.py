@@ -293,6 +293,7 @@ class Live(App[int]):
         self._timer: Any = None
         self._server: WarmServer | None = None
         self._attributes = _attributes()
+        self._progress = ""
         memory = call.memory()
         self._root, self._project = memory.workspace.root, memory.workspace.project
         self.quick, self.slow = (Lane(self._open_memory, self._post) for _ in range(2))
@@ -512,8 +513,6 @@ class Live(App[int]):
                 self._progress = ""
                 self.view.enter()
         self.draw()
-
-    _progress = ""
 
     def _warm(self, memory: Memory) -> None:
         """Load the model before it is needed, and serve hooks and other searches with it, unless a watcher does."""

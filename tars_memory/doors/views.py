@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from tars_memory.doors.cli import approve
-from tars_memory.doors.cli.output import clean, counted, encoded, keep, line, sign
-from tars_memory.doors.cli.screen import hit_lines
+from tars_memory.doors.cli.output import clean, counted, encoded, keep, line
+from tars_memory.doors.cli.screen import hit_lines, truncate
 from tars_memory.doors.commands.search import PER_NOTE, meant
 from tars_memory.errors import NotFoundError, TarsError, UsageError
 from tars_memory.recall.query import Hit, Query, SearchResult, obsidian_url, verified
@@ -476,7 +476,7 @@ class ReviewView(View):
         words = item.text or item.replaces or item.section if not item.parts else item.parts[0].text
         text = Text(encoded(out, line(words)))
         text.append(f"  {encoded(out, approve.place_of(item))}", "dim")
-        text.truncate(width, overflow="ellipsis" if sign(out, "…", "...") == "…" else "crop")
+        truncate(out, text, width)
         return [text]
 
     def look(self) -> None:
@@ -569,7 +569,7 @@ class FactsView(View):
         text = Text(f"{item.since or ''!s:<10}  {item.until or ''!s:<10}  ")
         text.append(encoded(out, line(item.subject)), "bold")
         text.append(encoded(out, f" {line(item.predicate)}: {line(item.object)}"))
-        text.truncate(width, overflow="ellipsis" if sign(out, "…", "...") == "…" else "crop")
+        truncate(out, text, width)
         return [text]
 
 

@@ -44,6 +44,9 @@ PATIENCE = 3.0
 ACTORS: tuple[Actor, ...] = ("agent", "script", "cron", "person")
 """Values that ``TARS_MEMORY_ACTOR`` may have. ``person`` only counts where a person could be: at a terminal."""
 
+LINE_NUMBER = r"(?s):[0-9]+(?::.*)?$"
+"""The line number behind a path, and the text that may follow it, as a hit is printed."""
+
 
 class Ended(BaseException):
     """A signal asked the process to end while it holds text that is not written yet."""
@@ -125,7 +128,7 @@ class Call:
 
     @property
     def interactive(self) -> bool:
-        """Whether a person is at the terminal: the caller is a person, see :attr:`actor`."""
+        """Whether a person is at the terminal: stdin and an output stream are one, and no agent's mark is set."""
         return self.actor == "person"
 
     @cached_property
@@ -212,7 +215,7 @@ class Call:
         """
         root = str(self.workspace.root)
         exists = os.path.exists if folders else os.path.isfile
-        place = re.search(r"(?s):[0-9]+(?::.*)?$", text)
+        place = re.search(LINE_NUMBER, text)
         if place and not os.path.lexists(text):
             note = text[: place.start()]
             for folder in (here(), root):
@@ -231,7 +234,7 @@ class Call:
         The path may be as it was printed, or relative to the current folder. Relative to the vault it is valid from any
         folder, and so in the spool.
         """
-        place = re.search(r"(?s):[0-9]+(?::.*)?$", text)
+        place = re.search(LINE_NUMBER, text)
         note = self.note(text) if place else text
         target = f"{note}{place[0]}" if place and note != text else text
         if self.typed is not None:
@@ -308,13 +311,13 @@ class Call:
 
     def _new_today(self, notices: list[str]) -> list[str]:
         """Return the notices without the :class:`Passing` ones that were shown earlier today."""
-        if self.opened is None or not any(isinstance(notice, Passing) for notice in notices):
+        if self.opened is None:
             return notices
-        day = (self.now or self.opened.workspace.now()).date()
+        workspace, day = self.opened.workspace, today(self)
         return [
             notice
             for notice in notices
-            if not (isinstance(notice, Passing) and shown_today(self.opened.workspace.state, notice, day))
+            if not (isinstance(notice, Passing) and shown_today(workspace.state, notice, day))
         ]
 
     def words(self, words: list[str] | None, metavar: str, *, stdin: bool = False) -> str:

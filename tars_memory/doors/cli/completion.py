@@ -198,9 +198,8 @@ def _values_of(param: Any, command: str, given: Sequence[str], typed: str, call:
     """Return the values of an option or an argument that begin with what is typed; None where they are files."""
     metavar = (param.metavar or "").strip("[]…").rstrip("…")
     key = f"{command} {param.name}"
-    if metavar in ("DIR", "FILE", "FILES", "FOLDER", "PATH", "SOURCES") and key != "sources path":
-        return None
-    if key == "sources path" and given[:1] != ["remove"]:
+    takes_files = metavar in ("DIR", "FILE", "FILES", "FOLDER", "PATH", "SOURCES")
+    if takes_files and not (key == "sources path" and given[:1] == ["remove"]):
         return None
     fixed = FIXED.get(key) or FIXED.get(metavar)
     if fixed is not None:

@@ -133,6 +133,11 @@ def wrapped(screen: Console, text: Text, indent: int) -> list[Text]:
     return lines
 
 
+def truncate(out: Output, text: Text, width: int) -> None:
+    """Cut a text to a width, with an ellipsis if the terminal can show one."""
+    text.truncate(width, overflow="ellipsis" if sign(out, "…", "...") == "…" else "crop")
+
+
 def _print_all(screen: Console, lines: Sequence[Text]) -> None:
     for text in lines:
         print_line(screen, text)
@@ -229,7 +234,7 @@ def hit_lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, 
         lines.append(Text(" " * indent).append(_excerpt(out, hit, query, room)))
     if hit.answer:  # one line: it was not searched, and is only there as a reminder
         answer = Text(f"assistant: {encoded(out, line(hit.answer))}", style="dim")
-        answer.truncate(room, overflow="ellipsis" if sign(out, "…", "...") == "…" else "crop")
+        truncate(out, answer, room)
         lines.append(Text(" " * indent).append(answer))
     if hit.explain:
         lines += wrapped(screen, Text(hit.account, style="dim"), indent)

@@ -409,10 +409,9 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
         parts: dict[str, Any] = dict(zip(("subject", "predicate", "object"), rest, strict=True), text=" ".join(rest))
         days = {"since": since and since.isoformat(), "until": until and until.isoformat()}
         call.hold("facts add", **parts, **days)
-    memory: Any = call.memory()
-    if verb == "add":
-        return report(call, memory.add_fact(*rest, since=since, until=until), repeated="already known; nothing written")
-    target = " ".join(rest)
+        receipt = call.memory().add_fact(*rest, since=since, until=until)
+        return report(call, receipt, repeated="already known; nothing written")
+    memory, target = call.memory(), " ".join(rest)
     if not target:
         raise UsageError("no fact is named", f"facts {VERBS[verb]}; facts --all lists them")
     if verb == "end":

@@ -80,9 +80,7 @@ def extract(
     look for what you asked to be remembered and for plain statements about yourself. With a model, --dry-run shows
     what would be sent and its cost; after --print-prompt and a first --reply comes the prompt of the second look.
     """
-    if [*files, *(reply or ())].count("-") > 1:
-        raise UsageError("stdin can be read once only", "give - once")
-    sources: list[Any] = [sys.stdin.buffer if name == "-" else name for name in files]
+    sources = _with_stdin(files, reply or ())
     answers = _answers(reply) if reply else None
     if print_prompt or (call.dry_run and not reply and _has_model(call, model)):
         found = call.memory().extract_prompts(sources, model=answers or model, force=force)
@@ -127,10 +125,19 @@ def import_(
     What the memory knows or refused already is left out, so a second run adds only what is new. The sources are only
     read; one undo takes back all that a run wrote.
     """
-    if sources.count("-") > 1:
-        raise UsageError("stdin can be read once only", "give - once")
-    done = call.memory().import_memories([sys.stdin.buffer if name == "-" else name for name in sources], form=form)
+    done = call.memory().import_memories(_with_stdin(sources), form=form)
     return _report(call, done, "source", "statement")
+
+
+def _with_stdin(files: list[str], others: "Iterable[str]" = ()) -> list[Any]:
+    """Return the files with stdin in the place of ``-``.
+
+    Raises:
+        UsageError: ``-`` is there more than once, in the files and in ``others``.
+    """
+    if [*files, *others].count("-") > 1:
+        raise UsageError("stdin can be read once only", "give - once")
+    return [sys.stdin.buffer if name == "-" else name for name in files]
 
 
 def _has_model(call: Call, named: str | None) -> bool:

@@ -263,7 +263,7 @@ def links(
 
     In a pipe one line a link, with tabs: out or back, the path (empty if the link is dead), the target as written.
     """
-    found = call.memory().links(call.note(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]")))
+    found = call.memory().links(_linked(call, note))
     out = [{"target": target, "path": path} for target, path in found.out]
     if not call.answered({"path": found.path, "out": out, "back": found.back}):
         out_of = (("out", call.out.path(path or ""), line(target)) for target, path in found.out)
@@ -272,6 +272,11 @@ def links(
         if not found.out and not found.back:
             call.out.say(f"{call.out.path(found.path)} has no links, and no note links to it")
     return 0 if found.out or found.back else 1
+
+
+def _linked(call: Call, words: list[str] | None) -> str:
+    """Return the note that the words name, as in a link, with or without its brackets."""
+    return call.note(call.words(words, "NOTE").removeprefix("[[").removesuffix("]]"))
 
 
 # --- tags, and notes near a note
@@ -362,8 +367,7 @@ def related(
     that mean the same, as far as there are vectors. Where nothing is near it lists nothing. In a pipe one line a
     note, with tabs: path, reasons.
     """
-    name = call.note(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]"))
-    path, found = call.memory().related(name, limit=limit)
+    path, found = call.memory().related(_linked(call, note), limit=limit)
     if not call.answered({"path": path, "related": found}):
         rows = ((call.out.path(near.path), "; ".join(map(_reason_text, near.reasons))) for near in found)
         show_rows(call.out, rows, ("note", "why"), ("magenta",))
