@@ -33,7 +33,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tars_memory.doors.cli.call import Call, Ended
+from tars_memory.doors.cli.call import Call, Terminated
 from tars_memory.doors.cli.output import clean, counted, encoded, line, sign
 from tars_memory.doors.cli.screen import MATCH, wrapped
 from tars_memory.doors.commands.open import opener_for
@@ -79,7 +79,7 @@ def show(call: Call) -> int:
 
     Raises:
         VaultError: there is no vault.
-        Ended: a signal asked the process to end.
+        Terminated: a signal asked the process to end.
     """
     call.begin()
     call.memory()
@@ -97,7 +97,7 @@ def show(call: Call) -> int:
     if app.signalled == signal.SIGINT:
         return INTERRUPTED
     if app.signalled:
-        raise Ended(app.signalled)
+        raise Terminated(app.signalled)
     return code or app.return_code or 0
 
 
@@ -408,7 +408,7 @@ class Live(App[int]):
         self.on_input_changed()
         at = self.views.index(self.view)
         self.view = self.views[(at + by) % len(self.views)]
-        self.put(self.view.typed)
+        self.set_text(self.view.typed)
         self.view.enter()
         self.draw()
 
@@ -444,13 +444,13 @@ class Live(App[int]):
             self._timer.stop()
         self._timer = self.set_timer(seconds, act)
 
-    def taken(self) -> str:
+    def take_text(self) -> str:
         """Empty the field, and return its text."""
         typed = self.view.typed
-        self.put("")
+        self.set_text("")
         return typed
 
-    def put(self, text: str) -> None:
+    def set_text(self, text: str) -> None:
         """Put a text into the field; the view doesn't take it as typed."""
         self.view.typed = text
         field = self.query_one(Field)
@@ -458,7 +458,7 @@ class Live(App[int]):
         field.cursor_position = len(text)
 
     @contextlib.contextmanager
-    def aside(self) -> Any:
+    def terminal_released(self) -> Any:
         """Give the terminal to another program during the block.
 
         Textual takes it back only if nothing is raised, so that an exception is raised again afterwards.
@@ -486,7 +486,7 @@ class Live(App[int]):
             return
         try:
             if any(str(note) in word for word in words):  # an editor, which wants the terminal
-                with self.aside():
+                with self.terminal_released():
                     code = subprocess.run(words, check=False).returncode
             else:
                 nothing = subprocess.DEVNULL
@@ -494,7 +494,7 @@ class Live(App[int]):
         except OSError as error:
             self.view.state = [f"{line(words[0])} can't be started: {error.strerror}"]
             return
-        self.view.again(f"{line(words[0])} ended with {code}" if code else f"opened {label}")
+        self.view.reload(f"{line(words[0])} ended with {code}" if code else f"opened {label}")
 
     # --- what runs in the background
 

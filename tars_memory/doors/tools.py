@@ -13,7 +13,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.doors.cli.output import clean, hidden
+from tars_memory.doors.cli.output import clean, masked_value
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError, counted
 from tars_memory.language.dates import ACCEPTED, parse_day
 from tars_memory.settings import AUTHOR
@@ -462,7 +462,7 @@ class Tools:
             more = {"agent": agent} if name == "memory_context" and agent else {}
             found = tool.run(memory, {**valid, **more})
             notices = [*memory.workspace.notices, *found.get("notices", ())]
-        answer: dict[str, Any] = _cleaned(hidden({**found, "notices": list(dict.fromkeys(map(str, notices)))}))
+        answer: dict[str, Any] = _cleaned(masked_value({**found, "notices": list(dict.fromkeys(map(str, notices)))}))
         return answer
 
 
@@ -490,7 +490,7 @@ def explained(error: TarsError) -> str:
         lines.append(error.hint)
     if isinstance(error, UnwritableError) and error.spooled:
         lines.append("the text is kept, and the next write places it: don't send it again")
-    return clean(str(hidden("\n".join(lines))))
+    return clean(str(masked_value("\n".join(lines))))
 
 
 def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from tars_memory.doors.cli import approve
-from tars_memory.doors.cli.output import clean, counted, encoded, keep, line
+from tars_memory.doors.cli.output import clean, counted, encoded, keep_hits, line
 from tars_memory.doors.cli.screen import hit_lines, truncate
-from tars_memory.doors.commands.search import PER_NOTE, meant
+from tars_memory.doors.commands.search import PER_NOTE, suggestion
 from tars_memory.errors import NotFoundError, TarsError, UsageError
 from tars_memory.recall.query import Hit, Query, SearchResult, obsidian_url, verified
 from tars_memory.vault.vault import note_lines
@@ -99,7 +99,7 @@ class View:
     def enter(self) -> None:
         """Handle the switch to this view."""
 
-    def again(self, message: str) -> None:
+    def reload(self, message: str) -> None:
         """Ask again, since notes may have changed; keep the mark, and show a message meanwhile."""
         self.state = [message]
 
@@ -156,7 +156,7 @@ class SearchView(View):
         """Search again: notes may have changed in the meantime."""
         self.type(self.typed)
 
-    def again(self, message: str) -> None:
+    def reload(self, message: str) -> None:
         """Search again."""
         self.type(self.typed)
         self._moved, self._message = True, message
@@ -192,7 +192,7 @@ class SearchView(View):
             if answer.number == self._number and not is_outdone:
                 self._take(answer)
         elif isinstance(answer.value, TarsError):
-            self.again(answer.value.message)  # the hit is not there any more
+            self.reload(answer.value.message)  # the hit is not there any more
         elif answer.kind == "open":
             self.live.open(answer.value)
         else:
@@ -229,7 +229,7 @@ class SearchView(View):
             summary = f"{counted(len(result.hits), 'hit')}, {how}{more}"
         else:
             summary = "nothing found so far" if result.stale else "nothing relevant"
-        return [summary, *([meant(result)] if result.did_you_mean else []), *result.notices]
+        return [summary, *([suggestion(result)] if result.did_you_mean else []), *result.notices]
 
     def choose(self, at: int) -> None:
         """Move the mark; it stays at this hit when new hits come in."""
@@ -256,7 +256,7 @@ class SearchView(View):
 
         def place_of_hit(memory: Memory) -> LivePlace:
             _check(memory, hit)
-            keep(memory.workspace.state, hits, terminal=True)
+            keep_hits(memory.workspace.state, hits, terminal=True)
             return LivePlace(hit.path, hit.best_line[0], hit.obsidian_url or None)
 
         self.live.ask(self.live.quick, "open", place_of_hit)
@@ -381,7 +381,7 @@ class ReviewView(View):
 
     def submit(self) -> None:
         """Handle the answer in the field."""
-        proposal, typed, self.state = self.chosen, self.live.taken(), []
+        proposal, typed, self.state = self.chosen, self.live.take_text(), []
         if self.is_busy:
             self.state = ["wait a moment: the last answer is being written"]
         elif self._unfinished is not None:
@@ -430,7 +430,7 @@ class ReviewView(View):
         self.state = []
         if answer.key == "e":
             try:
-                with self.live.aside():
+                with self.live.terminal_released():
                     words = approve.edited(self.live.call, proposal)
             except UsageError as error:
                 self.state = [line(error.message)]
@@ -443,13 +443,13 @@ class ReviewView(View):
         self._unfinished = (proposal, answer)
         missing = "the new words" if answer.key == "e" else "the heading"
         self.state = [*self.state, f"type {missing}, then Enter; Esc: never mind"]
-        self.live.put(clean(proposal.text) if answer.key == "e" else "")
+        self.live.set_text(clean(proposal.text) if answer.key == "e" else "")
 
     def cancel(self) -> bool:
         """Give up an unfinished decision; return False if there is none."""
         unfinished, self._unfinished = self._unfinished, None
         if unfinished is not None:
-            self.live.put("")
+            self.live.set_text("")
         return unfinished is not None
 
     def _decide(self, proposal: Proposal, answer: approve.ReviewAnswer, **wording: str) -> None:
@@ -499,9 +499,9 @@ class FactsView(View):
     _stays = True
     """The mark stays at its fact, if the next facts include it."""
 
-    def again(self, message: str) -> None:
+    def reload(self, message: str) -> None:
         """Read the facts again."""
-        super().again(message)
+        super().reload(message)
         self.enter()
 
     def enter(self) -> None:

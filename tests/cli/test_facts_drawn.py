@@ -14,7 +14,7 @@ from random_documents import scale, seeded
 from rich.cells import cell_len
 
 from tars_memory.doors.cli.output import line
-from tars_memory.doors.cli.screen import ASCII, LINES, LONGEST_LABEL, drawn, gantt
+from tars_memory.doors.cli.screen import ASCII, LINES, LONGEST_LABEL, draw_facts, gantt
 from tars_memory.vault.markdown.facts import Fact
 
 TODAY = date(2026, 11, 21)
@@ -36,7 +36,7 @@ ANNA = [
 
 
 def test_a_drawing_has_a_scale_subjects_and_a_bar_for_each_span() -> None:
-    assert [text for _, text in drawn(ANNA, TODAY, 80, LINES)] == [
+    assert [text for _, text in draw_facts(ANNA, TODAY, 80, LINES)] == [
         "                                              2018   2020   2022   2024    2026",
         "Anna",
         "  lives in: Oslo                   2018-01-01 ━━━━╸                           │",
@@ -46,12 +46,12 @@ def test_a_drawing_has_a_scale_subjects_and_a_bar_for_each_span() -> None:
         "Bo",
         "  lives in: Cork                              ┄┄┄━━━━╸                        │",
     ]
-    kinds = [kind for kind, _ in drawn(ANNA, TODAY, 80, LINES)]
+    kinds = [kind for kind, _ in draw_facts(ANNA, TODAY, 80, LINES)]
     assert kinds == ["scale", "subject", "past", "holds", "holds", "holds", "subject", "past"]
 
 
 def test_facts_without_days_are_a_list() -> None:
-    assert [*drawn([ANNA[-1]], TODAY, 80, LINES)] == [("subject", "Anna"), ("holds", "  likes: tea")]
+    assert [*draw_facts([ANNA[-1]], TODAY, 80, LINES)] == [("subject", "Anna"), ("holds", "  likes: tea")]
 
 
 def test_every_line_fits_whatever_the_signs_and_the_days() -> None:
@@ -64,7 +64,7 @@ def test_every_line_fits_whatever_the_signs_and_the_days() -> None:
     for width in (40, 60, 80, 81, 120, 200):
         for facts in (ANNA, wide, wide[1:], wide[2:], ANNA[:1]):
             for signs in (LINES, ASCII):
-                for _, text in drawn(facts, TODAY, width, signs):
+                for _, text in draw_facts(facts, TODAY, width, signs):
                     assert cell_len(text) <= width, text
 
 
@@ -131,4 +131,4 @@ def test_mermaid_s_own_parser_reads_every_chart_as_it_is_meant() -> None:
 
 def test_a_span_goes_on_beyond_any_calendar() -> None:
     facts = [fact("a", "b", "c", "9999-12-31"), fact("a", "b", "c", "0001-01-01", "0001-01-02")]
-    assert gantt(facts, TODAY).count("9999-12-31") and [*drawn(facts, date.max - timedelta(days=1), 80, LINES)]
+    assert gantt(facts, TODAY).count("9999-12-31") and [*draw_facts(facts, date.max - timedelta(days=1), 80, LINES)]

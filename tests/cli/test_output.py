@@ -9,7 +9,7 @@ import os
 import pytest
 from hypothesis import given, strategies as st
 
-from tars_memory.doors.cli.output import ClosedOutput, LostOutput, Output, broken, clean, line, to_json
+from tars_memory.doors.cli.output import ClosedOutput, LostOutput, Output, clean, line, to_json, wrap_line
 
 HOSTILE = (
     "a\x1b[31mred\x1b[0m b\x1b]52;c;c3RlYWw=\x07c \x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\ \x9b31mC1\x9b0m "
@@ -130,7 +130,7 @@ def test_a_path_is_never_masked_and_the_text_beside_it_is() -> None:
 
 
 def test_talk_on_a_terminal_breaks_between_words():
-    told = broken("tars-memory: " + "word " * 20 + "/a/path/" + "x" * 90, 80)
+    told = wrap_line("tars-memory: " + "word " * 20 + "/a/path/" + "x" * 90, 80)
     assert all(len(each) <= 80 for each in told[:-1]) and told[-1] == f"  /a/path/{'x' * 90}"
     assert [each.strip() for each in told[:-1]] == ["tars-memory: " + "word " * 12 + "word", "word " * 6 + "word"]
-    assert broken("  short", 80) == ["  short"] and broken("x" * 90, 80) == ["x" * 90]
+    assert wrap_line("  short", 80) == ["  short"] and wrap_line("x" * 90, 80) == ["x" * 90]

@@ -14,7 +14,7 @@ from random_documents import seeded
 
 from curation.extracting import House, claims, scripted
 from tars_memory.curation.proposals import BESIDE, Proposal
-from tars_memory.doors.cli.output import hidden
+from tars_memory.doors.cli.output import masked_value
 from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.markdown import facts
@@ -93,7 +93,7 @@ class TestOffered:
         (found,) = desk.offered()
         assert (found.op, found.target, found.section) == ("fact", "Facts.md", "me")
         assert (found.text, found.quote) == ("lives in:: Cork [since:: 2026-11-21]", "I live in Cork now.")
-        told = hidden(found)["fact"]
+        told = masked_value(found)["fact"]
         (end,) = told.pop("ends")
         assert told == {
             "subject": "me",
@@ -106,7 +106,7 @@ class TestOffered:
         assert (end["text"], end["since"]) == ("lives in:: Dublin [since:: 2024-03-01]", "2024-03-01")
         assert end["becomes"] == "lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-21]"
         assert (end["until"], end["path"], end["line"]) == ("2026-11-21", "Facts.md", 4)
-        json.dumps(hidden(found))
+        json.dumps(masked_value(found))
 
     def test_once_each_and_never_as_a_line_as_well(self, desk: Desk) -> None:
         desk.say("I live in Cork now.", "My manager is Dana since May.", "We use Postgres.", "I like hiking.")
@@ -509,7 +509,7 @@ def test_what_one_conversation_gave_is_one_decision_and_each_line_keeps_its_own(
     desk.say("I like hiking.", "We use Postgres.", "My name is Ada Bell.")
     (one,) = desk.person().review().waiting().proposals
     assert (one.op, [each.op for each in one.parts]) == ("together", ["append", "fact", "fact"])
-    assert [each["text"] for each in hidden(one)["parts"]] == [each.text for each in one.parts]
+    assert [each["text"] for each in masked_value(one)["parts"]] == [each.text for each in one.parts]
     done = desk.person().review().decide([one.id])
     assert [each.proposal.id for each in done.decided] == [each.id for each in one.parts]
     assert "- I like hiking ([[" in desk.note("Memory.md")

@@ -14,7 +14,7 @@ from curation.extracting import House, claims, dialogue, scripted, texts, verdic
 from tars_memory.curation import review
 from tars_memory.curation.models import grounding
 from tars_memory.curation.proposals import Proposal
-from tars_memory.doors.cli.output import hidden
+from tars_memory.doors.cli.output import masked_value
 from tars_memory.errors import ConflictError, ModelUnavailableError
 from tars_memory.testing import ScriptedLLM
 
@@ -146,7 +146,7 @@ def test_warnings_go_with_the_proposal_into_review_md(house: House) -> None:
     talked(house, model, *TALK[:4])
     (found,) = listed(house).values()
     assert found.warnings == (grounding.ASKS, grounding.NOT_ALONE)
-    assert hidden(found)["warnings"] == [*found.warnings]
+    assert masked_value(found)["warnings"] == [*found.warnings]
     with house.memory(actor="person", interactive=True) as memory:
         memory.review().write_note()
     assert f"  - mind:: {grounding.ASKS}; {grounding.NOT_ALONE}\n" in (house.root / "Review.md").read_text()

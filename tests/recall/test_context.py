@@ -9,7 +9,7 @@ from pathlib import Path
 import packed
 import pytest
 
-from tars_memory.doors.cli.output import hidden, to_json
+from tars_memory.doors.cli.output import masked_value, to_json
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
 from tars_memory.testing import FrozenClock, HashEmbedder, make_vault
@@ -298,7 +298,7 @@ def test_the_first_line_recalled_stands_in_the_first_hit_of_search(vault: Vault)
 
 
 def test_the_json_object(vault: Vault) -> None:
-    told = json.loads(to_json(hidden(vault.context("viola Anna"))))
+    told = json.loads(to_json(masked_value(vault.context("viola Anna"))))
     assert list(told) == ["budget", "used", "text", "blocks", "dropped", "playbooks", "notices"]
     assert list(told["blocks"][0]) == ["kind", "path", "start_line", "end_line", "text", "tokens"]
     assert list(told["dropped"][0]) == ["path", "start_line", "end_line", "why"]

@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tars_memory import __version__
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import HELP, MAKERS, Call, Command, Ended, call_of, shared
+from tars_memory.doors.cli.call import HELP, MAKERS, Call, Command, Terminated, call_of, shared
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
 from tars_memory.errors import UsageError, installing
 
@@ -299,7 +299,7 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
             call.out.flush()
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
-                cli.failures.say_begun(call)
+                cli.failures.say_interrupted(call)
             if call.typed is not None or "--stdin" in argv:
                 cli.failures.keep(error, call, argv)
             raise
@@ -315,7 +315,7 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
     except KeyboardInterrupt as error:
         _say_kept(error, call)
         return INTERRUPTED
-    except Ended as error:
+    except Terminated as error:
         _say_kept(error, call)
         return SIGNALLED + error.number
     except SystemExit as leaving:

@@ -372,7 +372,7 @@ def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
         if answer in ("q", None):
             break
     left = len(found) - len(approved)
-    call.notices(call.dry())
+    call.notices(call.dry_run_notice())
     _print(call, Text(f"\n{len(approved)} approved, {counted(left, 'rule')} left"))
     return 0
 

@@ -48,7 +48,7 @@ LINE_NUMBER = r"(?s):[0-9]+(?::.*)?$"
 """The line number behind a path, and the text that may follow it, as a hit is printed."""
 
 
-class Ended(BaseException):
+class Terminated(BaseException):
     """A signal asked the process to end while it holds text that is not written yet."""
 
     def __init__(self, number: int) -> None:
@@ -252,7 +252,7 @@ class Call:
         self.listen()
 
     def listen(self, *, ignoring: bool = False) -> None:
-        """Until :meth:`close`, raise :class:`Ended` on a signal to end; or, with ``ignoring``, ignore these and Ctrl-C.
+        """Until :meth:`close`, raise :class:`Terminated` on a signal to end; or, if ``ignoring``, ignore it and Ctrl-C.
 
         A signal that was ignored when the program started (``nohup``) stays ignored.
         """
@@ -305,7 +305,7 @@ class Call:
             self.out.record({**(members(answer) or {}), "notices": notices}, lines=lines)
         return self.out.json
 
-    def dry(self, *, writes: bool = True) -> list[str]:
+    def dry_run_notice(self, *, writes: bool = True) -> list[str]:
         """Return the notice of a dry run; nothing without ``--dry-run``, or where nothing would be written anyway."""
         return ["dry run: nothing was written"] if self.dry_run and writes else []
 
@@ -385,7 +385,7 @@ def read_stdin() -> str:
 
 
 def _end(number: int, _frame: object) -> None:
-    raise Ended(number)
+    raise Terminated(number)
 
 
 def _is_terminal(stream: Any) -> bool:
@@ -435,7 +435,7 @@ def _answer() -> str:
         return ""
 
 
-def beyond(call: Call) -> str:
+def unsearched_projects(call: Call) -> str:
     """Return what to append to "nothing found": how many projects were not searched. Their names stay private."""
     workspace = call.workspace
     layout = workspace.whole.layout
@@ -443,7 +443,7 @@ def beyond(call: Call) -> str:
     return f"; {counted(len(hidden), 'project')} not searched: --project NAME" if hidden else ""
 
 
-def about_secrets(call: Call, text: str) -> str:
+def ask_about_secrets(call: Call, text: str) -> str:
     """Return the text as the person wants it written: unchanged, or with its credentials masked.
 
     Only a person at a terminal is asked; anybody else's text is masked where it is written. Enter masks, and so does an
@@ -496,7 +496,7 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
     if receipt.spooled and not own:
         own.append("the note can't be written now: your text is in the spool, and the next writing command places it")
     elif call.dry_run and not receipt.spooled:
-        own += call.dry()
+        own += call.dry_run_notice()
     elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
         own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
     touched = [{"path": place.path, "line": place.line} for place in getattr(receipt, "touched", None) or ()]

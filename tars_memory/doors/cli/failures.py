@@ -16,7 +16,7 @@ import typer
 from tars_memory import __version__, errors, vault
 from tars_memory.disk import Places
 from tars_memory.doors.cli.call import Call, Typed, read_stdin
-from tars_memory.doors.cli.output import PROGRAM, clean, hidden, masked, to_json
+from tars_memory.doors.cli.output import PROGRAM, clean, masked, masked_value, to_json
 from tars_memory.settings import AUTHOR, PROJECT, Settings, here
 
 USAGE, UNWRITABLE, BUG = 2, 5, 70
@@ -77,7 +77,7 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
     return _say(call, message, _joined(hint, kept), BUG, more)
 
 
-def say_begun(call: Call) -> None:
+def say_interrupted(call: Call) -> None:
     """Print how far a first reading of the vault or other long work got that was interrupted; nothing otherwise."""
     if call.opened is None:
         return
@@ -216,7 +216,7 @@ def _joined(*sentences: str) -> str:
 def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | None = None) -> int:
     more, message, hint = more or {}, errors.legible(message), errors.legible(hint)
     if call.out.json:
-        call.out.complain(to_json(hidden({"error": message, "hint": hint, "exit_code": code, **more})))
+        call.out.complain(to_json(masked_value({"error": message, "hint": hint, "exit_code": code, **more})))
         return code
     lines = [f"{PROGRAM}: {clean(message)}"]
     lines += [f"  {clean(candidate)}" for candidate in more.get("candidates", ())]

@@ -105,14 +105,14 @@ def members(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else as_dict() if as_dict else None
 
 
-def hidden(value: Any) -> Any:
+def masked_value(value: Any) -> Any:
     """Return a value for JSON with the credentials in all its texts masked; member names and paths stay."""
     if isinstance(value, str):
         return masked(value)
     if (found := members(value)) is not None:
-        return {name: member if name in PATHS else hidden(member) for name, member in found.items()}
+        return {name: member if name in PATHS else masked_value(member) for name, member in found.items()}
     if isinstance(value, list | tuple):
-        return [hidden(item) for item in value]
+        return [masked_value(item) for item in value]
     return value
 
 
@@ -222,7 +222,7 @@ class Output:
     def record(self, value: Any, *, lines: bool = False) -> None:
         """Print one JSON object; ``lines`` keeps it on one line even on a terminal."""
         if not self.quiet:
-            self.write(to_json(hidden(value), None if lines or not self.stdout.isatty() else 2) + "\n")
+            self.write(to_json(masked_value(value), None if lines or not self.stdout.isatty() else 2) + "\n")
 
     def flush(self) -> None:
         """Flush stdout."""
@@ -333,10 +333,10 @@ def _wrapped(text: str, stream: TextIO) -> str:
     A word that is wider itself, a path or an address, stays whole: the terminal folds it, and it can be copied.
     """
     width = _columns(stream) if stream.isatty() else 0
-    return "\n".join(part for row in text.split("\n") for part in broken(row, width)) if width else text
+    return "\n".join(part for row in text.split("\n") for part in wrap_line(row, width)) if width else text
 
 
-def broken(text: str, width: int) -> list[str]:
+def wrap_line(text: str, width: int) -> list[str]:
     """Wrap a line between words, the second and later lines indented; no word is broken."""
     indent = len(text) - len(text.lstrip(" "))
     lead, rest, wrapped = " " * indent, text[indent:], []
@@ -555,7 +555,7 @@ SHOWN = "told"
 """Name of the file that holds a day and the notices that were shown on it."""
 
 
-def keep(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
+def keep_hits(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
     """Remember where the hits are. A state folder that can't be written is no reason to fail a search."""
     hits_text = "\0".join(f"{hit.path}\0{hit.best_line[0]}\0{hit.obsidian_url or ''}" for hit in hits)
     _write(state / NAMES[terminal], hits_text)

@@ -407,7 +407,7 @@ def by_subject(facts: Sequence[Fact]) -> dict[str, list[Period]]:
     return groups
 
 
-def drawn(facts: Sequence[Fact], today: date, width: int, signs: Signs) -> Iterator[tuple[str, str]]:
+def draw_facts(facts: Sequence[Fact], today: date, width: int, signs: Signs) -> Iterator[tuple[str, str]]:
     """Draw facts as bars over time.
 
     Args:
@@ -539,7 +539,7 @@ def show_timeline(out: Output, facts: Sequence[Fact], today: date) -> None:
     screen = console(out)
     signs = LINES if all(sign(out, character, "") for character in LINES) else ASCII
     styles = {"scale": "dim", "subject": "bold", "past": "dim"}
-    for kind, text in drawn([*facts], today, screen.width, signs):
+    for kind, text in draw_facts([*facts], today, screen.width, signs):
         print_line(screen, Text(encoded(out, text), style=styles.get(kind, "")))
 
 
@@ -554,7 +554,7 @@ NOT_STARTED = (126, 127)
 """The shell's exit codes for a command that may not be run, and for one that it can't find."""
 
 
-class Held(io.StringIO):
+class TerminalBuffer(io.StringIO):
     """A buffer in the place of a terminal, until all output is known."""
 
     def __init__(self, encoding: str) -> None:
@@ -579,7 +579,7 @@ def paged(out: Output) -> Iterator[None]:
         yield
         return
     terminal = out.stdout
-    held = Held(terminal.encoding or "utf-8")
+    held = TerminalBuffer(terminal.encoding or "utf-8")
     out.stdout, out.pages = held, True
     try:
         yield

@@ -4,7 +4,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tars_memory import jobs
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import PATIENCE, Call, about_secrets, command, flag, option, read_stdin, report, word
+from tars_memory.doors.cli.call import (
+    PATIENCE,
+    Call,
+    ask_about_secrets,
+    command,
+    flag,
+    option,
+    read_stdin,
+    report,
+    word,
+)
 from tars_memory.doors.cli.output import clean, fields, line, show_rows
 from tars_memory.errors import UsageError, installing
 from tars_memory.memory import Memory
@@ -47,11 +57,11 @@ def learn(
     for review. context gives the one that fits a question. A playbook that is there is never overwritten.
     """
     call.hold("learn", when="")
-    heading = about_secrets(call, call.words(title, "TITLE"))
+    heading = ask_about_secrets(call, call.words(title, "TITLE"))
     assert call.typed is not None
     call.typed.arguments |= {"title": heading, "text": ""}
-    steps = about_secrets(call, _steps(call, heading, stdin=stdin, file=file, edit=edit))
-    usage = about_secrets(call, when) if when else ""
+    steps = ask_about_secrets(call, _steps(call, heading, stdin=stdin, file=file, edit=edit))
+    usage = ask_about_secrets(call, when) if when else ""
     call.typed.arguments |= {"title": heading, "text": steps, "when": usage}
     return report(call, call.memory().learn(heading, steps, when=usage))
 
@@ -210,9 +220,9 @@ def topic(
     """
     whose = agent or _caller(call)
     if name and (text or stdin):
-        name = about_secrets(call, name)
+        name = ask_about_secrets(call, name)
         call.hold("topic", agent=whose, name=name)
-        words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
+        words = ask_about_secrets(call, call.words(text, "TEXT", stdin=stdin))
         return report(call, call.memory().topic(name, words, agent=whose))
     if stdin or name == "":
         raise UsageError("TOPIC is missing", "tars-memory topic NAME TEXT")

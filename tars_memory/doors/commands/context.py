@@ -2,7 +2,18 @@
 
 from typing import Annotated, Any
 
-from tars_memory.doors.cli.call import AsOf, Call, Expired, beyond, command, flag, option, read_stdin, validity, word
+from tars_memory.doors.cli.call import (
+    AsOf,
+    Call,
+    Expired,
+    command,
+    flag,
+    option,
+    read_stdin,
+    unsearched_projects,
+    validity,
+    word,
+)
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
 from tars_memory.recall.loaded import ALONE, COMMENT, FRONT_MATTER
@@ -82,13 +93,13 @@ def context(
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)
-    notices = [notice + beyond(call) if notice == NOTHING else notice for notice in packed.notices]
+    notices = [notice + unsearched_projects(call) if notice == NOTHING else notice for notice in packed.notices]
     if call.answered(packed, notices):
         return 0
     if packed.text:
         call.out.data(clean(packed.text))
     else:
-        call.out.say("there is nothing to say" + ("" if NOTHING in packed.notices else beyond(call)))
+        call.out.say("there is nothing to say" + ("" if NOTHING in packed.notices else unsearched_projects(call)))
     _say_left_out(call, packed)
     return 0
 

@@ -10,8 +10,7 @@ from tars_memory.doors.cli.call import (
     Call,
     Ref,
     Topic,
-    about_secrets,
-    beyond,
+    ask_about_secrets,
     command,
     confirmed,
     day,
@@ -19,6 +18,7 @@ from tars_memory.doors.cli.call import (
     option,
     report,
     today,
+    unsearched_projects,
     word,
 )
 from tars_memory.doors.cli.output import Output, clean, counted, fields, hit_of, line, show_rows
@@ -226,7 +226,7 @@ def headings(
     if add is not None and remove is not None:
         raise UsageError("both --add and --remove", "give one of them")
     if add is not None:
-        return report(call, memory.add_heading(name, about_secrets(call, add)))
+        return report(call, memory.add_heading(name, ask_about_secrets(call, add)))
     if remove is not None:
         path, found = memory.heading(name, remove)
         if found.filled and call.interactive and not (yes or call.dry_run):
@@ -345,7 +345,7 @@ def _show_facts(
     if call.answered({"facts": [fact.as_dict(as_of) for fact in found]}):
         return 0 if found else 1
     if not found:
-        call.out.say(missing + beyond(call))
+        call.out.say(missing + unsearched_projects(call))
     elif call.out.screen and in_time:
         cli.screen.show_timeline(call.out, found, as_of)
     elif call.out.screen:

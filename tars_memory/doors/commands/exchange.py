@@ -188,7 +188,7 @@ def _report(call: Call, done: "Extracted", source: str = "conversation", part: s
         part: the word for its parts.
     """
     answer = {"sessions": done.sessions, "skipped": done.skipped, "model": done.model}
-    if not call.answered(answer, done.notices, call.dry()):
+    if not call.answered(answer, done.notices, call.dry_run_notice()):
         for session in done.sessions:
             place = call.out.place(session.path, 1)
             call.out.sentence(f"{place}:{line(session.source)}, {counted(session.examined, part)} examined")

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tars_memory.doors.cli.call import Call, about_secrets, command, day, flag, option, word
+from tars_memory.doors.cli.call import Call, ask_about_secrets, command, day, flag, option, word
 from tars_memory.doors.cli.output import fields, here, hit_of, line, show_rows, within
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.query import obsidian_url
@@ -94,7 +94,7 @@ def _show(
     """
     path, at, url = found
     opener = opener_for(call, path, at, url) if starts else None
-    answered = call.answered({**members, "obsidian_url": url, "opened": bool(opener)}, call.dry())
+    answered = call.answered({**members, "obsidian_url": url, "opened": bool(opener)}, call.dry_run_notice())
     if not answered and (always or not opener):
         call.out.data(printed, of_notes=False)
     if opener:
@@ -230,12 +230,12 @@ def new(
     root = str(call.workspace.root)
     beside = (within(root, here()) or "").replace(os.sep, "/")
     call.hold("new", beside=beside)
-    name = about_secrets(call, call.words(title, "TITLE"))
+    name = ask_about_secrets(call, call.words(title, "TITLE"))
     text = ""
     assert call.typed is not None
     call.typed.arguments |= {"title": name, "text": ""}
     if stdin:
-        text = about_secrets(call, call.words(None, "TEXT", stdin=True))
+        text = ask_about_secrets(call, call.words(None, "TEXT", stdin=True))
     made = call.memory().new(name, text, beside=beside)
     call.settle()
     return _made(call, made, starts=opens, always=True)

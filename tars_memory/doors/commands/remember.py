@@ -13,7 +13,7 @@ from tars_memory.doors.cli.call import (
     STOPPED,
     Call,
     Ref,
-    about_secrets,
+    ask_about_secrets,
     chosen,
     command,
     confirmed,
@@ -68,8 +68,8 @@ def remember(
     if tier not in TIERS:
         raise UsageError(f"--tier {tier!r} can't be written to", f"it is {' or '.join(TIERS)}")
     call.hold("remember", tier=tier, section=section, tags=list(tag or ()))
-    words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
-    section = about_secrets(call, section) if section else section
+    words = ask_about_secrets(call, call.words(text, "TEXT", stdin=stdin))
+    section = ask_about_secrets(call, section) if section else section
     receipt = call.memory().remember(words, tier=tier, section=section, tags=tuple(tag or ()))
     return report(call, receipt)
 
@@ -96,7 +96,7 @@ def log(
     """Add a line with the time to today's note, under ## Log, and print path:line. Without TEXT, show today's note."""
     if text or stdin:
         call.hold("log")
-        words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
+        words = ask_about_secrets(call, call.words(text, "TEXT", stdin=stdin))
         return report(call, call.memory().log(words))
     today = call.memory().today()
     if call.answered(fields(today, "date path text")):
@@ -133,8 +133,8 @@ def feedback(
     if verdict not in VERDICTS:
         raise UsageError("say good or bad first", "tars-memory feedback bad cited the wrong day")
     call.hold("feedback", good=verdict == "good", question=question, answer=answer)
-    words = about_secrets(call, call.words(note, "NOTE"))
-    question, answer = (text and about_secrets(call, text) for text in (question, answer))
+    words = ask_about_secrets(call, call.words(note, "NOTE"))
+    question, answer = (text and ask_about_secrets(call, text) for text in (question, answer))
     return report(call, call.memory().feedback(verdict == "good", words, question=question, answer=answer))
 
 
@@ -166,7 +166,7 @@ def edit(
     if not target:
         raise UsageError("REF is missing", "tars-memory list shows them")
     call.hold("edit", target=target, tags=tag or [], bare=bare)
-    words = about_secrets(call, call.words(text, "TEXT"))
+    words = ask_about_secrets(call, call.words(text, "TEXT"))
     memory = call.memory()
     was = memory.show(call.target(target)).text if call.interactive else ""
     receipt = memory.edit(call.target(target), words, tags=tuple(tag or ()), bare=bare)
@@ -378,7 +378,7 @@ def undo(
             call.out.say("nothing was undone")
             return STOPPED
     written = call.memory().undo(named, last=last or 1)
-    if call.answered({"undone": [fields(write, "txn path line") for write in written]}, call.dry()):
+    if call.answered({"undone": [fields(write, "txn path line") for write in written]}, call.dry_run_notice()):
         return 0
     for write in written:
         call.out.data(call.out.place(write.path, write.line))

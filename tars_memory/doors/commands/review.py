@@ -215,7 +215,7 @@ def _offered(call: Call, room: Any, ids: list[str]) -> int:
     """Propose left-out lines after all, and print where they are."""
     with room.alone():
         kept = curation.review.offer(room.ctx, ids)
-    if call.answered({"offered": kept}, room.ctx.notices, call.dry()):
+    if call.answered({"offered": kept}, room.ctx.notices, call.dry_run_notice()):
         return 0
     for candidate in kept:
         call.out.data(f"{call.out.place(candidate.path, candidate.line)}:{line(candidate.text)}")
@@ -250,7 +250,7 @@ def _show_decisions(call: Call, done: Any) -> int:
     """Print decisions, a line each, with the place of an accepted line; return the exit code."""
     code = (PARTLY if done.decided or done.recorded else CONFLICT) if done.left or done.recorded else 0
     answer = {"txn": done.txn, "decided": done.decided, **_recorded(done.recorded)}
-    if call.answered(answer, done.notices, call.dry()):
+    if call.answered(answer, done.notices, call.dry_run_notice()):
         return code
     for result in done.decided:
         place = ""
@@ -270,7 +270,7 @@ def _show_decisions(call: Call, done: Any) -> int:
 def _noted(call: Call, written: tuple[str, int]) -> int:
     """Print the path of the review note, and how many proposals it holds."""
     path, count = written
-    if call.answered({"path": path, "proposals": count}, call.dry()):
+    if call.answered({"path": path, "proposals": count}, call.dry_run_notice()):
         return 0 if count else 1
     if count:
         call.out.data(call.out.path(path))
@@ -407,14 +407,16 @@ def _ask(call: Call, curating: bool, model: str, print_prompt: bool, reply: str 
     done: Any = (room.curate if curating else room.compare)(context, asked, llm)
     made = (done.told or "nothing proposed") if curating else counted(len(done.kept), "proposal")
     summary = f"{made} by {llm.name}" + (": decide with tars-memory review" if done.kept else "")
-    for name in done.kept if not call.answered({"proposed": done.kept}, done.notices, [summary], call.dry()) else ():
+    for name in (
+        done.kept if not call.answered({"proposed": done.kept}, done.notices, [summary], call.dry_run_notice()) else ()
+    ):
         call.out.data(name)
     return 0
 
 
 def _show_findings(call: Call, tidied: "Tidied") -> int:
     """Print the applied findings and those that are left; return the exit code."""
-    if not call.answered(tidied, tidied.notices, call.dry(writes=bool(tidied.applied or tidied.ignored))):
+    if not call.answered(tidied, tidied.notices, call.dry_run_notice(writes=bool(tidied.applied or tidied.ignored))):
         for done in tidied.applied:
             reason = f" ({line(done.reason)})" if done.reason else ""
             call.out.data(f"{done.outcome}  {call.out.path(done.finding.path)}  {line(done.finding.text)}{reason}")
@@ -444,7 +446,7 @@ def _show_plan(call: Call, steps: "Iterable[Any]") -> None:
 def _show_archived(call: Call, archived: "Archived", apply: bool) -> int:
     """Print which daily notes move; return the exit code."""
     moves = [step for step in archived.plan if step.action == "move"]
-    if not call.answered(archived, archived.notices, call.dry(writes=apply and bool(archived.plan))):
+    if not call.answered(archived, archived.notices, call.dry_run_notice(writes=apply and bool(archived.plan))):
         _show_plan(call, archived.plan)
         if not moves:
             call.out.say("no daily note is to move")
@@ -458,7 +460,7 @@ def _show_archived(call: Call, archived: "Archived", apply: bool) -> int:
 def _show_summaries(call: Call, compressed: "Compressed", apply: bool) -> int:
     """Print which old sessions move, and their summaries in full; return the exit code."""
     summaries = compressed.summaries
-    if call.answered(compressed, compressed.notices, call.dry(writes=apply and bool(summaries))):
+    if call.answered(compressed, compressed.notices, call.dry_run_notice(writes=apply and bool(summaries))):
         return LEFT if summaries and not apply else 0
     _show_plan(call, compressed.plan)
     for summary in summaries:

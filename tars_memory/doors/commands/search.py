@@ -5,8 +5,20 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import About, AsOf, Call, Expired, Topic, beyond, command, flag, option, validity, word
-from tars_memory.doors.cli.output import counted, here, keep, line, within
+from tars_memory.doors.cli.call import (
+    About,
+    AsOf,
+    Call,
+    Expired,
+    Topic,
+    command,
+    flag,
+    option,
+    unsearched_projects,
+    validity,
+    word,
+)
+from tars_memory.doors.cli.output import counted, here, keep_hits, line, within
 from tars_memory.errors import UsageError, VaultError, did_you_mean
 from tars_memory.settings import MODES
 
@@ -114,7 +126,7 @@ def search(
         options["per_note"] = PER_NOTE
     result = _ask(call, text, options)
     if result.hits:
-        keep(call.workspace.state, result.hits, terminal=call.out.stdout.isatty())
+        keep_hits(call.workspace.state, result.hits, terminal=call.out.stdout.isatty())
     return _answer(call, text, result, paths_only=paths, full=full, wanted=limit is not None)
 
 
@@ -205,7 +217,7 @@ def _answer(
             call.out.data(call.out.path(path))
     elif not answered:
         if result.did_you_mean:
-            call.out.say(meant(result))
+            call.out.say(suggestion(result))
         _print_hits(call, result, full=full, wanted=wanted)
     return 0 if result.hits else VaultError.exit_code if result.unmounted else 1
 
@@ -228,16 +240,16 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
     """Print that nothing was found; if parts of the vault are not read yet, only that nothing was found so far."""
     about = f" for {line(text)[:80]!r}" if one_of_many else ""
     if result.did_you_mean:
-        call.out.say(f"nothing relevant{about}; {meant(result)}")
+        call.out.say(f"nothing relevant{about}; {suggestion(result)}")
     elif unread := result.stale - result.unread_logs:
         call.out.say(f"nothing found so far{about}; {_behind(unread)}")
     elif result.stale:
         call.out.say(f"nothing found so far{about}")
     else:
-        call.out.say(f"nothing relevant{about or beyond(call)}")
+        call.out.say(f"nothing relevant{about or unsearched_projects(call)}")
 
 
-def meant(result: "SearchResult") -> str:
+def suggestion(result: "SearchResult") -> str:
     """Return the question "did you mean …" with the names that the query may misspell."""
     return did_you_mean([line(name) for name in result.did_you_mean])
 
