@@ -242,7 +242,7 @@ class Call:
         return target
 
     def hold(self, command: str, **arguments: Any) -> None:
-        """Keep the input of the command in the spool from now on, unless the command ends by :meth:`settle`.
+        """Send the input to the spool if the command ends before :meth:`settle`, from now on.
 
         Args:
             command: its name as :func:`tars_memory.capture.remember.place_spool` knows it.
