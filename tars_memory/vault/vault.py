@@ -571,7 +571,7 @@ _COPY = (
 _HINTS = ("conflict", "konflikt", "conflit", "конфликт", "競合", "冲突", "衝突", "충돌")
 _NUMBERED = r" [2-9](?=\.md$)"
 
-_MAX_NAME_BYTES = 200
+MAX_NAME_BYTES = 200
 """Maximum bytes of a name: with ``.md`` and a number that a sync program adds, it must fit into a file system's 255."""
 
 _UNNAMEABLE = r'[\\:*?"<>|#^\[\]]+'
@@ -654,6 +654,6 @@ def file_name(text: str) -> str:
     """Return a title, or a part of one, as a valid file name without ``.md``; empty if nothing is left."""
     name = " ".join(re.sub(_UNNAMEABLE, " ", visible(text)).split())
     name = "".join(character for character in name if character.isprintable())
-    while len(name.encode("utf-8", "replace")) > _MAX_NAME_BYTES:
+    while len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
         name = name[:-1]
     return name.strip(" .")

@@ -12,7 +12,7 @@ from tars_memory.capture.notes import daily, new
 from tars_memory.capture.remember import log
 from tars_memory.errors import BusyError, ConflictError, UsageError
 from tars_memory.settings import LayoutOptions
-from tars_memory.vault.vault import LONGEST_NAME
+from tars_memory.vault.vault import MAX_NAME_BYTES
 from tars_memory.vault.writing.system import VaultLock
 
 
@@ -102,8 +102,8 @@ def test_a_name_that_a_mac_took_apart_is_the_same_name(bench):
         ("a\x1b[31m\u202eb\nc", "a 31mb c.md"),
         (".hidden", "hidden.md"),
         ("a / b", "a/b.md"),
-        ("x" * 300, "x" * LONGEST_NAME + ".md"),
-        ("ü" * 300, "ü" * (LONGEST_NAME // 2) + ".md"),
+        ("x" * 300, "x" * MAX_NAME_BYTES + ".md"),
+        ("ü" * 300, "ü" * (MAX_NAME_BYTES // 2) + ".md"),
     ],
 )
 def test_a_title_becomes_a_name_that_every_system_and_link_can_hold(bench, title, path):
