@@ -1,8 +1,9 @@
-"""What a text's sentences state: those that its speaker said in his own words, and how two of them are related. Pure.
+"""Find the sentences of a text that are its speaker's own words, and compare what two statements say. Pure.
 
-A statement is read by its words: content, values, negation, order. Two are the same, the same in other words, or
-neither. That is careful: what says the same may be dropped by whoever asks, so a difference in a digit, a negation or
-any word of content never counts as that. Which are about the same only sorts what a person is shown.
+A statement is compared by its words: content, values, negation, order. Two statements are the same, the same in other
+words, or different. The comparison is careful, because callers may drop a repeated statement: if a digit, a negation or
+any content word differs, two statements are different. Which statements are about the same subject is less certain; it
+only sorts what a person is shown.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ from typing import Literal, NamedTuple
 from tars_memory.language import calendar
 from tars_memory.language.words import STOP_WORDS, stem
 
-# --- sentences: not what was pasted, quoted or fenced; linear in the text
+# --- sentences, without pasted, quoted and fenced text; linear in the length of the text
 
 LONGEST_TURN = 6_000
-"""Characters of a turn that are looked at as talk; a longer one is mostly pasted, and only its ends are looked at."""
+"""Maximum length in characters of a turn that is read as a whole; a longer one is mostly pasted, and only its ends are
+read."""
 
 END = 1_500
-"""Characters at either end of a longer turn that are looked at."""
+"""Number of characters at either end of a longer turn that are read."""
 
 LONGEST_PARAGRAPH = 1_200
-"""Characters of a paragraph that may still be talk."""
+"""Maximum length in characters of a paragraph that may be talk."""
 
 WRAPPED = 55
-"""Characters of a line that was wrapped rather than ended: people type shorter ones one below the other."""
+"""Minimum length in characters of a wrapped line; shorter lines are typed one below the other."""
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _MARKUP = re.compile(r"[ \t]*<([A-Za-z][A-Za-z0-9_-]*)[^<>\n]*>")
@@ -40,7 +42,7 @@ _NO_TALK = re.compile(
     r"(?:ERROR|WARN(?:ING)?|INFO|DEBUG|Traceback|Exception)\b|"
     r"(?:import|def|class|const|let|var|function|return|SELECT|INSERT|UPDATE|CREATE) [\w({*])"
 )
-"""How lines begin that are quotes, tables, prompts, comments, logs, mail headers or code."""
+"""Beginnings of lines that are quotes, tables, prompts, comments, logs, mail headers or code."""
 
 _CLOSER = re.compile(r"</([A-Za-z][A-Za-z0-9_-]*)>")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -52,7 +54,7 @@ dr mr mrs ms prof st vs etc approx ca no nr inc ltd e.g i.e z.b d.h u.a bzw usw 
 ex dott ing dhr mevr bijv d.w.z av pág págs jan feb mar apr jun jul aug sep sept oct okt nov dec dez
 """
 _SHORT = frozenset(_SHORT_WORDS.split())
-"""Abbreviations, without their full stop, after which a sentence goes on."""
+"""Abbreviations, without their full stop, that do not end a sentence."""
 _MONTH = re.compile(r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])", re.IGNORECASE)
 
 
@@ -60,7 +62,7 @@ class Sentence(NamedTuple):
     """A sentence of a text.
 
     Attributes:
-        text: verbatim, without marks of lists and emphasis at its start and blanks at its ends.
+        text: verbatim, without list marks and emphasis at its start and blanks at its ends.
         start: offset of its first character in the text.
         asks: whether it ends in a question mark.
     """
@@ -71,33 +73,39 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of a turn that are its speaker's own talk, in order."""
+    """Return the sentences of a turn that are its speaker's own words, in order."""
     found: list[Sentence] = []
     for start, end in own_words(text):
-        found += _cut(text, start, end)
+        found += _split(text, start, end)
     return found
 
 
 def own_words(text: str, *, pasted: bool = False) -> list[tuple[int, int]]:
-    """The stretches of a turn that are talk: no fences, tags, quotes, tables, code, logs or pasted pages.
+    """Return the (start, end) of the paragraphs of a turn that are talk: no fences, tags, quotes, tables, code, logs or
+    pasted pages.
 
     Args:
         text: of the turn.
-        pasted: only fences, tags and quotes are not a talk: whether the rest is, somebody else has judged.
+        pasted: whether pasted text counts as talk too; then only fences, tags and quotes are left out.
     """
     kept: list[tuple[int, int]] = []
     for start, end in _paragraphs(text, _QUOTED if pasted else _NO_TALK):
         if pasted:
             kept.append((start, end))
             continue
-        ends = len(text) <= LONGEST_TURN or end <= END or start >= len(text) - END
-        if ends and end - start <= LONGEST_PARAGRAPH:
+        is_read = len(text) <= LONGEST_TURN or end <= END or start >= len(text) - END
+        if is_read and end - start <= LONGEST_PARAGRAPH:
             kept.append((start, end))
     return kept
 
 
 def _paragraphs(text: str, no_talk: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Runs of lines of talk: blank lines and lines of anything else stand between two of them."""
+    """Yield the (start, end) of runs of lines of talk, which blank lines and other lines separate.
+
+    Args:
+        text: of the turn.
+        no_talk: matches beginnings of lines that are no talk.
+    """
     fence = closing = ""
     closers = {found[1]: found.start() for found in _CLOSER.finditer(text)}
     first: int | None = None
@@ -122,11 +130,11 @@ def _paragraphs(text: str, no_talk: re.Pattern[str]) -> Iterator[tuple[int, int]
         yield first, at
 
 
-def _cut(text: str, start: int, end: int) -> Iterator[Sentence]:
-    """The sentences of a paragraph."""
+def _split(text: str, start: int, end: int) -> Iterator[Sentence]:
+    """Yield the sentences of a paragraph."""
     at = start
     for stop in _STOP.finditer(text, start, end):
-        if not _ends(text, at, stop, end):
+        if not _is_sentence_end(text, at, stop, end):
             continue
         yield from _sentence(text, at, stop.end())
         at = stop.end()
@@ -142,8 +150,8 @@ def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
         yield Sentence(words, begin, words.rstrip('"”’»)]*_ ').endswith(("?", "？")))
 
 
-def _ends(text: str, start: int, stop: re.Match[str], end: int) -> bool:
-    """Whether a sentence ends here: not after an abbreviation or an ordinal, nor where a line was only wrapped."""
+def _is_sentence_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
+    """Whether a sentence ends at ``stop``: not after an abbreviation or ordinal, nor where a line is only wrapped."""
     after = text[stop.end() : stop.end() + 12].lstrip(" \t")
     if stop[0] == "\n":
         line = text[max(start, text.rfind("\n", start, stop.start()) + 1) : stop.start()]
@@ -162,11 +170,11 @@ def _ends(text: str, start: int, stop: re.Match[str], end: int) -> bool:
 # --- statements
 
 LONGEST = 2000
-"""Characters; what is longer is not one statement, and is only compared as a whole."""
+"""Maximum length in characters of a statement; a longer text is only compared as a whole."""
 
-# The small words below decide how two statements stand to each other, in English, German, French, Spanish, Italian,
-# Portuguese and Dutch, with the negations of a few more languages. A word that is missing only makes a statement look
-# different from another one: the person is then asked.
+# The function words below decide how two statements compare, in English, German, French, Spanish, Italian, Portuguese
+# and Dutch, with the negations of a few more languages. If a word is missing, a statement only looks different from
+# another one: the user is asked then.
 
 
 def _words(text: str) -> frozenset[str]:
@@ -188,7 +196,7 @@ NEGATIONS = _words(
 )
 FRENCH_NE = frozenset({"ne", "n"})
 FRENCH_SECOND = _words("pas jamais rien aucun aucune")
-"""Behind ``ne`` these are the second half of one negation."""
+"""Words that, after ``ne``, are the second half of one negation."""
 
 UNSPACED_NEGATIONS = ("不", "没", "沒", "無", "无", "未", "非", "勿", "ない", "ません", "なかった", "않", "없", "못")
 
@@ -199,7 +207,7 @@ FILLERS = _words(
     "my mein meine meinen mes mi mis mio meu minha mijn "
     "aussi maintenant también ahora anche adesso ora também agora ook nu"
 )
-"""Words without content of their own. None of them leads a phrase or counts anything out."""
+"""Words without content of their own that neither begin a phrase nor exclude anything."""
 
 ARTICLES = _words(
     "the a an der die das den dem ein eine einen le la les un une el los las il lo o os as um uma het een"
@@ -208,7 +216,7 @@ ARTICLES = _words(
 COPULAS = _words("is are 's ist sind bin est sont suis es è sono é são zijn")
 
 SUBJECTS = _words("i user ich je yo io eu ik")
-"""At the start they mean whose memory this is."""
+"""Words that mean the user at the start of a statement."""
 
 RELATORS = _words(
     "in at on to from of for with by than before after over under about into onto until till since between against via "
@@ -220,7 +228,7 @@ RELATORS = _words(
     "em no na do da dos das com antes depois "
     "te van naar met voor bij uit op om maar"
 )
-"""Words that lead a phrase; what follows them says where, when, or in which part something takes part."""
+"""Words that begin a phrase that says where, when, or in which role something takes part."""
 
 EQUAL = {
     "favourite": "favorite",
@@ -234,11 +242,11 @@ EQUAL = {
     "programme": "program",
     "okay": "ok",
 }
-"""Spellings of one word."""
+"""Other spellings of a word, and the one they are compared as."""
 
 
 def _values() -> Iterator[tuple[str, str]]:
-    """Each name of a month or a weekday with what it counts as; of English ones the short form, and many Mondays."""
+    """Yield names of months and weekdays with their values; in English also short forms, and plurals of weekdays."""
     yield from (("jänner", "month1"), ("sept", "month9"), ("okt", "month10"), ("dez", "month12"))
     for language, named in calendar.NAMES.items():
         for kind, names in zip(("month", "weekday"), named, strict=True):
@@ -248,10 +256,10 @@ def _values() -> Iterator[tuple[str, str]]:
 
 
 MONTHS = dict(_values())
-"""Names of months and weekdays; values like numbers."""
+"""Values of names of months and weekdays; they count like numbers."""
 
 UNSURE = _words("sun sat mon mar may march mai segunda terça quarta quinta sexta")
-"""Names of months and weekdays that are words as well: they count with a capital, or behind a number."""
+"""Names of months and weekdays that are other words too: they only count with a capital letter, or after a number."""
 
 NUMBER_WORDS = _words(
     "one two three four five six seven eight nine ten eleven twelve twenty hundred thousand half twice once "
@@ -271,22 +279,22 @@ _TOKEN = re.compile(
     r"|[%€$£¥°?]|[^\w\s\x00-\x7f…“”„‚‘’«»–—·•]"  # what changes the meaning; emoji
 )
 _TAG = re.compile(r"(?:^|(?<=\s))#(?!\d+(?![\w/-]))[^\s#]+")
-"""A number behind a ``#`` is not a tag, but as telling as any number."""
+"""Matches a tag; ``#`` with a number is not a tag, but counts as a number."""
 _APOSTROPHE = re.compile(r"(?<=\w)['’]s?$")
 _ELIDED = re.compile(r"^(?:l|d|j|m|t|s|c|qu|un|all|dell|nell|sull)['’](?=\w)", re.IGNORECASE)
 
 
 class Statement(NamedTuple):
-    """One statement, read.
+    """The words of a statement.
 
     Attributes:
-        words: all of them, folded, in order.
-        content: those that carry content, as stems, in order.
-        names: words that are written with a capital, though they are not the first.
-        numbers: those that are values: numbers, dates, months, weekdays.
-        denied: how many negations there are.
-        phrases: the content cut at prepositions, each phrase with the word that leads it.
-        tags: words with a ``#`` before them, with it.
+        words: all words, folded, in order.
+        content: content words in the singular, and values, in order.
+        names: words with a capital letter that are not the first one.
+        numbers: content words that are values: numbers, dates, months, weekdays.
+        denied: number of negations.
+        phrases: the content divided at prepositions and copulas, each phrase after the word that begins it.
+        tags: with their ``#``.
     """
 
     words: tuple[str, ...]
@@ -298,21 +306,21 @@ class Statement(NamedTuple):
     tags: frozenset[str]
 
 
-@lru_cache(maxsize=32_768)  # a megabyte of bullets: they are compared in several turns
+@lru_cache(maxsize=32_768)  # a megabyte of bullets, which are compared several times
 def read(text: str) -> Statement:
-    """The statement of an entry's words; any text is one."""
+    """Return the statement of a text, of any text."""
     tags = frozenset(tag.casefold() for tag in _TAG.findall(text))
     if len(text) > LONGEST:
         return Statement(tuple(text.split()), (), frozenset(), frozenset(), 0, (), tags)
-    reading = _Reading()
+    reader = _Reader()
     for raw in _tokens(text):
-        reading.take(raw)
-    reading.denied += sum(found in text for found in UNSPACED_NEGATIONS if len(found) > 1)
-    return reading.statement(tags)
+        reader.add(raw)
+    reader.denied += sum(found in text for found in UNSPACED_NEGATIONS if len(found) > 1)
+    return reader.statement(tags)
 
 
-class _Reading:
-    """A statement, word by word."""
+class _Reader:
+    """Builds a statement, word by word."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -321,18 +329,18 @@ class _Reading:
         self.numbers: set[str] = set()
         self.phrases: list[list[str]] = [[""]]
         self.denied = 0
-        self._ne = False
+        self._after_ne = False
 
-    def take(self, raw: str) -> None:
-        """The next word, as it is written."""
+    def add(self, raw: str) -> None:
+        """Add the next word, as it is written."""
         word = EQUAL.get(raw.casefold(), raw.casefold())
         self.words.append(word)
-        if self._denies(word):
+        if self._count_negation(word):
             return
         if word in FILLERS and not _acronym(raw):
             first, *others = self.phrases
             if word in ARTICLES and len(first) == 1 and len(others) == 1 and len(others[0]) > 1:
-                self.phrases.append([""])  # "in May the garden …": what was put first ends here
+                self.phrases.append([""])  # "in May the garden …": the leading phrase ends here
         elif word in SUBJECTS and not self.content:
             return
         elif word in COPULAS or (word == "am" and self.words[-2:-1] == ["i"]):
@@ -340,30 +348,30 @@ class _Reading:
         elif word in RELATORS and not _acronym(raw):
             self.phrases.append([word])
         else:
-            self._content(raw, word)
+            self._add_content(raw, word)
 
     def statement(self, tags: frozenset[str]) -> Statement:
-        """What was read."""
+        """Return the statement."""
         last = self.phrases[-1]
         if len(last) == 1 and last[0] in RELATORS:
-            self.content.append(last[0])  # "is on", "logs out": it leads nothing
+            self.content.append(last[0])  # "is on", "logs out": no phrase follows
             last.append(last[0])
-        cut = tuple(_dated(phrase, self.numbers) for phrase in self.phrases if len(phrase) > 1)
+        phrases = tuple(_with_dates_sorted(phrase, self.numbers) for phrase in self.phrases if len(phrase) > 1)
         names, numbers = frozenset(self.names), frozenset(self.numbers)
-        return Statement(tuple(self.words), tuple(self.content), names, numbers, self.denied, cut, tags)
+        return Statement(tuple(self.words), tuple(self.content), names, numbers, self.denied, phrases, tags)
 
-    def _denies(self, word: str) -> bool:
+    def _count_negation(self, word: str) -> bool:
         if word in FRENCH_NE:
-            self._ne = True
+            self._after_ne = True
             self.denied += 1
             return True
         if word in NEGATIONS or word in UNSPACED_NEGATIONS:
-            self.denied += not (self._ne and word in FRENCH_SECOND)
-            self._ne = False
+            self.denied += not (self._after_ne and word in FRENCH_SECOND)
+            self._after_ne = False
             return True
         return False
 
-    def _content(self, raw: str, word: str) -> None:
+    def _add_content(self, raw: str, word: str) -> None:
         kept = _singular(word)
         dated = word in MONTHS and (word not in UNSURE or raw[:1].isupper() or "".join(self.words[-2:-1]).isdigit())
         if dated or word in NUMBER_WORDS or any(sign.isdigit() for sign in word):
@@ -375,8 +383,8 @@ class _Reading:
         self.phrases[-1].append(kept)
 
 
-def says_the_same(old: Statement, new: Statement) -> bool:
-    """Whether both hold the very same content, in the same order or with whole phrases moved."""
+def has_same_content(old: Statement, new: Statement) -> bool:
+    """Whether two statements have the same content, in the same order or with whole phrases moved."""
     if (
         old.denied != new.denied
         or Counter(old.content) != Counter(new.content)
@@ -387,11 +395,20 @@ def says_the_same(old: Statement, new: Statement) -> bool:
         return False  # Adam is not Adams
     if old.phrases == new.phrases:
         return True
-    led = [sorted(phrase for phrase in each.phrases if phrase[0] not in ("", "=")) for each in (old, new)]
-    core = [[phrase[1:] for phrase in each.phrases if phrase[0] in ("", "=")] for each in (old, new)]
-    if led[0] != led[1]:
+    if _movable_phrases(old) != _movable_phrases(new):
         return False
-    return core[0] == core[1] or (_equated(old) and _equated(new) and sorted(core[0]) == sorted(core[1]))
+    old_core, new_core = _core(old), _core(new)
+    return old_core == new_core or (_is_equation(old) and _is_equation(new) and sorted(old_core) == sorted(new_core))
+
+
+def _movable_phrases(statement: Statement) -> list[tuple[str, ...]]:
+    """Return the phrases after a preposition, sorted."""
+    return sorted(phrase for phrase in statement.phrases if phrase[0] not in ("", "="))
+
+
+def _core(statement: Statement) -> list[tuple[str, ...]]:
+    """Return the other phrases, in order, without the words that begin them."""
+    return [phrase[1:] for phrase in statement.phrases if phrase[0] in ("", "=")]
 
 
 def _tokens(text: str) -> list[str]:
@@ -431,7 +448,7 @@ def _day(found: re.Match[str]) -> str:
 
 
 def _singular(word: str) -> str:
-    """Without the ending of an English plural or third person (Harman's S-stemmer)."""
+    """Remove the ending of an English plural or third person (Harman's S-stemmer)."""
     if len(word) < 4 or not word.isascii():
         return word
     if word.endswith("ies") and not word.endswith(("eies", "aies")):
@@ -442,17 +459,17 @@ def _singular(word: str) -> str:
 
 
 def _acronym(raw: str) -> bool:
-    """Whether a word is written as ``US`` and ``IT`` are: those are not pronouns."""
+    """Whether a word is in capitals, as ``US`` and ``IT``, which are not pronouns."""
     return len(raw) > 1 and raw.isupper()
 
 
-def _equated(statement: Statement) -> bool:
-    """Whether it says that one thing is another, which may be said the other way round."""
+def _is_equation(statement: Statement) -> bool:
+    """Whether a statement says that one thing is another one, which can be said the other way round."""
     return sum(phrase[0] == "=" for phrase in statement.phrases) == 1 and statement.phrases[0][0] == ""
 
 
-def _dated(phrase: list[str], values: set[str]) -> tuple[str, ...]:
-    """The phrase with each date in one order, whichever it was written in: ``15 Oct`` and ``Oct 15``."""
+def _with_dates_sorted(phrase: list[str], values: set[str]) -> tuple[str, ...]:
+    """Return a phrase with the parts of every date in the same order: ``15 Oct`` and ``Oct 15``."""
     found: list[str] = []
     run: list[str] = []
     for word in [*phrase, ""]:
@@ -468,87 +485,87 @@ def _dated(phrase: list[str], values: set[str]) -> tuple[str, ...]:
     return tuple(found[:-1])
 
 
-# --- how two statements stand to each other
+# --- how two statements are related
 
 Relation = Literal["same", "near", "different"]
-"""How two statements stand to each other: :func:`relation` says when."""
+"""How two statements are related, see :func:`relation`."""
 
 ENOUGH = 0.25
-"""Share of the rare words of two lines, of the one that says less, that makes them lines about the same."""
+"""Least share of weighted words that two lines have in common, of the line with less, to be about the same."""
 
 RESTATED = 0.8
-"""Share of the words of two statements that are the same if the one says again what the other said."""
+"""Least share of common words for a statement to repeat another one (Dice)."""
 
-_LIKING = (
+_LIKING_LIST = (
     "prefer like love enjoy favourite favorite best rather fond always really want mag liebe lieber liebsten gern "
     "gerne bevorzuge am immer préfère aime adore toujours prefiero gusta encanta siempre preferisco piace adoro sempre "
     "gosto prefiro liever graag ich je yo io eu ik"
 )
-_LIGHT = frozenset(stem(word) for word in _LIKING.split())
-"""Words of liking, and for "I", which two lines share without being about the same."""
+_LIKING_WORDS = frozenset(stem(word) for word in _LIKING_LIST.split())
+"""Stems of words for liking, and for "I": lines may share them without being about the same."""
 
 _DATE = re.compile(r"\d{1,2}|(?:19|20)\d\d|(?:month|weekday)\d+")
-"""A part of a date, as statements read it; a time of day or an amount is as telling as a word."""
+"""Matches a part of a date in a statement; times and amounts count as much as words."""
 
 
 def relation(old: str, new: str) -> Relation:
-    """How a new statement is related to an old one.
+    """Return how a new statement is related to an old one.
 
     Args:
-        old: words of an entry (:attr:`tars_memory.vault.model.Entry.text`).
-        new: those of another one.
+        old: text of an entry (:attr:`tars_memory.vault.model.Entry.text`).
+        new: text of another entry.
 
     Returns:
         ``same``: the same words, whatever their case, spacing and punctuation. ``near``: the same content in another
-        order, or with other words that carry none. ``different``: anything else.
+        order, or with other function words. ``different``: anything else.
     """
     return compare(read(old), read(new))
 
 
 def compare(old: Statement, new: Statement) -> Relation:
-    """:func:`relation` of two statements that are read already."""
+    """Return the :func:`relation` of two statements."""
     if old.words == new.words and old.tags == new.tags:
         return "same"
-    return "near" if old.content and new.content and says_the_same(old, new) else "different"
+    return "near" if old.content and new.content and has_same_content(old, new) else "different"
 
 
 def overlap(old: Statement, new: Statement) -> float:
-    """How much of their content two statements share: 0 to 1 (Dice)."""
-    mine, theirs = set(old.content), set(new.content)
-    return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine and theirs else 0.0
+    """Return the share of content words that two statements have in common, 0 to 1 (Dice)."""
+    ours, theirs = set(old.content), set(new.content)
+    return 2 * len(ours & theirs) / (len(ours) + len(theirs)) if ours and theirs else 0.0
 
 
 @lru_cache(maxsize=4096)
 def stems(text: str) -> tuple[str, ...]:
-    """The words by which a text differs from others, as stems, in order."""
+    """Return the stems of the content words of a text, without stop words, in order."""
     return tuple(stem(word) for word in read(text).content if word not in STOP_WORDS)
 
 
 def restates(old: str, new: str) -> bool:
-    """Whether a statement seems to say again what another one said, in other words: "I like aisle seats best".
+    """Whether a statement seems to repeat another one in other words: "I like aisle seats best".
 
-    It only sorts: what it takes for a repetition is shown further down.
+    Only used for sorting: repeated statements are shown further down.
     """
-    told, again = _gist(old), _gist(new)
-    if not told or not again:
+    old_words, new_words = _subject_words(old), _subject_words(new)
+    if not old_words or not new_words:
         return False
     if read(old).denied % 2 != read(new).denied % 2:
         return False
-    if any(word.isdigit() for word in told ^ again):
+    if any(word.isdigit() for word in old_words ^ new_words):
         return False
-    return 2 * len(told & again) >= RESTATED * (len(told) + len(again))
+    return 2 * len(old_words & new_words) >= RESTATED * (len(old_words) + len(new_words))
 
 
-def _gist(text: str) -> frozenset[str]:
-    """What a statement is about, without the words that say whether one likes it."""
-    return frozenset(word for word in stems(text) if word not in _LIGHT)
+def _subject_words(text: str) -> frozenset[str]:
+    """Return the stems of a statement without words for liking."""
+    return frozenset(word for word in stems(text) if word not in _LIKING_WORDS)
 
 
 class SimilarTexts:
-    """Texts by their words, so that those about the same as a new one are found without comparing it with all of them.
+    """Finds the texts that are about the same as a new one, by an inverted index of their words.
 
     Args:
-        texts: in order; their numbers are what is found.
+        texts: in order; results are their indexes.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -559,7 +576,7 @@ class SimilarTexts:
                 self._holders.setdefault(word, []).append(number)
 
     def about(self, text: str) -> list[int]:
-        """The texts that share enough with this one to be shown beside it: the best first, of equal ones the last."""
+        """Return the indexes of the texts that are about the same as this one, best first; of equal ones the last."""
         new = frozenset(stems(text))
         shared: dict[int, float] = {}
         for word in new:
@@ -575,6 +592,6 @@ class SimilarTexts:
         return [-number for _, _, number in sorted(found)]
 
     def _weight(self, word: str) -> float:
-        """Rare words count most; parts of dates, and words that only say what one likes, less."""
+        """Return the weight of a word: more for rare words, less for parts of dates and words for liking."""
         rarity = math.log(1 + (len(self._words) + 1) / (len(self._holders.get(word, ())) + 1))
-        return rarity / 4 if word in _LIGHT or _DATE.fullmatch(word) else rarity
+        return rarity / 4 if word in _LIKING_WORDS or _DATE.fullmatch(word) else rarity
