@@ -213,9 +213,9 @@ class OpenNote:
         leased: whether there is a lease on it.
     """
 
-    def __init__(self, data: bytes, found: os.stat_result, fd: int | None, leased: bool) -> None:
+    def __init__(self, data: bytes, status: os.stat_result, fd: int | None, leased: bool) -> None:
         self.data = data
-        self.stat = found
+        self.stat = status
         self.fd = fd
         self.leased = leased
 

@@ -537,8 +537,8 @@ class Layout:
         folders = (self.projects, ARCHIVE, Layout.agents)
         for memory in self._memory:
             names = [memory, self._procedural, *others]
-            inside = next((name for name in names[:2] if name.partition("/")[0] in folders), "")
-            if inside or len({name.casefold() for name in names}) < len(names):
+            misplaced = next((name for name in names[:2] if name.partition("/")[0] in folders), "")
+            if misplaced or len({name.casefold() for name in names}) < len(names):
                 raise UsageError(
                     f"memory = {memory!r} and procedural = {names[1]!r} under [layout] can't both be used",
                     "name two notes that are nothing else: Memory.md, Procedural.md",

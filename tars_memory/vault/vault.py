@@ -234,10 +234,10 @@ class Vault:
             OSError: the path can't be looked up.
         """
         try:
-            found = os.lstat(os.path.join(self.root, path))
+            status = os.lstat(os.path.join(self.root, path))
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return found if stat.S_ISREG(found.st_mode) else None
+        return status if stat.S_ISREG(status.st_mode) else None
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a note, all of the same moment unless the note keeps changing.
@@ -285,11 +285,11 @@ class Vault:
             return Note.of(self.layout, path, self.read(path))
         found = self.look(path)  # before it is read: if it changes meanwhile, the next call reads it again
         state = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino) if found else ()
-        known = self._notes_read.get(path)
-        if known is None or known[0] != state:
-            known = state, Note.of(self.layout, path, self.read(path))
-            self._notes_read[path] = known
-        return known[1]
+        cached = self._notes_read.get(path)
+        if cached is None or cached[0] != state:
+            cached = state, Note.of(self.layout, path, self.read(path))
+            self._notes_read[path] = cached
+        return cached[1]
 
     def _read(self, folder: beneath.Folder, name: str, path: str) -> bytes:
         data = b""
@@ -640,9 +640,9 @@ def has_markers(data: bytes) -> bool:
 
 def lacks(original: bytes, copy: bytes) -> list[bytes]:
     """Return the lines of a copy that are nowhere in its original, without blank ones."""
-    held = {line.strip() for line in re.split(rb"\r\n|\r|\n", original)}
+    present = {line.strip() for line in re.split(rb"\r\n|\r|\n", original)}
     found = (line.strip() for line in re.split(rb"\r\n|\r|\n", copy))
-    return [line for line in dict.fromkeys(found) if line and line not in held]
+    return [line for line in dict.fromkeys(found) if line and line not in present]
 
 
 def key_of(path: str) -> str:

@@ -93,10 +93,10 @@ class JournalEntry:
                 f"{self.file} is gone, so {self.txn} can't be taken back\n{_undo_diff(self.file, spans)}",
                 "bring the note back first",
             )
-        found = digest(data)
-        if found == self.record["new"]:
+        current = digest(data)
+        if current == self.record["new"]:
             return edits.reversed_exactly(spans)
-        if found == self.record["old"]:
+        if current == self.record["old"]:
             return ()
         _refuse_rewritten(data, self, spans)
         try:
@@ -210,8 +210,8 @@ def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:
         for mark, item in marks.items():
             if mark in line:
                 began, ended = parse(line), parse(end)
-                same = began and ended and (began["txn"], began.get("n")) == (ended["txn"], ended.get("n"))
-                if same and ended and ended["ok"]:
+                is_same_write = began and ended and (began["txn"], began.get("n")) == (ended["txn"], ended.get("n"))
+                if is_same_write and ended and ended["ok"]:
                     items.add(item)
     return items
 
@@ -243,10 +243,10 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
                         del lines[line]
             for line in map(edits.bare, added):
                 if line.strip():
-                    held = lines.setdefault(line, [])
-                    if held and record["command"] == RESTORE:  # it takes the place of the lost one
-                        held.pop(_index_of_writer(held, line, _heading_or_line_above(line, added, span), 0))
-                    held.append(record)
+                    writers = lines.setdefault(line, [])
+                    if writers and record["command"] == RESTORE:  # it takes the place of the lost one
+                        writers.pop(_index_of_writer(writers, line, _heading_or_line_above(line, added, span), 0))
+                    writers.append(record)
     return notes
 
 
@@ -255,10 +255,10 @@ def written_days(journal: Journal) -> Callable[[Entry], str]:
 
     It reads the journal when it is first called.
     """
-    known = cache(lambda: written_lines(journal))
+    lines_by_note = cache(lambda: written_lines(journal))
 
     def day(entry: Entry) -> str:
-        records = known().get(entry.path, {}).get(entry.raw.split("\n")[0].encode("utf-8", "surrogateescape"))
+        records = lines_by_note().get(entry.path, {}).get(entry.raw.split("\n")[0].encode("utf-8", "surrogateescape"))
         return str(records[-1]["time"])[:10] if records else ""
 
     return day
@@ -474,12 +474,12 @@ def _missing_lines(lines: Mapping[bytes, list[Record]], present: bytes, *, gone:
 
 def _headings_of_lines(text: bytes) -> dict[bytes, list[bytes]]:
     """Return the lines of a text, each with the headings that its copies are under, in order."""
-    found: dict[bytes, list[bytes]] = {}
+    headings: dict[bytes, list[bytes]] = {}
     heading = b""
     for line in map(edits.bare, edits.lines_of(text)):
-        found.setdefault(line, []).append(heading)
+        headings.setdefault(line, []).append(heading)
         heading = line if _HEADING.match(line) else heading
-    return found
+    return headings
 
 
 def _missing_records(
@@ -509,38 +509,38 @@ def _missing_records(
 
 def _lines_above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]]) -> tuple[bytes, ...]:
     """Return the lines above a line when it was written, nearest first, as far as the journal knows them."""
-    found: list[bytes] = []
-    while len(found) < LANDMARKS:
+    above: list[bytes] = []
+    while len(above) < LANDMARKS:
         for span in unpack(record):
             written = list(map(edits.bare, edits.lines_of(span.after)))
             if line in written:
-                found += reversed(written[: written.index(line)])
+                above += reversed(written[: written.index(line)])
                 if span.previous is None:
-                    return tuple(found)
+                    return tuple(above)
                 line = span.previous
                 break
         else:
-            return tuple(found)
-        if line in found:
-            return tuple(found)
-        found.append(line)
+            return tuple(above)
+        if line in above:
+            return tuple(above)
+        above.append(line)
         earlier = [older for older in lines.get(line, ()) if older["txn"] < record["txn"]]
         if not earlier:
-            return tuple(found)
+            return tuple(above)
         record = earlier[-1]
-    return tuple(found)
+    return tuple(above)
 
 
 def _paths_by_name(root: Path) -> dict[str, list[str]]:
     """Return the paths of the vault's notes by file name."""
-    found: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        inside = os.path.relpath(folder, root).replace(os.sep, "/")
+        relative = os.path.relpath(folder, root).replace(os.sep, "/")
         for name in names:
             if name.endswith(".md"):
-                found.setdefault(name, []).append(name if inside == "." else f"{inside}/{name}")
-    return found
+                paths.setdefault(name, []).append(name if relative == "." else f"{relative}/{name}")
+    return paths
 
 
 def _read_in_vault(vault: Folder, path: str) -> bytes | None:

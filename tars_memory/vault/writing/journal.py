@@ -91,12 +91,12 @@ class Journal:
         Raises:
             UnwritableError: the folder can't be read, or something with a journal file's name is not a regular file.
         """
-        found = self._journal_files()
-        for path, is_file in found.items():
+        paths = self._journal_files()
+        for path, is_file in paths.items():
             if not is_file:
                 hint = "put the file back, or let tars-memory doctor --fix move away what is there"
                 raise UnwritableError(NO_FILE.format(path), hint)
-        return sorted(found)
+        return sorted(paths)
 
     def _journal_files(self) -> dict[Path, bool]:
         """Return all paths with the name of a journal file, and whether each is a regular file."""
@@ -147,9 +147,9 @@ class Journal:
         before = aside.read_bytes() if aside.is_file() else b""
         replace_file(aside, before + b"".join(line + b"\n" for line in lines))
         whole, _, _ = path.read_bytes().rpartition(b"\n")
-        kept = [line for line in whole.split(b"\n") if parse(line) is not None]
-        if kept:
-            replace_file(path, b"".join(line + b"\n" for line in kept))
+        good = [line for line in whole.split(b"\n") if parse(line) is not None]
+        if good:
+            replace_file(path, b"".join(line + b"\n" for line in good))
         else:
             path.unlink()
         return aside
@@ -192,15 +192,15 @@ class Journal:
             OSError: the state folder can't be read or written.
         """
         files = self.files()
-        held = [path for path in files if not _is_emptied(path)]
+        nonempty = [path for path in files if not _is_emptied(path)]
         month = f"{now:%Y-%m}"
         self.cut_bytes = 0
-        if held and held[-1] == files[-1] and held[-1].stem[-7:] == month:
-            last = self._open_file(held[-1])
+        if nonempty and nonempty[-1] == files[-1] and nonempty[-1].stem[-7:] == month:
+            last = self._open_file(nonempty[-1])
         else:
-            # A crash in the old month is recovered before the new month's file is begun. An emptied file stays: it is
+            # A crash in the old month is recovered before the new month's file is nonempty. An emptied file stays: it is
             # the only trace of the missing records.
-            last = self._open_file(held[-1]) if held else None
+            last = self._open_file(nonempty[-1]) if nonempty else None
             number = int(files[-1].name[:4]) + 1 if files and files[-1].name[:4].isdigit() else 1
             if not _unfinished(last):
                 self.close()

@@ -147,10 +147,10 @@ class Job:
         """Remove the file beside the note if it is ours, and end the record if that worked. Always returns False."""
         with contextlib.suppress(OSError):
             if self.made:
-                found = self.folder.look(self.temp)
-                if found is not None and own_stat is not None and not same_file(found, own_stat):
+                current = self.folder.look(self.temp)
+                if current is not None and own_stat is not None and not same_file(current, own_stat):
                     return False  # the exchange reported an error but took place: recovery settles it
-                if found is not None:
+                if current is not None:
                     self.folder.remove(self.temp)
             self.end(False)
         return False
@@ -158,9 +158,9 @@ class Job:
     def put_back(self, displaced: str, own_stat: os.stat_result) -> None:
         """Undo an exchange: give the displaced file the note's name again and remove ours."""
         own_digest = self.journal.unsettled["new"] if self.journal.unsettled else None
-        kept = put_back(self.folder, self.name, displaced, self.temp, own_stat, self.exchange, own_digest)
-        if kept is not None:
-            self.keep_in_limbo(kept)
+        unplaced = put_back(self.folder, self.name, displaced, self.temp, own_stat, self.exchange, own_digest)
+        if unplaced is not None:
+            self.keep_in_limbo(unplaced)
 
     def keep_in_limbo(self, name: str) -> None:
         """Keep another program's file that can't be put in place, and add a notice."""
@@ -268,14 +268,14 @@ def put_back(
 
 
 def _remove_unwritten(
-    folder: Folder, name: str, known: os.stat_result, exchange: Exchange, known_digest: str | None
+    folder: Folder, name: str, known_stat: os.stat_result, exchange: Exchange, known_digest: str | None
 ) -> bool:
     """Remove a file that had the note's name for a moment, unless another program opened it then and wrote into it.
 
     Args:
         folder: holds the file.
         name: its present name.
-        known: its ``stat`` while it had the note's name.
+        known_stat: its ``stat`` while it had the note's name.
         exchange: the system's calls that replace files.
         known_digest: SHA-256 of its text then; None if it isn't known.
 
@@ -289,7 +289,7 @@ def _remove_unwritten(
     if note is None:
         return True
     try:
-        unchanged = same_state(note.stat, known) and known_digest in (None, digest(note.data))
+        unchanged = same_state(note.stat, known_stat) and known_digest in (None, digest(note.data))
         if not unchanged or not note.undisturbed():
             return False
         if not exchange.keeps_open:
@@ -303,7 +303,7 @@ def _remove_unwritten(
         if late is None:
             return True
         if removed:
-            save_late_write(folder, name, late, known.st_mode)
+            save_late_write(folder, name, late, known_stat.st_mode)
         return False
     finally:
         note.close()
@@ -378,7 +378,7 @@ def _write_at_end(job: Job, fd: int, note: OpenNote, payload: bytes) -> bool | N
         if leased:
             drop_lease(fd)
         sync(fd)
-        found = job.folder.look(job.name)
+        current = job.folder.look(job.name)
     except OSError:
         if _cut_own_tail(fd, before.st_size, payload[:written]):
             job.end(False)
@@ -386,11 +386,11 @@ def _write_at_end(job: Job, fd: int, note: OpenNote, payload: bytes) -> bool | N
         if written < len(payload):  # the next writer settles it
             raise
         return True  # others have written behind it: it stays, and may not be durable
-    if found is None or not same_file(found, landed):
+    if current is None or not same_file(current, landed):
         # Renamed or replaced while we wrote: the line must not stay in the file that was renamed.
         _cut_own_tail(fd, before.st_size, payload)
         return False
-    return True if complete and same_state(found, landed) else None
+    return True if complete and same_state(current, landed) else None
 
 
 def _take_exclusive_lease(fd: int) -> bool:
@@ -605,7 +605,7 @@ def _finish_edit(
     try:
         job.folder.remove(displaced)
         late = late_write(note)
-        found = job.folder.look(job.name)
+        current = job.folder.look(job.name)
     except OSError:
         return True  # the edit is made; the record stays unfinished and the next writer removes the old file
     if late is not None:
@@ -613,7 +613,7 @@ def _finish_edit(
         job.put_back(job.temp, own_stat)
         return job.end(False)
     done = True
-    if found is not None and not same_file(found, own_stat):
+    if current is not None and not same_file(current, own_stat):
         # Another program saved over the new note. If it had read ours, the edit is in its text; else we write it again.
         newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
         done = newer is None or present(newer.data, spans)
@@ -630,8 +630,8 @@ def _restore_name(job: Job) -> None:
 
 def _withdraw(job: Job, own_stat: os.stat_result | None, new: bytes) -> None:
     """Remove a note that was made, but not durably, unless another program wrote into it meanwhile."""
-    found = job.folder.look(job.name)
-    if own_stat is None or found is None or not same_file(found, own_stat):
+    current = job.folder.look(job.name)
+    if own_stat is None or current is None or not same_file(current, own_stat):
         job.discard(own_stat)
         return
     job.folder.remove(job.temp)  # the file's second name, if removing that is what failed
@@ -714,10 +714,10 @@ def _settle_remnant(
         return Settled(False)
     if current == record["new"]:
         # Another program saved just before the exchange, and we were killed before we saw it: its text stays.
-        last = put_back(folder, name, remnant, str(record["temp"]), note.stat, exchange, record["new"])
-        if last is None:
+        unplaced = put_back(folder, name, remnant, str(record["temp"]), note.stat, exchange, record["new"])
+        if unplaced is None:
             return Settled(False, f"{record['file']}: a save that a killed process had displaced is back")
-        remnant = last
+        remnant = unplaced
     elif current == record["old"] and result_of(record, note.data).startswith(kept.data):
         return Settled(False, *_remove_temp(folder, remnant))  # our own text, half written
     where = keep_in_limbo(root, folder, remnant)

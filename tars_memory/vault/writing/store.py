@@ -336,9 +336,9 @@ class Store:
 
     def recover(self) -> list[str]:
         """Settle what a killed process left unfinished; returns notices about it."""
-        known = len(self.notices)
+        before = len(self.notices)
         with self.transaction("recover"):
-            return self.notices[known:]
+            return self.notices[before:]
 
     def pending(self) -> list[str]:
         """Messages about what the next writer has to settle; needs no lock. A write in progress looks the same."""
@@ -356,27 +356,27 @@ class Store:
         """
         record = self.journal.unfinished() or {}
         current = {record.get("temp"), protocol.aside_of(str(record.get("temp")))}
-        found: list[str] = []
+        paths: list[str] = []
         for folder, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if name not in (".git", ".obsidian", ".trash")]
-            found += (
+            paths += (
                 os.path.relpath(os.path.join(folder, name), self.root).replace(os.sep, "/")
                 for name in names
                 if name.startswith(".") and name.endswith((TEMP_SUFFIX, protocol.ASIDE_SUFFIX)) and name not in current
             )
-        return sorted(found)
+        return sorted(paths)
 
     def is_ours(self, name: str) -> bool:
         """Whether the journal says that we wrote what the left-over ``name`` holds, so that it is safe to remove."""
         folder, _, base = name.rpartition("/")
         try:
-            held = digest(disk.read(self.root / name, self.root, most=disk.LARGEST_OWN) or b"")
+            found = digest(disk.read(self.root / name, self.root, most=disk.LARGEST_OWN) or b"")
         except SettingsError:  # a pipe or a link with a name of ours
             return False
         return any(
             record.get("file", "").rpartition("/")[0] == folder
             and base in (record.get("temp"), protocol.aside_of(str(record.get("temp"))))
-            and held in (record.get("old"), record.get("new"))
+            and found in (record.get("old"), record.get("new"))
             for record in self.journal.records(lambda line: b'"temp":' in line)
         )
 

@@ -294,21 +294,21 @@ class Exchange:
         """Rename unless the name is taken, for file systems without links."""
         raise UnsupportedError(errno.EOPNOTSUPP, "no rename without replacing here", name)
 
-    def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
+    def copy_attributes(self, source: int, target: int, old_stat: os.stat_result) -> None:
         """Give the new file the mode, owner and attributes of the file that it replaces.
 
         Args:
             source: descriptor of the old file.
             target: descriptor of the new file.
-            found: the ``stat`` of the old file.
+            old_stat: the ``stat`` of the old file.
 
         Raises:
             PermissionError: owner or group can't be kept, and somebody would lose access to the note.
         """
-        own = os.fstat(target)
-        if (own.st_uid, own.st_gid) != (found.st_uid, found.st_gid):
-            _keep_owner(target, found)
-        os.fchmod(target, found.st_mode & 0o7777)
+        new_stat = os.fstat(target)
+        if (new_stat.st_uid, new_stat.st_gid) != (old_stat.st_uid, old_stat.st_gid):
+            _keep_owner(target, old_stat)
+        os.fchmod(target, old_stat.st_mode & 0o7777)
 
 
 class LinuxExchange(Exchange):
@@ -327,8 +327,8 @@ class LinuxExchange(Exchange):
     def rename_new(self, folder: Folder, temp: str, name: str) -> None:
         self._rename(folder, temp, name, RENAME_NOREPLACE)
 
-    def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
-        super().copy_attributes(source, target, found)
+    def copy_attributes(self, source: int, target: int, old_stat: os.stat_result) -> None:
+        super().copy_attributes(source, target, old_stat)
         if sys.platform == "linux":
             try:
                 names = os.listxattr(source)
@@ -372,9 +372,9 @@ class MacExchange(Exchange):
     def rename_new(self, folder: Folder, temp: str, name: str) -> None:
         self._rename(folder, temp, name, RENAME_EXCL)
 
-    def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
+    def copy_attributes(self, source: int, target: int, old_stat: os.stat_result) -> None:
         _raise_unless_ok(self._load().fcopyfile(source, target, None, COPYFILE_ACL | COPYFILE_XATTR), "attributes")
-        super().copy_attributes(source, target, found)
+        super().copy_attributes(source, target, old_stat)
 
     def _rename(self, folder: Folder, old: str, new: str, flags: int) -> None:
         fd = -2 if folder.fd is None else folder.fd  # AT_FDCWD
@@ -403,7 +403,7 @@ class WindowsExchange(Exchange):
         os.rename(folder.at(temp), folder.at(name))  # refuses a taken name by itself on Windows
         return True
 
-    def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
+    def copy_attributes(self, source: int, target: int, old_stat: os.stat_result) -> None:
         """Do nothing: ReplaceFileW copies the attributes."""
 
 
@@ -446,7 +446,7 @@ def _raise_unless_ok(result: int, name: str) -> None:
     raise OSError(number, os.strerror(number), name)
 
 
-def _keep_owner(target: int, found: os.stat_result) -> None:
+def _keep_owner(target: int, old_stat: os.stat_result) -> None:
     """Give a file the owner and group of another.
 
     A person who may not give files away becomes the owner, as with any editor that saves by rename, unless somebody
@@ -456,11 +456,11 @@ def _keep_owner(target: int, found: os.stat_result) -> None:
         PermissionError: somebody would lose rights.
     """
     try:
-        os.fchown(target, found.st_uid, found.st_gid)
+        os.fchown(target, old_stat.st_uid, old_stat.st_gid)
     except PermissionError:
-        owner, group, other = (found.st_mode >> shift & 7 for shift in (6, 3, 0))
+        owner, group, other = (old_stat.st_mode >> shift & 7 for shift in (6, 3, 0))
         try:
-            os.fchown(target, -1, found.st_gid)
+            os.fchown(target, -1, old_stat.st_gid)
             lost = owner & ~group
         except PermissionError:
             lost = (owner | group) & ~other

@@ -233,18 +233,18 @@ class Transaction:
         from tars_memory.vault.writing.history import transactions
 
         self._time_left = TIME_BUDGET
-        journal, notices, kept = self._store.journal, self._store.notices, []
-        found, group = next(((txn, entries) for txn, entries in transactions(journal) if txn <= name), ("", []))
+        journal, notices, failures = self._store.journal, self._store.notices, []
+        newest, group = next(((txn, entries) for txn, entries in transactions(journal) if txn <= name), ("", []))
         try:
-            for entry in reversed([entry for entry in group if found == name and entry.undoes != name]):
+            for entry in reversed([entry for entry in group if newest == name and entry.undoes != name]):
                 try:
                     self.undo_write(entry, name)
                 except (TarsError, OSError) as error:
                     is_ours_blocked = isinstance(error, UnwritableError) and name == self.id
                     if is_ours_blocked or getattr(error.__cause__, "errno", None) in DISK_ERRORS:
                         raise
-                    kept.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
-            notices += kept
+                    failures.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
+            notices += failures
             self._settle()
             self.mark(name, done=True)
         except UnwritableError as error:
@@ -359,10 +359,10 @@ class Transaction:
         data = self.read(path) or b""
         document = Document(data)
         body = ((line.start, line.next) for line in document.lines[document.body_line - 1 :])
-        found = [Splice(start, end, data[start:end]) for start, end in body if edits.bare(data[start:end]) in lines]
-        if not set(lines) <= {edits.bare(splice.data) for splice in found}:
+        splices = [Splice(start, end, data[start:end]) for start, end in body if edits.bare(data[start:end]) in lines]
+        if not set(lines) <= {edits.bare(splice.data) for splice in splices}:
             raise ConflictError(f"{path} changed: a line is not there any more", "look again")
-        spans = edits.spans_of(data, found)
+        spans = edits.spans_of(data, splices)
         if not self._store.dry_run and spans:
             with writing(path):
                 job = self._job(path, None)
@@ -596,14 +596,14 @@ class Transaction:
             key = tuple(parents[:count])
             if key not in self._folders:
                 try:
-                    found = folder.child(key[-1])
+                    child = folder.child(key[-1])
                 except FileNotFoundError:
                     if not make:
                         return None, name
                     folder.make(key[-1])
                     self._made_folders.add(key)
-                    found = folder.child(key[-1])
-                self._folders[key] = found
+                    child = folder.child(key[-1])
+                self._folders[key] = child
             folder = self._folders[key]
         return folder, name
 

@@ -299,19 +299,19 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
     journal.close()
     purged = 0
     for path in journal.files():
-        lines, found = [], 0
+        lines, count = [], 0
         for line in io.BytesIO(path.read_bytes()):
             record = parse(line)
             if record is not None and any(_record_holds(record, text) for text in texts):
-                found += 1
-                kept = {key: record[key] for key in _KEPT_KEYS if key in record} | {"purged": True, "spans": []}
+                count += 1
+                head = {key: record[key] for key in _KEPT_KEYS if key in record} | {"purged": True, "spans": []}
                 line = encode_record(
-                    kept | {"file": _neutral_path(str(kept.get("file", "")), texts)} if "file" in kept else kept
+                    head | {"file": _neutral_path(str(head.get("file", "")), texts)} if "file" in head else head
                 )
             lines.append(line)
-        if found:
+        if count:
             replace_file(path, b"".join(lines))
-            purged += found
+            purged += count
     return purged
 
 
