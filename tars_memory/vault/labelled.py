@@ -38,7 +38,9 @@ _IS_VERB = (
 _GLUED = r"(?:は|是|为|為|는|은)[ \t]{0,3}"
 """Words between label and value in scripts without blanks; the sentence may continue right after the value, too."""
 _TAIL = r"[A-Za-z0-9_-]{0,30}+[\\\"'`*_\])]{0,3}+"
+"""The rest of the word that a label begins, and the marks that close it."""
 _BETWEEN = r"(?:[ \t][^\r\n:=.!?;,|]{0,40}?)?"
+"""Further words of a label."""
 _WHICH = (
     r"(?:old|new|other|second|first|alte?[rs]?|neue?[rs]?|andere?[rs]?|anciene?|ancienne?|nouveau|nouvelle|autre|antigu[oa]|"
     r"viej[oa]|nuev[oa]|otr[oa]|vecchi[oa]|nuov[oa]|altr[oa]|antig[oa]|nov[oa]|outr[oa]|oude?|nieuwe?)"
@@ -85,6 +87,7 @@ _PLACEHOLDER = (
     r"unknown|string|required|optional|enabled|disabled|passwor[dt]s?|passwd|pass|secrets?|tokens?|keys?|test(?:ing)?|default|"
     r"text|input|hunter2?\*+|\\\w+|process\..*|os\..*|env\..*|self\..*|this\..*|config\..*|settings\..*"
 )
+"""Values that only stand for a credential: ``xxxx``, ``$TOKEN``, ``<password>``, ``changeme``, ``config.password``."""
 
 _HARMLESS = (
     r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\..*|mailto:.*|[\w.+-]+@[\w-]+\.[\w.-]+|~?\.{0,2}/[a-z_./-]*|[a-z]:\\.*|"
@@ -93,8 +96,10 @@ _HARMLESS = (
     r"[\w./-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|pem|key|crt|cer|pub|env|html?|go|rs|java|rb|php|sh|gpg|asc|p12|kdbx|pdf|png|jpe?g)(?::\d\S*)?|"
     r"\^[a-z0-9-]+|//.*"
 )
+"""Values that are not credentials: addresses, paths, numbers, versions, dates, calls, algorithms, file names."""
 
 Found = tuple[int, int, str]
+"""Start, end and kind of a credential."""
 
 
 def values(text: str) -> Iterator[Found]:
@@ -163,6 +168,7 @@ def _kind(rank: str, word: str) -> str:
 
 
 _PUBLIC = ("pub", "public", "publishable", "foreign", "primary")
+"""Words before a label that make its value no secret."""
 
 
 def _is_label(low: str, at: int, end: int, word: str) -> bool:
