@@ -1,4 +1,4 @@
-"""Curation: what may be forgotten, merged or promoted; proposed by rules or a model, decided by the person."""
+"""Curation: proposes what to remember, merge or remove, by rules or with a model; the person decides."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation import extraction
 from tars_memory.curation.commit import refused
-from tars_memory.curation.proposals import Ends, Instead, Mark, Proposal, Related, Stated, question_about
+from tars_memory.curation.proposals import EndedFact, Mark, PlainLine, Proposal, ProposedFact, Related, question_about
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.vault import change, inbox, markdown, sessions
 from tars_memory.vault.layout import is_in_project
@@ -371,14 +371,14 @@ class StatedFacts:
             section=title,
             text=words,
             why=self._why(claim, plan, group),
-            fact=Stated(
+            fact=ProposedFact(
                 title,
                 claim.predicate,
                 claim.object,
                 _iso(plan.since),
                 _iso(plan.until),
                 ends,
-                Instead(line.target, line.section, line.text),
+                PlainLine(line.target, line.section, line.text),
             ),
         )
 
@@ -418,9 +418,9 @@ class StatedFacts:
             self._titles[claim.subject] = grammar.heading(facts.heading_for(claim.subject, headings, self._me))
         return self._titles[claim.subject]
 
-    def same(self, stated: Stated) -> list[facts.Fact]:
+    def same(self, fact: ProposedFact) -> list[facts.Fact]:
         """Return the facts with the subject and predicate of a proposed one."""
-        return self._about(facts.Claim(stated.subject, stated.predicate, ""))
+        return self._about(facts.Claim(fact.subject, fact.predicate, ""))
 
     def _about(self, claim: facts.Claim) -> list[facts.Fact]:
         """Return the facts with the subject and predicate of a claim."""
@@ -445,9 +445,9 @@ class StatedFacts:
         return text[:1].upper() + text[1:]
 
 
-def _ends(entry: Entry, fact: facts.Fact, plan: facts.Plan) -> Ends:
+def _ends(entry: Entry, fact: facts.Fact, plan: facts.Plan) -> EndedFact:
     becomes = facts.words(fact.predicate, fact.object, fact.since, plan.since)
-    return Ends(fact.ref, entry.text, _iso(fact.since), _iso(plan.since), becomes, fact.path, fact.line, entry.raw)
+    return EndedFact(fact.ref, entry.text, _iso(fact.since), _iso(plan.since), becomes, fact.path, fact.line, entry.raw)
 
 
 def _iso(day: date | None) -> str | None:

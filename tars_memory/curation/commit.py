@@ -353,7 +353,9 @@ class _Batch:
                 found.append(grammar.render(parts).removeprefix("- "))
         for proposal in decision.instead:
             source = proposal.source if re.fullmatch(SOURCE, proposal.source) else None
-            parts = grammar.Parts(grammar.REPLACED + proposal.said, provenance=source, label=source and proposal.date)
+            parts = grammar.Parts(
+                grammar.REPLACED + proposal.line_text, provenance=source, label=source and proposal.date
+            )
             found.append(grammar.render(parts).removeprefix("- "))
         return tuple(dict.fromkeys(found))
 

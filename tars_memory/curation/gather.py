@@ -188,12 +188,12 @@ def _one_decision(group: Sequence[Proposal]) -> Proposal:
     """Return several proposals as one; its id is made of theirs, so that it stands only for those that were shown."""
     first = group[0]
     return Proposal(
-        id=inbox.proposal_id("together", first.talk, "", "\n".join(each.id for each in group)),
+        id=inbox.proposal_id("together", first.talk, "", "\n".join(part.id for part in group)),
         op="together",
         target=first.target,
         section="",
-        text="; ".join(each.text for each in group),
-        quote=" … ".join(dict.fromkeys(each.quote for each in group if each.quote)),
+        text="; ".join(part.text for part in group),
+        quote=" … ".join(dict.fromkeys(part.quote for part in group if part.quote)),
         source=first.talk,
         date=first.date,
         why=f"{counted(len(group), 'line')} of one conversation; one answer decides them all",
@@ -212,8 +212,8 @@ def _refused_before(proposal: Proposal, refused: SimilarTexts, texts: Sequence[s
     """
     if proposal.op not in ("append", "fact"):
         return ""
-    said = proposal.said
-    return next((texts[n] for n in refused.about(said) if statements.restates(texts[n], said)), "")
+    text = proposal.line_text
+    return next((texts[n] for n in refused.about(text) if statements.restates(texts[n], text)), "")
 
 
 def offered(ctx: Caller) -> frozenset[tuple[str, str]]:
@@ -325,17 +325,17 @@ class _TierNotes:
     ) -> Proposal:
         why = proposal.why
         if proposal.op in ("append", "fact"):
-            said = proposal.said
+            text = proposal.line_text
             same = set(self.facts.same(proposal.fact)) if proposal.fact else set()
             ends = {(end.path, end.line) for end in proposal.fact.ends} if proposal.fact else set()
             numbers = [n for n, line in enumerate(self._lines) if line.fact in same]
             found = list(proposal.conflicts)
-            direct = [n for n in dict.fromkeys((*numbers, *similar_lines.about(said))) if self._may_show(n, ends)]
+            direct = [n for n in dict.fromkeys((*numbers, *similar_lines.about(text))) if self._may_show(n, ends)]
             found += (self._dated_line(number, proposal.section) for number in direct)
             own = set(proposal.marks)
             claim = next((line.claim for line in waiting if line.claim and line.mark in own), None)
             rivals = [n for n, line in enumerate(waiting) if claim and line.claim and line.claim.about == claim.about]
-            similar = dict.fromkeys((*rivals, *similar_candidates.about(said)))
+            similar = dict.fromkeys((*rivals, *similar_candidates.about(text)))
             found += [
                 Related.of(line.entry, line.day.isoformat())._replace(raw=line.entry.raw, waits=True)
                 for line in (waiting[n] for n in similar)
@@ -424,7 +424,7 @@ class _TierNotes:
             return None
         if self._ctx.vault.look(target) is not None:
             return None
-        text = playbooks.composed(title, "", "\n".join(f"{n}. {each}" for n, each in enumerate(steps.steps, 1)))
+        text = playbooks.composed(title, "", "\n".join(f"{n}. {step}" for n, step in enumerate(steps.steps, 1)))
         name = inbox.proposal_id("create", target, "", text)
         return Proposal(name, "create", target, "", text, "", "conversations", "", "")
 

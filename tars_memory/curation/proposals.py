@@ -147,7 +147,7 @@ class Mark(NamedTuple):
         return Change("mark", replaces=self.raw, target=self.path, state=state, block_id=name, children=children)
 
 
-class Ends(NamedTuple):
+class EndedFact(NamedTuple):
     """A fact that a new one would end.
 
     Attributes:
@@ -170,7 +170,7 @@ class Ends(NamedTuple):
     raw: str
 
 
-class Instead(NamedTuple):
+class PlainLine(NamedTuple):
     """The plain line that a proposed fact may become instead: its note, heading and words."""
 
     target: str
@@ -178,7 +178,7 @@ class Instead(NamedTuple):
     text: str
 
 
-class Stated(NamedTuple):
+class ProposedFact(NamedTuple):
     """The fact that a proposal would add.
 
     Attributes:
@@ -193,8 +193,8 @@ class Stated(NamedTuple):
     object: str
     since: str | None
     until: str | None
-    ends: tuple[Ends, ...]
-    instead: Instead
+    ends: tuple[EndedFact, ...]
+    instead: PlainLine
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
@@ -303,7 +303,7 @@ class Proposal(NamedTuple):
     marks: tuple[Mark, ...] = ()
     kept: bool = False
     occurrence: int | None = None
-    fact: Stated | None = None
+    fact: ProposedFact | None = None
     kind: str = ""
     warnings: tuple[str, ...] = ()
     asked_before: str = ""
@@ -317,7 +317,7 @@ class Proposal(NamedTuple):
         return self.parts or (self,)
 
     @property
-    def said(self) -> str:
+    def line_text(self) -> str:
         """Its words as a plain line; for a fact, those that it was said in."""
         return self.fact.instead.text if self.fact else self.text
 

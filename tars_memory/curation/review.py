@@ -138,7 +138,7 @@ class Review:
             drop = f"tars-memory review --reject {name} drops it"
             raise NotFoundError(f"proposal {name} is not in any note yet", drop)
         if len(refs) > 1:
-            texts = [found.waiting[ref].said if ref in found.waiting else str(found.lines[ref]) for ref in refs]
+            texts = [found.waiting[ref].line_text if ref in found.waiting else str(found.lines[ref]) for ref in refs]
             lines = [f"{ref}  {text}" for ref, text in zip(refs, texts, strict=True)]
             raise AmbiguousError(f"proposal {name} is about {counted(len(refs), 'line')}", lines, "name one by its REF")
         return refs[0]
@@ -486,7 +486,10 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
     today = ctx.now.date().isoformat()
     with ctx.writing("extract", None, atomic=True) as session:
         daily = extraction.keeping.Dailies(ctx, session)
-        kept = daily.write([daily.add(_fact(each.said), _time(each, ctx.now), each.said.speaker) for each in chosen])
+        planned = [
+            daily.add(_fact(statement.said), _time(statement, ctx.now), statement.said.speaker) for statement in chosen
+        ]
+        kept = daily.write(planned)
         for statement, line in zip(chosen, kept, strict=True):
             linked = daily.linked(line)
 
@@ -500,8 +503,8 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
                         )
                     )
                 left = Note(entry.path, changes.data)
-                same = (each for each, _ in sessions.facts_of(left.entries, LEFT_OUT) if each.text == entry.text)
-                if (bullet := next(same, None)) is None:
+                left_out = (bullet for bullet, _ in sessions.facts_of(left.entries, LEFT_OUT))
+                if (bullet := next((bullet for bullet in left_out if bullet.text == entry.text), None)) is None:
                     raise ConflictError(f"{entry.path} changed in the meantime", "try again")
                 changes.make(edits.remove_bullet(left, bullet))
                 return changes.splices()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tars_memory.capture.remember import Caller
-from tars_memory.curation.proposals import Decision, Ends, Instead, Mark, Proposal, Stated
+from tars_memory.curation.proposals import Decision, EndedFact, Mark, PlainLine, Proposal, ProposedFact
 from tars_memory.disk import Places
 from tars_memory.settings import LayoutOptions, PermissionOptions, Settings, StoreOptions
 from tars_memory.vault import inbox
@@ -114,8 +114,8 @@ class Desk:
         """The candidate as a fact, with what it ends."""
         old = self.entry("Facts.md", "works at")
         text, becomes = "works at:: Acme [since:: 2026-11-20]", f"{old.text} [until:: 2026-11-20]"
-        ends = Ends(old.ref, old.text, "2024-03-01", "2026-11-20", becomes, "Facts.md", old.line, old.raw)
-        instead = Instead("Memory.md", "Notes", "I work at Acme now")
+        ends = EndedFact(old.ref, old.text, "2024-03-01", "2026-11-20", becomes, "Facts.md", old.line, old.raw)
+        instead = PlainLine("Memory.md", "Notes", "I work at Acme now")
         return Proposal(
             inbox.proposal_id("fact", "Facts.md", "me", text, old.raw),
             "fact",
@@ -127,7 +127,7 @@ class Desk:
             date=DAY[:-3],
             why="said in a conversation",
             marks=(self.mark("Acme"),),
-            fact=Stated("me", "works at", "Acme", "2026-11-20", None, (ends,), instead),
+            fact=ProposedFact("me", "works at", "Acme", "2026-11-20", None, (ends,), instead),
         )
 
     def rule(self) -> Proposal:

@@ -1,4 +1,4 @@
-"""From a conversation to candidates: what was said, by whom, with the words that it rests on."""
+"""Extraction: turns conversations into candidates, each with its quote and speaker."""
 
 from __future__ import annotations
 

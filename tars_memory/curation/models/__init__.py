@@ -1,4 +1,4 @@
-"""Language models: asked within limits, with prompts that are data, and answers read by their numbers alone."""
+"""Language models: asks them within limits, and reads from their answers only what refers to what they were shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is twice, empty, dead or past; and the archive of old days."""
+"""Tidying: finds duplicates, empty bullets, dead links and expired lines, and archives old notes."""
 
 from __future__ import annotations
 
