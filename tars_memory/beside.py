@@ -67,7 +67,7 @@ ANSWER = 300
 KEPT_AFTER = 25
 """Days without a new turn after which a night keeps the person's words of a log."""
 MOST_DOUBTFUL = 3
-"""Maximum number of logs to name that are left out because it isn't sure who speaks; the others are counted."""
+"""Maximum number of logs to name that are left out because it is unclear who speaks; the others are counted."""
 NEAR = 4_096
 """Bytes at both ends of the part that was read to compare when a log has grown."""
 
@@ -188,7 +188,10 @@ class Talks:
         doubtful = sorted(self._doubtful.items())
         notices = [f"{path} is not searched: {why}" for path, why in doubtful[:MOST_DOUBTFUL]]
         more = len(doubtful) - len(notices)
-        return [*notices, f"nor {counted(more, 'other log')} in which it isn't sure who speaks"] if more else notices
+        if more:
+            logs = counted(more, "other log is", "other logs are")
+            notices.append(f"{logs} not searched either: it is unclear who speaks")
+        return notices
 
     def rebuild(self, progress: Progress | None = None) -> TalkReport:
         """Read all logs again, into a new file, so that no page and no vector holds what is withheld by now."""

@@ -594,7 +594,7 @@ class Settings:
                 if name == "vault" and file is own:
                     continue
                 if name in SECTIONS and name not in sections:
-                    found.append(f"{file}: [{name}] is ignored: a vault sets [layout] and [limits] alone")
+                    found.append(f"{file}: [{name}] is ignored: a vault may only set [layout] and [limits]")
                 elif name not in SECTIONS or not isinstance(part, dict):
                     shown = f"[{name}]" if isinstance(part, dict) else name
                     found.append(f"{file}: {shown} is unknown and sets nothing{_nearest(name, {*sections, 'vault'})}")

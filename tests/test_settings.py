@@ -129,7 +129,7 @@ def test_what_is_set_and_means_nothing_is_said_with_what_may_be_meant(tmp_path: 
         ": [recal] is unknown and sets nothing; did you mean recall?",
         ": limitt in [recall] is unknown and sets nothing; did you mean limit?",
         ".tars/config.toml: log_headin in [layout] is unknown and sets nothing; did you mean log_heading?",
-        ".tars/config.toml: [llm] is ignored: a vault sets [layout] and [limits] alone",
+        ".tars/config.toml: [llm] is ignored: a vault may only set [layout] and [limits]",
         ".tars/config.toml: [nonsense] is unknown and sets nothing",
     ]
 

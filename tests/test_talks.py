@@ -518,7 +518,7 @@ def test_a_log_in_which_it_is_not_sure_who_speaks_is_named(world: World) -> None
     assert told["conversations"] == 0 and world.found("tandem") == []
     named = [notice for notice in told["notices"] if "is not searched: no blank lines part its turns" in notice]
     assert [notice.split(" is ")[0] for notice in named] == [str(world.logs / f"{number}.txt") for number in range(3)]
-    assert "nor 2 other logs in which it isn't sure who speaks" in told["notices"]
+    assert "2 other logs are not searched either: it is unclear who speaks" in told["notices"]
 
 
 def test_turns_of_the_same_thing_are_shown_and_withheld_if_they_are_named(world: World) -> None:

@@ -250,7 +250,7 @@ TOOLS = (
         "than weak ones; then try other words.",
         {
             "query": _text('What to look for: words, "a phrase", -without, begin*, tag:work, path:Plans/.', 2_000),
-            "limit": _number("At most so many hits (10).", 1, 50),
+            "limit": _number("Maximum number of hits (10).", 1, 50),
             "mode": _text(
                 "hybrid (as set), lexical (words alone), semantic.", enum=["hybrid", "lexical", "semantic"]
             ),
@@ -287,7 +287,7 @@ TOOLS = (
                 "entry holds.",
                 2_000,
             ),
-            "lines": _number(f"At most so many lines ({MOST_LINES // 2}).", 1, MOST_LINES),
+            "lines": _number(f"Maximum number of lines ({MOST_LINES // 2}).", 1, MOST_LINES),
         },
         ("target",),
         {
@@ -308,7 +308,7 @@ TOOLS = (
         "the notes that are always loaded, within a budget of tokens. For one particular thing use memory_search.",
         {
             "question": _text("What it is about, in plain words. Left out: what is always loaded.", LONGEST_QUESTION),
-            "budget": _number("At most so many tokens (2000).", 0, 20_000),
+            "budget": _number("Maximum number of tokens (2000).", 0, 20_000),
             "found_only": {**YES, "description": "Only what the question finds, not what is always loaded."},
             "as_of": AS_OF,
         },

@@ -145,7 +145,7 @@ class Sitting:
         """
         name, key = proposal.id, answer.key
         if not is_for(key, proposal):
-            return ReviewOutcome([Text("that is nothing to do here", style="dim")], done=False)
+            return ReviewOutcome([Text("that key does nothing here", style="dim")], done=False)
         try:
             if answer.rejects:
                 done = self.review.decide(reject=[name])

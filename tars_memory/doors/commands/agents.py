@@ -142,7 +142,7 @@ def playbooks(
         raise UsageError("both --pin and --unpin", "give one of them")
     if not wanted:
         if pin or unpin or name:
-            raise UsageError("which playbook is not said", "tars-memory playbooks lists them")
+            raise UsageError("no playbook is named", "tars-memory playbooks lists them")
         return _list(call)
     wanted = call.note(wanted)
     if pin or unpin:
@@ -208,7 +208,7 @@ def topic(
     name: Annotated[str | None, word("[TOPIC]", "In quotes if it has several words.")] = None,
     text: Annotated[list[str] | None, word("[TEXT…]", "All remaining words.")] = None,
     agent: Annotated[
-        str | None, option("--agent", "NAME", "Whose notes (TARS_AUTHOR, or the agent that calls).")
+        str | None, option("--agent", "NAME", "The agent whose notes these are (TARS_AUTHOR, or the one that calls).")
     ] = None,
     stdin: Annotated[bool, flag("--stdin", "Take the text from stdin, all of it as one line.")] = False,
 ) -> int:
@@ -239,7 +239,8 @@ def _caller(call: Call) -> str:
     agent = call.env.get(AUTHOR) or next((name for name in jobs.hooks.AGENTS if mark.startswith(name)), "")
     if not agent:
         raise UsageError(
-            "which agent's notes is not said", "name it: --agent claude; TARS_AUTHOR says it for all calls"
+            "no agent is named",
+            "name the agent whose notes you mean: --agent claude; TARS_AUTHOR names it for all calls",
         )
     return agent
 
@@ -277,7 +278,7 @@ claude mcp add memory -- tm mcp --vault ~/Notes
 def mcp(call: Call) -> int:
     """Serve the memory to an agent's host as tools, by the Model Context Protocol on stdin and stdout.
 
-    The vault and the project are those of the start; no call can choose others. It may search, read, add lines under
+    The vault and the project are fixed at the start; no call can choose others. It may search, read, add lines under
     the client's name, and propose rules. It ends when the host closes stdin.
     """
     with Memory(call.vault, actor="agent", now=call.now, env=call.env, project=call.project) as memory:

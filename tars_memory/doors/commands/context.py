@@ -40,7 +40,7 @@ blocks[].text: a line for each line of the note
 blocks[].tokens: its share
 dropped[].path start_line end_line why: what was considered and left out
 playbooks[].path title: those that fit the question, best first
-playbooks[].whole approved: whether it is given whole; whether it stands with the rules then
+playbooks[].whole approved: whether it is given in full; whether a person typed or approved every line of it here
 [as it applies]
 blocks[].vault: of lines of a shared vault: its name; `path` is absolute then
 """.format(kinds=", ".join(f"`{kind}`" for kind in KINDS)),

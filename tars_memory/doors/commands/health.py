@@ -260,7 +260,7 @@ def _adopt(call: Call, path: str | None) -> int:
         there = "something else is there now" if found.stands else "nothing is there now"
         new = clean(str(memory.workspace.root))
         question = f"{held} is kept for {clean(found.path)}; {there}. Was that vault moved to {new}"
-        if not confirmed(call, f"{question}, and is to go on here? No if its disk is only away."):
+        if not confirmed(call, f"{question}? Answer no if its disk is only unmounted."):
             call.out.complain("nothing was done")
             return 1
     memory.adopt(found)

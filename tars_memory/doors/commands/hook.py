@@ -355,7 +355,9 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
     """
     files = ", ".join(dict.fromkeys(clean(str(edit.path)) for edit in changes))
     if not call.interactive:
-        raise UsageError(f"nobody can confirm here a change of {files}", "nothing was written; --yes agrees to it")
+        raise UsageError(
+            f"nobody is at a terminal to confirm a change of {files}", "nothing was written; --yes agrees to it"
+        )
     if confirmed(call, f"change {files}?"):
         return True
     call.out.complain("nothing was written")

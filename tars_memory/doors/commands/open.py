@@ -224,8 +224,8 @@ def new(
 ) -> int:
     """Make a note, and print its path. A note that is there is never overwritten.
 
-    It comes where Obsidian puts new notes (Settings, Files and links); folders may stand before the title, parted by
-    slashes. It begins with the template that note_template of [layout] names. undo takes it back.
+    It goes where Obsidian puts new notes (Settings, Files and links); the title may begin with folders, separated by
+    slashes. The note begins with the template that note_template of [layout] names. undo takes it back.
     """
     root = str(call.workspace.root)
     beside = (within(root, here()) or "").replace(os.sep, "/")

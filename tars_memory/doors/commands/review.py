@@ -449,7 +449,7 @@ def _show_archived(call: Call, archived: "Archived", apply: bool) -> int:
     if not call.answered(archived, archived.notices, call.dry_run_notice(writes=apply and bool(archived.plan))):
         _show_plan(call, archived.plan)
         if not moves:
-            call.out.say("no daily note is to move")
+            call.out.say("no daily note needs to move")
         elif not apply:
             call.out.say(f"{counted(len(moves), 'note')} would move; tars-memory tidy --archive --apply does it")
     if archived.failed:
@@ -472,7 +472,7 @@ def _show_summaries(call: Call, compressed: "Compressed", apply: bool) -> int:
             call.out.data("\n".join(f"  | {row}".rstrip() for row in clean(summary.text).strip("\n").split("\n")))
     moves = sum(step.action == "move" for step in compressed.plan)
     if not summaries:
-        call.out.say("no session is to be summed up")
+        call.out.say("no session needs a summary")
     elif not apply:
         plan = f"{counted(moves, 'session')} would move, {counted(len(summaries), 'summary note')} written"
         call.out.say(f"{plan}; tars-memory tidy --compress --apply does it, with the same options")
