@@ -308,17 +308,16 @@ class _Filling(Reading):
             picked, sentences = conflicts.add([fact for _, fact in known if fact.holds(today)], picked)
             self.conflict_sentences |= sentences
             units = {unit.start_line: unit for unit in note.units}
-            if self.on is not None:
-                for _, fact in known:
-                    if fact.line in units and not fact.holds(today):
-                        self.leave_out(note.path, fact.line, units[fact.line].end_line, loaded.ENDED)
+            self._leave_out_ended((fact for _, fact in known), units, today)
             for first_line, last_line, why in note.omitted:
                 if why == loaded.ENDED:
                     self.leave_out(note.path, first_line, last_line, why)
-            touched = set(map(id, names.touched(picked, question, me)))
-            for first in (True, False):
-                chosen = [units[f.line] for f in picked if f.line in units and (id(f) in touched) is first]
-                (self.touched_facts if first else self.parts).append(_Part("facts", note, chosen, whole=False))
+            shown = [fact for fact in picked if fact.line in units]
+            touched_lines = {fact.line for fact in names.touched(shown, question, me)}
+            touched = [units[fact.line] for fact in shown if fact.line in touched_lines]
+            others = [units[fact.line] for fact in shown if fact.line not in touched_lines]
+            self.touched_facts.append(_Part("facts", note, touched, whole=False))
+            self.parts.append(_Part("facts", note, others, whole=False))
             self._register("recalled", note.units)
 
     def load_shared(self, others: Sequence[SharedSource]) -> None:
@@ -349,14 +348,18 @@ class _Filling(Reading):
                     most=request.most_facts,
                     expired=self.on is None,
                 )
-                for fact in known:
-                    if self.on is not None and not fact.holds(today):
-                        self.leave_out(note.path, fact.line, units[fact.line].end_line, loaded.ENDED)
+                self._leave_out_ended(known, units, today)
                 for first, last, why in note.omitted:
                     self.leave_out(note.path, first, last, why)
                 chosen = [units[fact.line] for fact in picked] if self.selection is None else []
                 self.parts.append(_Part(packing.SHARED, note, chosen, whole=False))
                 self._register(packing.SHARED, note.units)
+
+    def _leave_out_ended(self, known: Iterable[Fact], units: Mapping[int, Portion], today: date) -> None:
+        """Leave out the facts that do not hold, unless the request includes them; ``units`` are those of their note."""
+        for fact in known:
+            if self.on is not None and fact.line in units and not fact.holds(today):
+                self.leave_out(fact.path, fact.line, units[fact.line].end_line, loaded.ENDED)
 
     def _selects(self, note: Loaded, entry: Entry) -> bool:
         """Whether a fact is about the names and topics of the selection."""
