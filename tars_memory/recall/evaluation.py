@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+from functools import cache
 from typing import Any
 
 from tars_memory.errors import TarsError, UsageError
@@ -250,15 +251,13 @@ def evaluate(
         against: modes to compare it with.
         limit: maximum number of hits that ``search`` returns; only reported.
     """
-    notes: dict[str, list[str]] = {}
 
+    @cache
     def lines_of(path: str) -> list[str]:
-        if path not in notes:
-            try:
-                notes[path] = note_lines(read(path))
-            except (OSError, TarsError):
-                notes[path] = []
-        return notes[path]
+        try:
+            return note_lines(read(path))
+        except (OSError, TarsError):
+            return []
 
     def run(mode: str) -> ModeRun:
         answers, notices = [], []

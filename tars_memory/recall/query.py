@@ -19,6 +19,7 @@ cost to every search.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import vault
@@ -653,23 +654,26 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
         read: returns the bytes of a note by its path; raises OSError or TarsError if it can't be read.
         own: whether such a hit gets the note's own text, for a person who looks at it.
     """
-    notes: dict[str, bytes | None] = {}
-    split: dict[tuple[str, bool], list[str]] = {}
-    for hit in hits:
-        if hit.path not in notes:
-            try:
-                notes[hit.path] = read(hit.path)
-            except (OSError, TarsError):
-                notes[hit.path] = None
-        data = notes[hit.path]
+
+    @cache
+    def data_of(path: str) -> bytes | None:
+        try:
+            return read(path)
+        except (OSError, TarsError):
+            return None
+
+    @cache
+    def lines_of(path: str, masked: bool) -> list[str]:
+        data = data_of(path)
         if data is None:
-            continue
-        for hidden in (False, True) if MARK in hit.text else (False,):
-            if (hit.path, hidden) not in split:
-                split[hit.path, hidden] = note_lines(vault.secrets.veiled(data) if hidden else data)
-            if located(hit, split[hit.path, hidden]):
-                if hidden and own and not hit.partial:
-                    hit.text = "\n".join(note_lines(data)[hit.start_line - 1 : hit.end_line])
+            return []
+        return note_lines(vault.secrets.veiled(data) if masked else data)
+
+    for hit in hits:
+        for masked in (False, True) if MARK in hit.text else (False,):
+            if located(hit, lines_of(hit.path, masked)):
+                if masked and own and not hit.partial:
+                    hit.text = "\n".join(lines_of(hit.path, False)[hit.start_line - 1 : hit.end_line])
                 yield hit
                 break
 
