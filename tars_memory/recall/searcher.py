@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from copy import copy
 from datetime import date
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory import errors, index, recall, vault
@@ -94,7 +94,6 @@ class Searcher:
         scope = request.project or ""
         journal = self.workspace.store(writes=False).journal
         search = Search(self, request)
-        search.conversations = recall.loaded.Conversations()
         wanted = recall.context.ContextRequest(
             question,
             budget=recall.context.BUDGET if budget is None else budget,
@@ -211,7 +210,6 @@ class Search:
 
     Attributes:
         notices: sentences for the user.
-        conversations: for a prompt, filled with the lines of conversations and shared vaults that answer.
     """
 
     def __init__(self, searcher: Searcher, request: SearchRequest) -> None:
@@ -221,12 +219,16 @@ class Search:
         self.scope = request.project or ""
         self.mode = request.mode or "hybrid"
         self.notices: list[str] = []
-        self.conversations: recall.loaded.Conversations | None = None
         self._own_index_only = False
         """Whether a team's index is not asked any more, because it failed."""
         self._last_vector: QueryVector | None = None
         """The vector of the question that :meth:`answers` answered."""
         self._unread_logs = 0
+
+    @cached_property
+    def conversations(self) -> recall.loaded.Conversations:
+        """The lines of conversations and shared vaults that answer, for a prompt; :meth:`answers` fills it."""
+        return recall.loaded.Conversations()
 
     def result(self) -> SearchResult:
         """Return the passages that answer.
@@ -315,18 +317,17 @@ class Search:
 
             def both(other: TalkReader) -> list[Answer]:
                 shares = recall.search.Shares(query, (reader, other))
-                conversations = self.conversations = self.conversations or recall.loaded.Conversations()
                 known = self._vector_for(other, query, vector, reader, compares_meaning)
                 narrowed = self._conversation_filter(other, query)
                 if other.knows_jobs():  # searched by themselves, they can't crowd out lines that somebody typed
                     typed, jobs = narrowed._replace(not_tags=(AUTOMATED,)), narrowed._replace(tags=(AUTOMATED,))
-                    automated = self._conversation_lines(talks, other, query, conversations, known, jobs)
-                    said = self._conversation_lines(talks, other, query, conversations, known, typed)
+                    automated = self._conversation_lines(talks, other, query, known, jobs)
+                    said = self._conversation_lines(talks, other, query, known, typed)
                     said = recall.search.merged(said, automated, shares.sort_key)
                 else:
-                    said = self._conversation_lines(talks, other, query, conversations, known, narrowed)
+                    said = self._conversation_lines(talks, other, query, known, narrowed)
                 shares.read(answer.text for answer in (*found, *said))
-                conversations.pair((*found, *said), said, shares)
+                self.conversations.pair((*found, *said), said, shares)
                 return recall.search.merged(found, said, shares.sort_key)
 
             return talks.index.read(both)
@@ -513,17 +514,16 @@ class Search:
         talks: Talks,
         reader: TalkReader,
         query: Query,
-        conversations: recall.loaded.Conversations,
         vector: QueryVector | None,
         narrowed: Filter,
     ) -> list[Answer]:
-        """Return the lines of conversations that answer, as a prompt shows them: with day and speaker.
+        """Return the lines of conversations that answer, as a prompt shows them: with day and speaker; the lines are
+        added to :attr:`conversations` too.
 
         Args:
             talks: the conversations.
             reader: of their index.
             query: parsed.
-            conversations: gets the lines too.
             vector: of the query for that index.
             narrowed: which conversations may answer.
         """
@@ -537,9 +537,9 @@ class Search:
             name = f"conversation {os.path.basename(answer.path)[:60]}"  # no path of this machine is shown
             day = f"{shown.day} " if shown.day else ""
             text = f"- {day}{shown.speaker} said: {answer.text.strip()}"
-            conversations.put(name, answer.number, text)
+            self.conversations.put(name, answer.number, text)
             if narrowed.tags:
-                conversations.automated.add(name)
+                self.conversations.automated.add(name)
             found.append(recall.search.Answer(name, answer.number, text, day=shown.day))
         return found
 
@@ -552,7 +552,6 @@ class Search:
         theirs = self._query_for(query, other)
         known = self._vector_for(other, query, vector, reader, self._compares_meaning(query))
         narrowed = recall.search.narrowed_by(theirs, self.scope)
-        conversations = self.conversations = self.conversations or recall.loaded.Conversations()
         found: list[Answer] = []
         notes: dict[str, list[str]] = {}
         for answer in recall.search.ranked(other, theirs, narrowed, known, self.mode)[:MOST_LINES]:
@@ -567,8 +566,8 @@ class Search:
             if not text.strip() or recall.loaded.dismissed(text) or self.workspace.hides(text):
                 continue
             name = shared.path(answer.path)
-            conversations.shared[name] = (shared.name, answer.path)
-            conversations.put(name, answer.number, text)
+            self.conversations.shared[name] = (shared.name, answer.path)
+            self.conversations.put(name, answer.number, text)
             found.append(recall.search.Answer(name, answer.number, text, day=answer.day))
         return found, recall.search.Shares(query, (reader, other))
 
@@ -630,7 +629,9 @@ class Search:
         if workspace.embedder is not None:
             return True
         queries = self.searcher.queries(workspace.settings.embedding.model)
-        if queries.remembered(_shown(text)) or index.models.is_ours(workspace.state / index.models.SOCKET):
+        if queries.remembered(_without_credentials(text)) or index.models.is_ours(
+            workspace.state / index.models.SOCKET
+        ):
             return False
         workspace.warm = workspace.warm or workspace.open_embedder()
         return True
@@ -654,7 +655,7 @@ class Search:
             self.notices += self.searcher.unknown_language(query.meaning, model)
             if self.mode != "semantic" and not self._reads_script(model, query.meaning):
                 return None
-            shown = _shown(query.meaning)
+            shown = _without_credentials(query.meaning)
             ours = workspace.embedder
             return self.searcher.queries(model).query(shown) if ours is None else ours.embed_query(shown)
         except (errors.ModelUnavailableError, errors.UnwritableError) as error:
@@ -703,7 +704,7 @@ class Search:
             query.selection = recall.names.selection(reader, request.about, request.topics, scope=scope)
 
 
-def _shown(text: str) -> str:
+def _without_credentials(text: str) -> str:
     """Return a query without credentials: queries are remembered, and notes are indexed without credentials too."""
     if not suspicious(text):
         return text
