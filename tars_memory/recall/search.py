@@ -88,7 +88,7 @@ def search(
     if request.per_note:
         hits, result.more = _hits_per_note(found, read, limit, request.per_note, own=own)
     else:
-        hits = _shown(found, read, limit, own=own)
+        hits = _verified_hits(found, read, limit, own=own)
     result.show(hits)
     for hit in hits:
         hit.obsidian_url = obsidian_url(vault_name, hit.path, headings=hit.headings, block_id=hit.block_id)
@@ -125,7 +125,7 @@ def _may_be_misspelt(reader: IndexReader, text: str, hits: Iterable[Hit]) -> boo
     return bool(missing) and not all(reader.frequencies(missing).values())
 
 
-def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, own: bool) -> list[Hit]:
+def _verified_hits(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, own: bool) -> list[Hit]:
     """Return the first hits that their notes still contain; the last ones are replaced by hits of further notes if only
     few notes have hits.
     """
