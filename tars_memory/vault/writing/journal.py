@@ -198,7 +198,7 @@ class Journal:
         if nonempty and nonempty[-1] == files[-1] and nonempty[-1].stem[-7:] == month:
             last = self._open_file(nonempty[-1])
         else:
-            # A crash in the old month is recovered before the new month's file is nonempty. An emptied file stays: it is
+            # A crash in the old month is recovered before the new month's file is begun. An emptied file stays: it is
             # the only trace of the missing records.
             last = self._open_file(nonempty[-1]) if nonempty else None
             number = int(files[-1].name[:4]) + 1 if files and files[-1].name[:4].isdigit() else 1
