@@ -65,7 +65,22 @@ a Zettelkasten, ``202611211405``."""
 
 
 class Chunk:
-    """One chunk of a note; the fields are those of the tables ``chunks``, ``chunk_texts`` and ``lines``."""
+    """One chunk of a note.
+
+    Attributes:
+        start_line, end_line: 1-based, inclusive.
+        text: the lines, verbatim.
+        partial: whether the text is a piece of one oversized line.
+        lines: the parsed lines.
+        numbers: the number of each line as stored in ``lines.number``.
+        answers: (position of a line, answer to it), for conversations.
+        headings: the headings above the text, from the outermost one.
+        head: title, headings and date in one line.
+        block_id: of the block, if the chunk is one block that has an id.
+        tags: of the note, of the headings and in the text, sorted.
+        hash: of the embedded text.
+        until: the first day on which the chunk no longer counts, as yyyymmdd.
+    """
 
     start_line: int
     end_line: int
@@ -83,7 +98,21 @@ class Chunk:
 
 
 class Parsed:
-    """A parsed note: its title, date, names, tags, links and properties, and its chunks in order."""
+    """A parsed note.
+
+    Attributes:
+        title: from the front matter, else the file name.
+        day: as yyyymmdd, 0 if none is known.
+        day_source: ``name``, ``property``, ``mtime``, or '' without a day.
+        about: names, folders, tags and properties as one searchable text.
+        aliases: of the front matter.
+        tags: of the front matter, in lower case.
+        links: targets of links as written, each once.
+        properties: (key, value) pairs, folded.
+        lines: number of lines.
+        until: the first day on which the note no longer counts, as yyyymmdd.
+        chunks: in order.
+    """
 
     title: str
     day: int
@@ -124,7 +153,7 @@ def parse(
         cut: size and overlap of the chunks.
     """
     stem = path.rpartition("/")[2].removesuffix(".md")
-    lines, units, properties, body_line, until = read(data, facts=facts, session=session)
+    lines, units, properties, body_line, until = split(data, facts=facts, session=session)
     note = Parsed()
     note.until = until
     title = properties.get("title")
@@ -140,7 +169,7 @@ def parse(
     elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # only the properties can be cited
         units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
     shown = iso(note.day) if note.day_source in ("name", "property") else ""
-    note.chunks = [_finish(chunk, note, shown, session=session) for chunk in _chunks(lines, units, cut)]
+    note.chunks = [_chunk(*part, note, shown, session=session) for part in _parts(lines, units, cut)]
     return note
 
 
@@ -207,8 +236,8 @@ def _strings(value: object) -> Iterator[str]:
             yield f"{key}: {', '.join(_strings(item))}"
 
 
-def _chunks(lines: list[str], units: Sequence[Unit], cut: Cut) -> Iterator[tuple[list[Unit], list[str], bool]]:
-    """Pack units under one heading into chunks and cut larger units; yield (units, lines of text, partial)."""
+def _parts(lines: list[str], units: Sequence[Unit], cut: Cut) -> Iterator[tuple[list[Unit], list[str], bool]]:
+    """Pack units under one heading up to a chunk's size and cut larger units; yield (units, lines of text, partial)."""
     pack: list[Unit] = []  # units under one heading, with the bare headings before and behind them
     used = 0
     path: tuple[str, ...] | None = None  # headings of the text in the pack; None: no text yet
@@ -216,16 +245,15 @@ def _chunks(lines: list[str], units: Sequence[Unit], cut: Cut) -> Iterator[tuple
         if unit.kind == "heading" and not bare:
             continue
         size = sum(len(line) + 1 for line in lines[unit.start - 1 : unit.end])
-        other = not bare and path not in (None, unit.path)
-        other = other or bool(pack and pack[-1].until != unit.until)
-        if pack and (other or used + size > cut.size or unit.kind == "hidden"):
+        is_elsewhere = not bare and path not in (None, unit.path)
+        is_full = used + size > cut.size
+        if pack and (is_elsewhere or is_full or unit.kind == "hidden" or pack[-1].until != unit.until):
             yield pack, lines[pack[0].start - 1 : pack[-1].end], False
             pack, used, path = [], 0, None
         if unit.kind == "hidden":
             continue
         if size > cut.size:
-            for start, end, text in _cut(lines, unit, size, cut):
-                yield [Unit(unit.kind, start, end, unit.path, unit.until)], text or lines[start - 1 : end], bool(text)
+            yield from _cut(lines, unit, size, cut)
             continue
         pack.append(unit)
         used += size
@@ -235,28 +263,31 @@ def _chunks(lines: list[str], units: Sequence[Unit], cut: Cut) -> Iterator[tuple
         yield pack, lines[pack[0].start - 1 : pack[-1].end], False
 
 
-def _cut(lines: list[str], unit: Unit, size: int, cut: Cut) -> Iterator[tuple[int, int, list[str]]]:
+def _cut(lines: list[str], unit: Unit, size: int, cut: Cut) -> Iterator[tuple[list[Unit], list[str], bool]]:
     """Cut an oversized block between lines, into parts of about equal length; cut a line that is too long into pieces.
 
-    Yields first line, last line, and the text as lines; the text is empty where it is that of the whole lines.
+    Yields the same as :func:`_parts`.
     """
-    parts = -(-size // cut.size)
-    target = size / parts
+
+    def part(first: int, last: int) -> list[Unit]:
+        return [Unit(unit.kind, first, last, unit.path, unit.until)]
+
+    target = size / -(-size // cut.size)
     first, used = unit.start, 0
     for number in range(unit.start, unit.end + 1):
         line = lines[number - 1]
         length = len(line) + 1
         if used and (used + length > cut.size or used >= target - 60):
-            yield first, number - 1, []
+            yield part(first, number - 1), lines[first - 1 : number - 1], False
             first, used = number, 0
         if length > cut.size + 1:
             for start, stop in pieces(line, cut):
-                yield number, number, [line[start:stop]]
+                yield part(number, number), [line[start:stop]], True
             first, used = number + 1, 0
         else:
             used += length
     if used:
-        yield first, unit.end, []
+        yield part(first, unit.end), lines[first - 1 : unit.end], False
 
 
 def pieces(line: str, cut: Cut = CUT) -> Iterator[tuple[int, int]]:
@@ -294,9 +325,8 @@ def _overlap_start(ends: Sequence[int], start: int, stop: int, line: str, overla
     return blank or stop - overlap
 
 
-def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: str, *, session: bool) -> Chunk:
-    """Build the chunk of (units, lines of text, partial)."""
-    units, text, partial = made
+def _chunk(units: list[Unit], text: list[str], partial: bool, note: Parsed, shown_date: str, *, session: bool) -> Chunk:
+    """Build a chunk of the units; ``text`` are its lines."""
     chunk = Chunk()
     chunk.start_line, chunk.end_line = units[0].start, units[-1].end
     chunk.text = "\n".join(text)
@@ -364,7 +394,7 @@ class Structure(NamedTuple):
     until: int
 
 
-def read(data: bytes, *, facts: bool = False, session: bool = False) -> Structure:
+def split(data: bytes, *, facts: bool = False, session: bool = False) -> Structure:
     """Split a note into its blocks; of one above :data:`SCAN_BYTES`, ``properties`` stays empty.
 
     Args:
@@ -373,10 +403,10 @@ def read(data: bytes, *, facts: bool = False, session: bool = False) -> Structur
         session: the note is a session note.
     """
     if len(data) > SCAN_BYTES:
-        found = _scan(data, facts=facts)
+        found = _split_by_lines(data, facts=facts)
         properties = _front_matter(data)
     else:
-        found = _structure(data, facts=facts)
+        found = _split_by_blocks(data, facts=facts)
         properties = found.properties
     return found._replace(until=day_number(note_end(properties, session=session)))
 
@@ -401,7 +431,7 @@ def bare_headings(units: Sequence[Unit]) -> list[bool]:
     return found[::-1]
 
 
-def _structure(data: bytes, *, facts: bool) -> Structure:
+def _split_by_blocks(data: bytes, *, facts: bool) -> Structure:
     """Split a note with the block parser."""
     document = Document(data, by_lines=True)
     lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
@@ -429,7 +459,7 @@ def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...
     return [Unit("paragraph", numbers[0], numbers[-1], path)] if numbers else []
 
 
-def _scan(data: bytes, *, facts: bool) -> Structure:
+def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
     """Split a huge note by its headings, fences and blank lines alone, without front matter."""
     text = data.decode("utf-8-sig", "replace")
     lines = re.split(r"\r\n|\r|\n", text)
