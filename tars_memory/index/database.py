@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import UsageError
 from tars_memory.vault.model import Tier
@@ -60,7 +60,7 @@ class IndexDamagedError(Exception):
     """The index file is damaged or is not an index; it is rebuilt automatically."""
 
 
-class Driver:
+class Driver(NamedTuple):
     """A SQLite driver.
 
     Attributes:
@@ -70,11 +70,10 @@ class Driver:
         reason: why this driver was chosen; one sentence for ``status``.
     """
 
-    def __init__(self, name: str, module: Any, vec: str | None, reason: str) -> None:
-        self.name = name
-        self.module = module
-        self.vec = vec
-        self.reason = reason
+    name: str
+    module: Any
+    vec: str | None
+    reason: str
 
     @property
     def version(self) -> tuple[int, ...]:

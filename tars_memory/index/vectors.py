@@ -335,8 +335,9 @@ class VectorCache:
         self._connection.execute(
             "INSERT INTO models (fingerprint, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING", (fingerprint, dimension)
         )
-        row = self._connection.execute("SELECT id FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()
-        return int(row[0])
+        number = self.known_model(fingerprint)
+        assert number is not None
+        return number
 
     def known_model(self, fingerprint: str) -> int | None:
         """Return the number of a model, None if nothing was ever embedded with it."""
