@@ -53,28 +53,28 @@ _SYMBOLS = "\u00a2-\u00a9\u00ac\u00ae-\u00b1\u20a0-\u20cf\u2100-\u2bff\u3200-\u3
 _GAP = re.compile(r"\S")
 _MARKS = dict.fromkeys((*range(0x300, 0x370), 0xFE0F, 0x200D))
 """Combining accents, and characters that join emoji: a table, for a pattern takes half a millisecond to compile."""
-_ENDS = re.compile(r"([+#])")
+_SUFFIXES = re.compile(r"([+#])")
 _JOINED = re.compile(r"[+#](?<=[^\W_].)")
 """The only signs that a text in ASCII can contain: ``+`` or ``#`` after a letter or digit, as in ``C++``."""
 _TOKEN = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W_]+[+#]*")
-_STRETCHES = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))
+_UNSPACED_RANGES = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))
 
 
-def _sign(text: str) -> re.Pattern[str]:
+def _sign_pattern(text: str) -> re.Pattern[str]:
     """Return a pattern for one sign of a text: a character class alone, five times as fast, if there is no ``C++``."""
-    return _signs(joined=_JOINED.search(text) is not None)
+    return _compiled_sign_pattern(joined=_JOINED.search(text) is not None)
 
 
 @cache
-def _signs(*, joined: bool) -> re.Pattern[str]:
+def _compiled_sign_pattern(*, joined: bool) -> re.Pattern[str]:
     """Return a pattern for one sign, compiled on first use: it takes 3 ms, and a query in plain words needs none."""
     words = rf"|(?:(?<![^\W_])|(?<=[{_UNSPACED}{_SYMBOLS}]))[^\W_]++[+#]+(?![^\W_])"
     return re.compile(rf"[{_UNSPACED}{_SYMBOLS}]{words if joined else ''}")
 
 
 @cache
-def _candidate() -> re.Pattern[str]:
+def _candidate_pattern() -> re.Pattern[str]:
     """Return a pattern that every text with signs matches before it is normalised.
 
     It starts with a character class, so that the search skips all other characters at once, five times as fast.
@@ -83,23 +83,23 @@ def _candidate() -> re.Pattern[str]:
 
 
 @cache
-def _word_or_run() -> re.Pattern[str]:
+def _word_or_run_pattern() -> re.Pattern[str]:
     """Return a pattern for a word or a run without blanks, compiled on first use, for it takes 6 ms."""
     return re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+[+#]*")
 
 
 def words_and_runs(text: str) -> list[str]:
     """Return the words with the signs that belong to them (``c++``), and the runs of scripts without blanks."""
-    return (_word_or_run() if any(map(is_unspaced, text)) else _WORD).findall(text)
+    return (_word_or_run_pattern() if any(map(is_unspaced, text)) else _WORD).findall(text)
 
 
 def is_unspaced(sign: str) -> bool:
     """Whether a character belongs to a script that is written without blanks."""
-    return sign >= _UNSPACED[0] and any(low <= sign <= high for low, high in _STRETCHES)
+    return sign >= _UNSPACED[0] and any(low <= sign <= high for low, high in _UNSPACED_RANGES)
 
 
 @cache
-def _runs() -> re.Pattern[str]:
+def _run_pattern() -> re.Pattern[str]:
     """Return a pattern for a run of a script that is written without blanks."""
     return re.compile(f"[{_UNSPACED}]+")
 
@@ -129,7 +129,7 @@ def worded(text: str, gap: str = f" {GAP} ") -> str:
     It is made :func:`plainer`, and every run of a script without blanks is replaced by ``gap``: in the index by one and
     the same token, so that the text keeps its length in tokens; in a query by blanks.
     """
-    return text if text.isascii() else _runs().sub(gap, plainer(text))
+    return text if text.isascii() else _run_pattern().sub(gap, plainer(text))
 
 
 def has_words(text: str) -> bool:
@@ -139,15 +139,15 @@ def has_words(text: str) -> bool:
 
 def signs(text: str) -> str:
     """Return the signs of a text, separated by blanks, with :data:`GAP` between those that don't touch; often empty."""
-    if _is_plain(text) or not (_JOINED.search(text) if text.isascii() else _candidate().search(text)):
+    if _is_plain(text) or not (_JOINED.search(text) if text.isascii() else _candidate_pattern().search(text)):
         return ""
     found: list[str] = []
     end = -1
     text = unicodedata.normalize("NFKC", text)
-    for match in _sign(text).finditer(text):
+    for match in _sign_pattern(text).finditer(text):
         if found and match.start() != end and _GAP.search(text, end, match.start()):
             found.append(GAP)
-        found.append(_ENDS.sub(r" \1", match[0]) if match[0][-1] in "+#" else match[0])
+        found.append(_SUFFIXES.sub(r" \1", match[0]) if match[0][-1] in "+#" else match[0])
         end = match.end()
     return " ".join(found)
 
@@ -178,7 +178,7 @@ def word_part(text: str) -> str:
     rest = text[:MAX_TERM]
     if not _is_plain(rest):
         rest = unicodedata.normalize("NFKC", rest)
-        rest = _sign(rest).sub(" ", rest)
+        rest = _sign_pattern(rest).sub(" ", rest)
     return " ".join(rest.split()) if has_words(rest) else ""
 
 

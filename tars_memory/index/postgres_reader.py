@@ -143,26 +143,26 @@ def parsed(expression: str, tokenizer: str) -> JoinedPhrases | TokenPhrase:
             parts.append(match["sign"])
         column = match["column"] or ""
     parts.reverse()
-    node = _joined(parts, 0)
+    node = _parse(parts, 0)
     if parts:
         raise ValueError(f"not an expression: {expression[:80]!r}")
     return node
 
 
-def _joined(parts: list[str | TokenPhrase], depth: int) -> JoinedPhrases | TokenPhrase:
+def _parse(parts: list[str | TokenPhrase], depth: int) -> JoinedPhrases | TokenPhrase:
     """Parse operands joined by the operator ``_SIGNS[depth]`` or a stronger one, taken from the end of ``parts``."""
     if depth == len(_SIGNS):
         part = parts.pop() if parts else ""
         if part == "(":
-            inside = _joined(parts, 0)
+            inside = _parse(parts, 0)
             part = inside if parts and parts.pop() == ")" else ""  # type: ignore[assignment]
         if isinstance(part, str):
             raise ValueError("not an expression")
         return part
-    found = [_joined(parts, depth + 1)]
+    found = [_parse(parts, depth + 1)]
     while parts and parts[-1] == _SIGNS[depth]:
         parts.pop()
-        found.append(_joined(parts, depth + 1))
+        found.append(_parse(parts, depth + 1))
     return found[0] if len(found) == 1 else JoinedPhrases(_SIGNS[depth], tuple(found))
 
 

@@ -178,7 +178,7 @@ def prepare(
                 built = build(building)
             lengths = {name: (building / name).stat().st_size for name in (*sources, *config, *built)}
             if manifest.is_direct:
-                optimised(building, manifest)
+                optimise(building, manifest)
             record = {"manifest": manifest._asdict(), "lengths": lengths}
             (building / "manifest.json").write_text(json.dumps(record, indent=1), "utf-8")
             _install(building, folder, whole=models.read_manifest)
@@ -192,7 +192,7 @@ def prepare(
     return folder
 
 
-def optimised(folder: Path, manifest: models.Manifest) -> Path:
+def optimise(folder: Path, manifest: models.Manifest) -> Path:
     """Return the path of onnxruntime's optimised copy of the model in a prepared folder.
 
     It is written if there is none yet for this version of onnxruntime: the graph at the ``extended`` level (no
@@ -339,7 +339,7 @@ def graph_of(folder: Path, manifest: models.Manifest, version: str) -> Path:
     if models.is_complete(target):
         return target / models.OPTIMISED_MODEL
     try:
-        return optimised(folder, manifest)
+        return optimise(folder, manifest)
     except OSError:
         return folder / manifest.model_file
 

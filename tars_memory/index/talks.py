@@ -393,15 +393,15 @@ class TalkIndex:
             connection, writer = self._open.connection(), _writer()
             with database.transaction(connection):
                 for path in gone:
-                    writer.drop(connection, path)
+                    writer.drop_log(connection, path)
                 for log, talks, previous in read:
                     if previous is None:
-                        writer.drop(connection, log.path, {talk.path for talk in talks})
+                        writer.drop_log(connection, log.path, {talk.path for talk in talks})
                     elif not _is_known(connection, previous):
                         seen = ""  # another process has read further meanwhile
                         continue
                     for talk in talks:
-                        writer.take(connection, talk, grown=previous is not None)
+                        writer.write_talk(connection, talk, grown=previous is not None)
                     connection.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", log)
                 unread = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
                 state = "" if unread else seen

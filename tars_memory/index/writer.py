@@ -406,7 +406,7 @@ def _joined(values: tuple[str, ...]) -> str:
     return BETWEEN.join(value.replace(BETWEEN, " ") for value in values)
 
 
-def take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
+def write_talk(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
     """Write a conversation, without the turns that are indexed from another copy of it.
 
     Args:
@@ -438,7 +438,7 @@ def take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
     connection.executemany("INSERT OR IGNORE INTO said VALUES (?, ?)", rows)
 
 
-def drop(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) -> None:
+def drop_log(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) -> None:
     """Delete a log's conversations except those in ``keep``; other logs with copies of their turns are read again."""
     execute = connection.execute
     writer = Writer(connection)
