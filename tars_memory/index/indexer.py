@@ -600,7 +600,7 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
     finally:
         store.close()
     found = [f"vectors: {wrong} are not those of the cache"] if wrong else []
-    return [*found, f"vectors: {lost} are missing though they are said to be there"] if lost else found
+    return [*found, f"vectors: {lost} are missing in the index of neighbours"] if lost else found
 
 
 def _size(path: Path) -> int:

@@ -215,7 +215,7 @@ def brake(stored: int, found: int, difference: Diff, *, other_device: bool = Fal
         return f"looks empty: all of it is gone ({counted(stored, 'note')})"
     share = missing / stored
     if other_device and share > BRAKE_SHARE:
-        return f"is on another device than before and {missing} of {counted(stored, 'note')} gone"
+        return f"is on another device than before, and {missing} of {counted(stored, 'note')} are gone"
     if share > BRAKE_SHARE and missing > BRAKE_COUNT and not difference.added:
         return f"looks unmounted or emptied: {missing} of {counted(stored, 'note')} gone, and none is new"
     return None

@@ -234,7 +234,7 @@ class TeamIndex:
         if found is None:
             raise TeamIndexError(
                 f"no index of this vault is in {self.address.shown}",
-                "tars-memory reindex, beside the vault and by a role that may write, publishes it",
+                "publish it with tars-memory reindex on the vault's machine, with a role that may write",
             )
         schema, form = found
         if form != FORMAT:
@@ -331,7 +331,7 @@ def enter(connection: psycopg.Connection[Row], schema: str) -> None:
     if extension is None:
         raise TeamIndexError(
             f"the database {connection.info.dbname} lacks the extension pgvector",
-            "its owner makes it known, once: CREATE EXTENSION vector",
+            "its owner has to run this once: CREATE EXTENSION vector",
         )
     path = f'"{schema}", "{extension}"'
     # Compiling a statement takes longer than running it.
@@ -427,5 +427,5 @@ def explained(where: Address) -> Iterator[None]:
             hint = HOW_PASSWORDS if "password authentication" in reason else hint
             hint = _GRANTS if "permission denied" in reason else hint
         else:
-            message, hint = f"{where.shown} can't answer: {text}", "tars-memory doctor looks closer"
+            message, hint = f"{where.shown} can't answer: {text}", "run tars-memory doctor"
         raise TeamIndexError(message, hint) from error

@@ -350,13 +350,13 @@ def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool 
     """
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMS:
-        raise UsageError(f"{path}: its ending says no form that is known", f"name it *.{', *.'.join(FORMS)}")
+        raise UsageError(f"{path}: unknown file format", f"name it *.{', *.'.join(FORMS)}")
     if unknown := [name for name in tables if name not in TABLES]:
         raise UsageError(f"there is no table {unknown[0]!r}", f"it is one of {', '.join(TABLES)}")
     if kind == "csv" and len(tables) != 1:
         raise UsageError("a CSV file holds one table", f"say which: --table {next(iter(tables), 'facts')}")
     if os.path.lexists(path) and not replace:
-        raise UsageError(f"{path} is there already", "name another file, or overwrite it: --replace")
+        raise UsageError(f"{path} already exists", "name another file, or overwrite it: --replace")
     names = [name for name in TABLES if name in (tables or TABLES)]
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tars-tmp")
     try:

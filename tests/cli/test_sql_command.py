@@ -238,7 +238,7 @@ def test_what_cannot_be_exported_is_said_before_a_file_is_made(
 
 def test_a_file_that_is_there_is_kept(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "out.json").write_text("mine")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         memory.export(tmp_path / "out.json")
     assert (tmp_path / "out.json").read_text() == "mine"
     memory.export(tmp_path / "out.json", replace=True)
