@@ -281,14 +281,14 @@ def _proposal(record: Any) -> dict[str, Any]:
     texts = {name: record[name] for name in FIELDS if name != "conflicts"}
     if not all(isinstance(value, str) for value in texts.values()):
         raise TypeError("a proposal's values are text")
-    replaces = record.get("replaces") or (texts["quote"] if texts["op"] in ("replace", "remove") else "")
+    replaces = _replaces(record)
     marks = [[str(part) for part in mark][:3] for mark in record.get("marks") or ()]
     occurrence = record.get("occurrence")
     if not isinstance(replaces, str) or not isinstance(occurrence, int | None):
         raise TypeError("a proposal names its entry by the text")
     return {
         **texts,
-        "id": _id_of({**texts, "replaces": replaces}),
+        "id": _id_of(record),
         "conflicts": [_shown_line(line) for line in record.get("conflicts") or ()],
         "replaces": replaces,
         "marks": marks,
@@ -306,8 +306,12 @@ def _shown_line(line: Any) -> dict[str, Any]:
 
 def _id_of(record: dict[str, Any]) -> str:
     """Return the id of a proposal by its fields."""
-    replaces = record.get("replaces") or (record["quote"] if record["op"] in ("replace", "remove") else "")
-    return proposal_id(record["op"], record["target"], record["section"], record["text"], replaces)
+    return proposal_id(record["op"], record["target"], record["section"], record["text"], _replaces(record))
+
+
+def _replaces(record: dict[str, Any]) -> Any:
+    """Return the lines that a proposal replaces or removes: ``replaces``, or its quote if that is missing."""
+    return record.get("replaces") or (record["quote"] if record["op"] in ("replace", "remove") else "")
 
 
 def _last_decisions(lines: Iterable[dict[str, Any]]) -> dict[str, str]:
