@@ -573,18 +573,18 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
     Raises:
         ConflictError: no place takes a new bullet without changing the lines around it.
     """
-    note = read("", data)
+    old = read("", data) or SessionNote(date="", source="", source_hash="", turns=0)
     changes = Changes(data)
-    if note is not None and note.source_hash not in ("", new.source_hash):
-        changes.make(renewed(changes.data, "earlier", f"[{', '.join(_earlier_hashes(data, note.source_hash))}]"))
+    if old.source_hash not in ("", new.source_hash):
+        changes.make(renewed(changes.data, "earlier", f"[{', '.join(_earlier_hashes(data, old.source_hash))}]"))
     changes.make(renewed(changes.data, "source_hash", new.source_hash))
     changes.make(renewed(changes.data, "turns", str(new.turns)))
-    if new.facts and (day := max(new.extracted, note.extracted if note else "")):
+    if new.facts and (day := max(new.extracted, old.extracted)):
         changes.make(renewed(changes.data, "extracted", day))
-    for title, lines in _new_bullets(data, note, new):
+    for title, lines in _new_bullets(data, old, new):
         if lines:
             changes.make(insert_ordered(changes.data, title, lines, SECTIONS))
-    present = {turn.number for turn in note.kept} if note else set()
+    present = {turn.number for turn in old.kept}
     summary = [part for part in paragraphs(new.summary) if part.encode("utf-8", "replace") not in data]
     turns = [turn_lines(turn) for turn in new.kept if turn.number not in present]
     for title, blocks in (("Summary", summary), ("Turns", turns)):
@@ -607,20 +607,17 @@ def _earlier_hashes(data: bytes, last: str) -> list[str]:
     return [*(hash_ for hash_ in hashes if hash_ != short), short][-MAX_EARLIER:]
 
 
-def _new_bullets(data: bytes, note: SessionNote | None, new: SessionNote) -> Iterable[tuple[str, list[str]]]:
+def _new_bullets(data: bytes, old: SessionNote, new: SessionNote) -> Iterable[tuple[str, list[str]]]:
     """Yield the title of each section with the bullets that it lacks."""
-    for title, texts in (
-        ("Topics", new.topics),
-        ("Decisions", new.decisions),
-        ("Open ends", new.open_ends),
-        ("Tools", new.tools),
+    for title, old_texts, new_texts in (
+        ("Topics", old.topics, new.topics),
+        ("Decisions", old.decisions, new.decisions),
+        ("Open ends", old.open_ends, new.open_ends),
+        ("Tools", old.tools, new.tools),
     ):
-        present = {f"- {text}" for text in getattr(note, title.lower().replace(" ", "_"))} if note else set()
-        yield title, [line for line in bullets(texts) if line not in present]
-    for title, old_facts, new_facts in (
-        ("Facts", note.facts if note else (), new.facts),
-        (LEFT_OUT, note.left_out if note else (), new.left_out),
-    ):
+        present = {f"- {text}" for text in old_texts}
+        yield title, [line for line in bullets(new_texts) if line not in present]
+    for title, old_facts, new_facts in (("Facts", old.facts, new.facts), (LEFT_OUT, old.left_out, new.left_out)):
         known = {(fact.text, fact.turn) for fact in old_facts}
         lines = []
         for fact in new_facts:
