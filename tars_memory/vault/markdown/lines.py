@@ -231,10 +231,8 @@ def read(texts: Sequence[str]) -> list[Line]:
         identity = _BLOCK_ID.search(text) if "^" in text else None
         source = _SOURCE.search(text) if "#^" in text else None
         speaker = speaker_of(text) if ":" in text else ""
-        dated = "::" in text
-        since, until = (begins_in(text), end_in(text)) if dated else (None, None)
-        wide = text.expandtabs(4) if "\t" in text else text
-        indent, kind = len(wide) - len(wide.lstrip()), _kind(text, bare, heading=heading, item=mark is not None)
+        since, until = begins_in(text), end_in(text)
+        indent, kind = _indent(text), _kind(text, bare, heading=heading, item=mark is not None)
         if kind == ITEM and found and bare.startswith("- warning:: ") and found[-1][:2] == (indent, MACHINERY):
             kind = MACHINERY  # belongs to the fact above, like the line before
         found.append(
@@ -300,25 +298,30 @@ def passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
     A list item includes its continuation lines up to a blank one. A table row is a passage of its own, as is a heading;
     other lines are one passage up to a blank line.
     """
-    lead, is_item = 0, False
+    indent, is_item = 0, False
     numbers: list[int] = []
     for number, text in enumerate(texts):
         mark = _ITEM.match(text)
         alone = text.lstrip().startswith("|") or bool(TITLE.match(text)) or is_loose(text)
         if numbers and (mark or alone or not text.strip()):
-            yield lead, is_item, numbers
+            yield indent, is_item, numbers
             numbers = []
         if not text.strip():
             continue
         if not numbers:
-            wide = text.expandtabs(4)
-            lead, is_item = len(wide) - len(wide.lstrip()), bool(mark)
+            indent, is_item = _indent(text), bool(mark)
         numbers.append(number)
         if alone:
-            yield lead, False, numbers
+            yield indent, False, numbers
             numbers = []
     if numbers:
-        yield lead, is_item, numbers
+        yield indent, is_item, numbers
+
+
+def _indent(text: str) -> int:
+    """Return the number of columns before the words of a line, with tab stops every four columns."""
+    wide = text.expandtabs(4) if "\t" in text else text
+    return len(wide) - len(wide.lstrip())
 
 
 def unmarked(line: str) -> str:
