@@ -102,7 +102,7 @@ def draw(
     by_rules = _by_rules(transcript, after, when)
     facts = _with_asked(found, by_rules.extraction.facts)
     new = [fact for fact in facts if not known.why(fact.text)]  # without the claim: a known fact may be said to be over
-    offered, left_out = models.grounding.sorted_out(model if looks else None, new, transcript.turns, days, known.holds)
+    offered, left_out = models.grounding.second_look(model if looks else None, new, transcript.turns, days, known.holds)
     offered += tuple(fact for fact in facts if fact not in new)
     decisions = tuple(dict.fromkeys(fact.text for fact in offered if fact.kind == "decision"))
     extraction = by_rules.extraction._replace(facts=offered, decisions=decisions)

@@ -86,7 +86,7 @@ def asked(
     """Return the prompts that extraction would send; see :meth:`tars_memory.memory.Memory.extract_prompts`."""
     run = Examiner(ctx, None, "facts", force=force)
     opened_model = opened(ctx.settings, model)
-    found: list[Priced] = []
+    found: list[PricedPrompt] = []
     for transcript in conversations(sources):
         task = run.task(transcript)
         if task is None:
@@ -100,7 +100,7 @@ def asked(
                 tokens, cost = models.llm.tokens(prompt.system + prompt.user), None
             else:
                 tokens, cost = models.llm.estimate(prompt, opened_model)
-            found.append(Priced(task.transcript.source, prompt, asked.examined, tokens, cost))
+            found.append(PricedPrompt(task.transcript.source, prompt, asked.examined, tokens, cost))
     endpoint = str(getattr(opened_model, "endpoint", ""))
     return Prompts(found, run.skipped, "" if opened_model is None else opened_model.name, endpoint, ctx.notices)
 
@@ -273,7 +273,7 @@ class Examiner:
         hidden = self._withheld.holds(transcript.title, last, transcript.source, transcript.id)
         return transcript._replace(turns=tuple(turns), title="" if hidden else transcript.title)
 
-    def second_looks(self, task: Task, reply: models.llm.Reply) -> list[Priced]:
+    def second_looks(self, task: Task, reply: models.llm.Reply) -> list[PricedPrompt]:
         """Return the prompts for a second look at the facts of a reply.
 
         Raises:
@@ -283,7 +283,7 @@ class Examiner:
         drawn = drawing.draw(task.shown, task.place.turns, task.when, reply, self.known)
         self._chosen(drawn, task.when, self.ctx.author)
         return [
-            Priced(task.transcript.source, prompt, (), models.llm.tokens(prompt.system + prompt.user), None)
+            PricedPrompt(task.transcript.source, prompt, (), models.llm.tokens(prompt.system + prompt.user), None)
             for prompt in reply.open[before:]
         ]
 
@@ -495,7 +495,7 @@ class Extracted(NamedTuple):
     failure: ModelUnavailableError | None = None
 
 
-class Priced(NamedTuple):
+class PricedPrompt(NamedTuple):
     """A prompt that would be sent, and what it would cost.
 
     Attributes:
@@ -529,7 +529,7 @@ class Prompts(NamedTuple):
         notices: sentences for the person.
     """
 
-    prompts: list[Priced]
+    prompts: list[PricedPrompt]
     skipped: list[Skipped]
     model: str
     endpoint: str

@@ -51,7 +51,7 @@ WINDOW = 6_000
 """Tokens of a conversation that a model sees at once; with more, it overlooks facts in the middle."""
 
 
-class AskedPrompt(NamedTuple):
+class WindowPrompt(NamedTuple):
     """A prompt for one window of a conversation.
 
     Attributes:
@@ -67,7 +67,7 @@ class AskedPrompt(NamedTuple):
 
 def prompts_of(
     transcript: Transcript, after: int, when: Mapping[int, datetime], known: tuple[Sequence[str], Sequence[str]]
-) -> Iterator[AskedPrompt]:
+) -> Iterator[WindowPrompt]:
     """Yield the prompts for the turns that were not examined before, one per window.
 
     Args:
@@ -86,7 +86,7 @@ def prompts_of(
         dialogue = dialogues.extract(
             turns, day=day, examine=examined, title=transcript.title, facts=facts, predicates=predicates
         )
-        yield AskedPrompt(dialogue, turns, examined)
+        yield WindowPrompt(dialogue, turns, examined)
 
 
 EXAMINED = frozenset({"user", "assistant"})
@@ -473,7 +473,7 @@ ASKED_FOR = "You asked for it to be remembered, but it reads as something else: 
 _END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
 
-def sorted_out(
+def second_look(
     model: LanguageModel | None,
     facts: Sequence[DrawnFact],
     turns: Sequence[Turn],
@@ -493,7 +493,7 @@ def sorted_out(
         return tuple(facts), ()
     offered: list[DrawnFact] = []
     left_out: list[DrawnFact] = []
-    for some, dialogue in looks_at(facts, turns):
+    for some, dialogue in second_look_questions(facts, turns):
         for fact, verdict in zip(some, _verdicts(model, dialogue, len(some)), strict=True):
             judged = _judged(fact, verdict, days[fact.turn], holds) if verdict else fact
             ends = judged.claim is not None and judged.claim.until is not None
@@ -502,7 +502,9 @@ def sorted_out(
     return tuple(offered), tuple(left_out)
 
 
-def looks_at(facts: Sequence[DrawnFact], turns: Sequence[Turn]) -> Iterator[tuple[Sequence[DrawnFact], Look]]:
+def second_look_questions(
+    facts: Sequence[DrawnFact], turns: Sequence[Turn]
+) -> Iterator[tuple[Sequence[DrawnFact], Look]]:
     """Yield the questions of a second look, each with its facts: at most :data:`A_CALL` at a time."""
     quoted = {fact.turn for fact in facts}
     texts = {turn.number: folded(turn.text) for turn in turns if turn.number in quoted}

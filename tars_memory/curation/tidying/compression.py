@@ -77,7 +77,7 @@ class Compressed(NamedTuple):
 
     txn: str | None
     plan: list[SessionMove]
-    summaries: list[Proposed]
+    summaries: list[PeriodSummary]
     moved: list[str]
     notices: list[str]
 
@@ -147,7 +147,7 @@ def _move_sessions(session: WriteSession, planned: Survey) -> list[str]:
     return moved
 
 
-def _plan(summary: Proposed) -> Plan:
+def _plan(summary: PeriodSummary) -> Plan:
     """Return the write of a summary; it raises :class:`ConflictError` if the note has changed since it was planned."""
 
     def plan(data: bytes | None) -> Sequence[Splice]:
@@ -158,7 +158,7 @@ def _plan(summary: Proposed) -> Plan:
     return plan
 
 
-class Proposed(NamedTuple):
+class PeriodSummary(NamedTuple):
     """The summary of one period, new or extended.
 
     Attributes:
@@ -194,13 +194,13 @@ class Proposed(NamedTuple):
         return {"period": self.period, "path": self.path, "action": "add" if self.base else "make", **counts}
 
 
-def propose(ctx: Caller, seen: Survey) -> list[Proposed]:
+def propose(ctx: Caller, seen: Survey) -> list[PeriodSummary]:
     """Return the summaries of the sessions that move or have grown, oldest period first.
 
     Raises:
         ConflictError: an existing summary can't be added to.
     """
-    by_path: dict[str, list[Aged]] = {}
+    by_path: dict[str, list[OldSession]] = {}
     for step in seen.steps:
         if step.action != "keep":
             session = seen.notes[step.path]
@@ -213,7 +213,9 @@ def propose(ctx: Caller, seen: Survey) -> list[Proposed]:
     ]
 
 
-def _proposed(path: str, sessions: list[Aged], base: bytes, limit: int, link: Callable[[str], str]) -> Proposed:
+def _proposed(
+    path: str, sessions: list[OldSession], base: bytes, limit: int, link: Callable[[str], str]
+) -> PeriodSummary:
     """Return the summary of one period, with the statements of its sessions that the note ``base`` does not have."""
     known = notes.read(base).texts if base else frozenset[str]()
     new_statements = [
@@ -238,7 +240,7 @@ def _proposed(path: str, sessions: list[Aged], base: bytes, limit: int, link: Ca
         raise ConflictError(f"{path} takes nothing more: {error.message}", error.hint) from error
     passed_over = sum(session.digest.left_out for session in sessions)
     counts = (len(sessions), len(chosen), left_out, passed_over)
-    return Proposed(sessions[0].period, path, *counts, base, tuple(splices))
+    return PeriodSummary(sessions[0].period, path, *counts, base, tuple(splices))
 
 
 def _linker(seen: Survey) -> Callable[[str], str]:
@@ -281,7 +283,7 @@ class SessionMove(NamedTuple):
     reason: str
 
 
-class Aged(NamedTuple):
+class OldSession(NamedTuple):
     """One old session.
 
     Attributes:
@@ -314,7 +316,7 @@ class Survey(NamedTuple):
     """
 
     steps: list[SessionMove]
-    notes: dict[str, Aged]
+    notes: dict[str, OldSession]
     files: frozenset[str]
     states: dict[str, str]
 
@@ -344,7 +346,7 @@ def survey(ctx: Caller, by: str, before: date | None, *, last: Survey | None = N
         return Survey(undated, {}, frozenset(), {})
     files = files_of(ctx.vault)
     states = _States(ctx)
-    aged: dict[str, Aged] = {}
+    aged: dict[str, OldSession] = {}
     known = last.notes if last is not None and last.states == states.by_id else {}
 
     def digest(path: str, data: bytes, day: date) -> SessionDigest:
@@ -357,7 +359,7 @@ def survey(ctx: Caller, by: str, before: date | None, *, last: Survey | None = N
         period = period_of(day, by)
         summary = summaries.get(period) or _free_path(ctx, period)
         content = digest(path, sessions[path], day)
-        aged[path] = Aged(path, sessions[path], day, period, summary, 0, content)
+        aged[path] = OldSession(path, sessions[path], day, period, summary, 0, content)
         obstacle = WAITING if states.waits(content) else _obstacle(ctx, path, sessions[path])
         if obstacle:
             reasons[path] = obstacle
@@ -368,7 +370,7 @@ def survey(ctx: Caller, by: str, before: date | None, *, last: Survey | None = N
         day = day_of(path, data)
         content = digest(path, data, day or today)
         if day is not None and not states.waits(content):
-            aged[path] = Aged(path, data, day, period, summary, since, content)
+            aged[path] = OldSession(path, data, day, period, summary, since, content)
     order = sorted(aged.values(), key=lambda session: (session.day, session.path))
     steps = [_step(ctx, session, reasons, today) for session in order]
     return Survey([*steps, *undated], aged, files, states.by_id)
@@ -382,7 +384,7 @@ def _is_old(ctx: Caller, day: date, by: str, before: date | None) -> bool:
     return (today - last_day(day, by)).days > ctx.settings.tidy.session_days
 
 
-def _step(ctx: Caller, session: Aged, reasons: dict[str, str], today: date) -> SessionMove:
+def _step(ctx: Caller, session: OldSession, reasons: dict[str, str], today: date) -> SessionMove:
     """Return the step for an old session.
 
     Args:
