@@ -435,6 +435,7 @@ class StatedFacts:
         return facts.plan(known, new, today=day, predicates=self._predicates)
 
     def _why(self, claim: facts.Claim, plan: facts.Plan, group: Sequence[WaitingLine]) -> str:
+        """Return the ``why`` of a proposed fact: what it ends, if it is back-dated, how often it was said."""
         parts = [f"ends {_shown(ending.fact)} on {ending.on}" for ending in plan.endings]
         if plan.until is not None and self._predicates.replaces(claim.predicate):
             parts.append(f"back-dated: it ends on {plan.until}, when the next one begins")

@@ -445,6 +445,17 @@ def refused(layout: Layout, proposal: Proposal) -> str:
 
 
 def _check_accepted(ctx: Caller, proposal: Proposal, paths: Collection[str], *, by_tick: bool) -> None:
+    """Check that the caller may accept a proposal.
+
+    Args:
+        ctx: the command's view of the vault.
+        proposal: to accept.
+        paths: of the notes that it changes; rules need more rights.
+        by_tick: it was ticked, and no agent runs this: that counts as the person at a terminal.
+
+    Raises:
+        UsageError: the caller may not, or nobody can.
+    """
     why = refused(ctx.layout, proposal)
     if why:
         raise UsageError(f"{proposal.id} can't be accepted: {why}", "reject it, or edit the note")

@@ -278,6 +278,11 @@ class Review:
 
 
 def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
+    """Check that these are ids, and that none is both accepted and rejected.
+
+    Raises:
+        UsageError: they are not.
+    """
     for name in (*accept, *reject):
         if not ID.fullmatch(name):
             raise UsageError(f"{name!r} is not a proposal's id", "tars-memory review --list shows them")
@@ -514,6 +519,7 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
 
 
 def _fact(said: SessionFact) -> DrawnFact:
+    """Return a left-out statement as a fact to offer, with a warning why it was left out."""
     warnings = (*said.warnings, ANYWAY.format(kind=said.kind)) if said.kind else said.warnings
     return DrawnFact(said.text, said.quote, said.turn, seen="stated", warnings=warnings)
 

@@ -394,6 +394,7 @@ LONGEST = 400
 
 
 def _harmless(text: str) -> str:
+    """Return a text neutralised, and with marks like ours broken; an ellipsis if nothing is left of it."""
     try:
         return re.sub(r"(?<!\\)\^r-", r"\\^r-", grammar.neutralise(text))
     except UsageError:

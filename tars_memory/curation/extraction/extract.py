@@ -1,8 +1,8 @@
 """``extract``: turns conversations into candidates in the daily notes, and a session note for each conversation.
 
 It writes only ``[extracted]`` lines of daily notes, and session notes, in one transaction per conversation. A
-conversation is recognised by what was said, not by a file's name. So a second run adds nothing, and of a conversation
-that has grown only the new turns are examined.
+conversation is recognised by what was said, not by a file's name. So a second run adds nothing, and if a conversation
+has grown, only its new turns are examined.
 
 ``import`` does the same with the memories of other programs: each statement waits for ``review`` as an ``[extracted]``
 line in the note of its day, and a session note for each source has its exact words and its place there. All sources of

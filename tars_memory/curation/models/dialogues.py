@@ -328,6 +328,7 @@ _LOOK = _object(verdicts={"type": "array", "items": _VERDICT})
 
 
 def _ops_schema(job: str, lists: Iterable[str], made_for: str) -> dict[str, Any]:
+    """Return the schema of an answer with the ops of a job, for lists with a code."""
     numbers = dict.fromkeys((name for name in lists if name != "sections"), _NUMBERS)
     kind = {"type": "string", "enum": list(OPS[job])}
     op = _object(op=kind, **numbers, section=_NUMBER, text=_TEXT, why=_TEXT)
@@ -476,6 +477,7 @@ def _fact(item: object, turns: Collection[int]) -> DrawnFact | None:
 
 
 def _refer(item: object) -> Refer | None:
+    """Return what words of a quote refer to; None if the item is invalid or too long."""
     if not isinstance(item, dict):
         return None
     span, to = item.get("span"), item.get("to")

@@ -381,6 +381,7 @@ class ProviderModel:
 
 
 def _over_limit(spent: str, setting: str) -> ModelUnavailableError:
+    """Return the error for a limit that is reached."""
     return ModelUnavailableError(
         f"this command has used {spent}: more than {setting} allows", f"set {setting} higher, or do less at once"
     )
@@ -435,6 +436,7 @@ class _Process:
 
 
 def _listen(stream: IO[str], lines: queue.SimpleQueue[str]) -> None:
+    """Put each line of a stream into a queue; an empty one at its end."""
     with contextlib.suppress(ValueError, OSError):
         for line in stream:
             lines.put(line)
@@ -442,6 +444,7 @@ def _listen(stream: IO[str], lines: queue.SimpleQueue[str]) -> None:
 
 
 def _end(child: subprocess.Popen[str]) -> None:
+    """Kill a process and close its pipes."""
     child.kill()
     child.wait()
     for stream in (child.stdin, child.stdout):

@@ -135,6 +135,7 @@ def repeated_ids(note: TidyNote, _world: World) -> Iterator[Finding]:
 
 
 def _duplicate(note: TidyNote, entry: Entry, stays: Entry, world: World) -> Finding:
+    """Return the finding that an entry repeats the one that stays."""
     reason = _why_kept(entry, world)
     sentence = f"line {stays.line} says the same: remove this one"
     if reason:
