@@ -619,7 +619,7 @@ def test_what_goes_wrong_in_the_note_never_costs_what_is_typed(vault: Vault, mon
     vault.review().write_note()
     tick(vault, "prefers tea", "x")
     for error in (NotFoundError("gone"), RuntimeError("a bug")):
-        monkeypatch.setattr(ticks, "take", lambda review, error=error: (_ for _ in ()).throw(error))
+        monkeypatch.setattr(ticks, "apply_ticks", lambda review, error=error: (_ for _ in ()).throw(error))
         memory = vault.memory()
         assert memory.log("hello").written
         assert any(notice.startswith("Review.md waits: ") for notice in memory.workspace.notices)
