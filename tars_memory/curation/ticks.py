@@ -253,21 +253,30 @@ def apply_ticks(review: Review) -> AppliedTicks:
         for name, tick in ticks.items()
         if name not in offered and name not in decided
     ]
-    order = [decision.proposal.id for decision in chosen]
-    groups, chosen = _connected(chosen), []
-    for group in groups:
-        try:
-            chosen += resolved(group)
-        except UsageError as error:
-            notices.append(f"{review_note.NOTE}: left for later: {error.message}")
-            chosen += [decision for decision in group if not decision.instead]
-    chosen.sort(key=lambda decision: order.index(decision.proposal.id))
+    chosen, conflicts = _compatible(chosen)
     deciding = {mark for decision in chosen for mark in decision.marks}
     settle(review, found, but=deciding, expired=True)
     taken = {item.state for of_note in items for item in of_note if item.id in ticks}
     recorded_at = {tick.id: tick.time for tick in recorded(ctx)}
-    done, more = _commit(ctx, chosen, stale, taken, recorded_at)
-    return AppliedTicks(done, [*notices, *more])
+    done, failures = _commit(ctx, chosen, stale, taken, recorded_at)
+    return AppliedTicks(done, [*notices, *conflicts, *failures])
+
+
+def _compatible(decisions: Sequence[Decision]) -> tuple[list[Decision], list[str]]:
+    """Return decisions that can be carried out together, in their order, and a notice for those that can't.
+
+    Where proposals replace each other, only decisions that replace nothing are left.
+    """
+    order = [decision.proposal.id for decision in decisions]
+    found: list[Decision] = []
+    notices: list[str] = []
+    for group in _connected(decisions):
+        try:
+            found += resolved(group)
+        except UsageError as error:
+            notices.append(f"{review_note.NOTE}: left for later: {error.message}")
+            found += [decision for decision in group if not decision.instead]
+    return sorted(found, key=lambda decision: order.index(decision.proposal.id)), notices
 
 
 def _commit(
@@ -305,20 +314,17 @@ def _commit(
 
     by_person = [decision for decision in chosen if decision.proposal.id not in recorded_at]
     by_agent = [decision for decision in chosen if decision.proposal.id in recorded_at]
+    batches = [batch for batch in (by_person, by_agent) if batch]
     done: list[Committed] = []
     notices: list[str] = []
-    for batch in (by_person, by_agent):
+    while batches:
+        batch = batches.pop(0)
         try:
-            done += [commit_batch(batch)] if batch else []
-            continue
+            done.append(commit_batch(batch))
         except (ConflictError, UsageError) as error:
-            if len(batch) == 1:
-                notices.append(f"{review_note.NOTE}: left for later: {error.message}")
-                continue
-        for decision in batch:
-            try:
-                done.append(commit_batch([decision]))
-            except (ConflictError, UsageError) as error:
+            if len(batch) > 1:
+                batches[:0] = ([decision] for decision in batch)
+            else:
                 notices.append(f"{review_note.NOTE}: left for later: {error.message}")
     return done, notices
 
