@@ -52,7 +52,7 @@ WAIT = 0.1
 AT_A_GLANCE = 1_000_000
 """Maximum number of new bytes of a log that a search reads; ``reindex`` and the night read more."""
 PATIENCE = 30.0
-"""Seconds that ``reindex`` and the night wait for the index."""
+"""Seconds that a refresh without a time limit waits for the index."""
 LIVELY, FULL_LOOK = 7 * 86_400, 3_600
 """Seconds: each search checks the logs that were written to within the first; all others after the second."""
 RACY = 2.0

@@ -34,7 +34,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tars_memory.doors.cli.call import Call, Terminated
-from tars_memory.doors.cli.output import clean, counted, encoded, line, sign
+from tars_memory.doors.cli.output import clean, counted, encoded, line, symbol
 from tars_memory.doors.cli.screen import MATCH, wrapped
 from tars_memory.doors.commands.open import opener_for
 from tars_memory.doors.views import FactsView, LivePlace, Passage, ReviewView, SearchView, View, sentences
@@ -605,7 +605,7 @@ class Live(App[int]):
     def _draw_preview(self, view: View) -> None:
         preview, rule = self.query_one("#preview", Rows), self.query_one("#rule", Rows)
         passage, out = view.passage, self.call.out
-        dash = sign(out, "─", "-")
+        dash = symbol(out, "─", "-")
         title = f"{dash * 2} {encoded(out, passage.title)} " if passage is not None and passage.title else ""
         rule.show([Text(title + dash * max(0, rule.size.width - len(title)), "dim")])
         if passage is None or not preview.size.height:

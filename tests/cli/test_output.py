@@ -98,7 +98,7 @@ def test_talk_is_said_once_and_quiet_only_silences_talk() -> None:
     assert err.getvalue() == "tars-memory: model missing\n"
     out.quiet = True
     out.say("more")
-    out.complain("broken")
+    out.say_always("broken")
     assert err.getvalue() == "tars-memory: model missing\nbroken\n"
 
 

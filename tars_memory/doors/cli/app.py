@@ -310,7 +310,7 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
         return UNWRITABLE if _say_kept(error, call) else OK
     except LostOutput as error:
         discard(call.out.stdout)
-        call.out.complain(f"{PROGRAM}: done, but the answer could not be written: {error}")
+        call.out.say_always(f"{PROGRAM}: done, but the answer could not be written: {error}")
         return PARTLY
     except KeyboardInterrupt as error:
         _say_kept(error, call)
@@ -340,7 +340,7 @@ def _say_kept(error: BaseException, call: Call) -> bool:
     """Print where the input is kept that was not written; return whether there is any."""
     sentence = str(getattr(error, "kept", ""))
     if sentence:
-        call.out.complain(f"{PROGRAM}: {sentence}")
+        call.out.say_always(f"{PROGRAM}: {sentence}")
     return bool(sentence)
 
 

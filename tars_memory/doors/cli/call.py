@@ -405,7 +405,7 @@ STOPPED = 1
 
 def confirmed(call: Call, question: str) -> bool:
     """Ask the person at the terminal; only ``y`` or ``yes`` is a yes, anything else (Ctrl-C too) a no."""
-    call.out.complain(f"{question} [y/N]")
+    call.out.say_always(f"{question} [y/N]")
     return _answer() in ("y", "yes")
 
 
@@ -415,7 +415,7 @@ def chosen(call: Call, question: str, count: int) -> list[int]:
     Returns:
         The chosen places, from 0; nothing for any other answer.
     """
-    call.out.complain(f"{question} [1-{count}, a: all, Enter: none]")
+    call.out.say_always(f"{question} [1-{count}, a: all, Enter: none]")
     answer = _answer()
     if answer in ("a", "all"):
         return [*range(count)]
@@ -457,14 +457,14 @@ def ask_about_secrets(call: Call, text: str) -> str:
     found = vault.secrets.find(text)
     if not found:
         return text
-    call.out.complain(
+    call.out.say_always(
         f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
         "  [m] mask it (Enter)   [y] keep it as it is   [n] stop"
     )
     answer = _answer()
     if answer in STOP:
         call.settle()
-        call.out.complain(f"stopped: nothing was written. You typed: {text}")
+        call.out.say_always(f"stopped: nothing was written. You typed: {text}")
         raise typer.Exit(STOPPED)
     wanted = text if answer in KEEP else vault.secrets.mask(text)
     if call.typed is not None and call.typed.arguments.get("text") == text:

@@ -216,13 +216,13 @@ def _joined(*sentences: str) -> str:
 def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | None = None) -> int:
     more, message, hint = more or {}, errors.legible(message), errors.legible(hint)
     if call.out.json:
-        call.out.complain(to_json(masked_value({"error": message, "hint": hint, "exit_code": code, **more})))
+        call.out.say_always(to_json(masked_value({"error": message, "hint": hint, "exit_code": code, **more})))
         return code
     lines = [f"{PROGRAM}: {clean(message)}"]
     lines += [f"  {clean(candidate)}" for candidate in more.get("candidates", ())]
     if hint:
         lines.append(f"  {clean(hint)}")
-    call.out.complain("\n".join(lines))
+    call.out.say_always("\n".join(lines))
     return code
 
 
@@ -230,7 +230,7 @@ def _bug(error: Exception, call: Call) -> tuple[str, str]:
     """Save the trace; return a message, and a hint that says where the trace is."""
     text = masked("".join(traceback.format_exception(error)))
     if call.env.get("TARS_MEMORY_DEBUG"):
-        call.out.complain(text)
+        call.out.say_always(text)
     message = f"this is a bug: {type(error).__name__}: {masked(str(error))[:200]}"
     path = _save(text, call)
     if path is None:

@@ -236,9 +236,9 @@ class Output:
         """Print a message on stderr, each only once; none with ``--quiet``."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
-            self.complain(f"{PROGRAM}: {clean(legible(text))}")
+            self.say_always(f"{PROGRAM}: {clean(legible(text))}")
 
-    def complain(self, text: str) -> None:
+    def say_always(self, text: str) -> None:
         """Print something on stderr, even with ``--quiet``."""
         self.clear()
         try:
@@ -287,7 +287,7 @@ def here() -> str:
         return ""
 
 
-def sign(out: Output, wanted: str, plain: str) -> str:
+def symbol(out: Output, wanted: str, plain: str) -> str:
     """Return a character, or its plain replacement where the terminal's encoding lacks it."""
     return wanted if encoded(out, wanted) == wanted else plain
 

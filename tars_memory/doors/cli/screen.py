@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from tars_memory.doors.cli.output import SEQUENCES, Output, clean, encoded, line, sign
+from tars_memory.doors.cli.output import SEQUENCES, Output, clean, encoded, line, symbol
 from tars_memory.recall.weights import Terms
 from tars_memory.settings import OFF, Settings
 from tars_memory.vault.markdown.lines import plain
@@ -135,7 +135,7 @@ def wrapped(screen: Console, text: Text, indent: int) -> list[Text]:
 
 def truncate(out: Output, text: Text, width: int) -> None:
     """Cut a text to a width, with an ellipsis if the terminal can show one."""
-    text.truncate(width, overflow="ellipsis" if sign(out, "…", "...") == "…" else "crop")
+    text.truncate(width, overflow="ellipsis" if symbol(out, "…", "...") == "…" else "crop")
 
 
 def _print_all(screen: Console, lines: Sequence[Text]) -> None:
@@ -258,7 +258,7 @@ def _head(out: Output, hit: Hit, width: int, room: int) -> Text:
     if name_width + cell_len(details + more) > room:
         details = ""  # the note's name is worth more than the day
     tail_width = cell_len(details + more)
-    place = _shortened(whole, room - tail_width, sign(out, "…", "..."))
+    place = _shortened(whole, room - tail_width, symbol(out, "…", "..."))
     head = Text()
     head.append(f"{hit.rank:>{width}}  ", "bold")
     link = Style(link=hit.obsidian_url) if hit.obsidian_url and hit.obsidian_url.isprintable() else Style()
@@ -278,7 +278,7 @@ def _headings(out: Output, hit: Hit) -> str:
     headings = [line(heading) for heading in hit.headings]
     if headings and headings[0].casefold() in (name, hit.title.casefold()):
         del headings[0]
-    return encoded(out, sign(out, " › ", " > ").join(headings))
+    return encoded(out, symbol(out, " › ", " > ").join(headings))
 
 
 def _shortened(place: str, room: int, cut: str) -> str:
@@ -300,7 +300,7 @@ def _excerpt(out: Output, hit: Hit, query: Query, room: int) -> Text:
     text = encoded(out, plain(line(hit.best_line[1])).strip())
     if cell_len(text) <= room:
         return _highlighted(query, text)
-    cut = sign(out, "…", "...")
+    cut = symbol(out, "…", "...")
     matches = Terms(query).spans(text)
     start = _best_start(text, matches, room)
     before = cut if start else ""
@@ -370,7 +370,7 @@ MARK = 7
 """Minimum width of a mark with the gap behind it, in cells."""
 
 
-class Signs(NamedTuple):
+class Symbols(NamedTuple):
     """The characters of a drawing; ASCII for terminals that can't show lines."""
 
     bar: str = "━"
@@ -381,7 +381,7 @@ class Signs(NamedTuple):
     cut: str = "…"
 
 
-LINES, ASCII = Signs(), Signs("=", "|", ">", "-", ":", ".")
+LINES, ASCII = Symbols(), Symbols("=", "|", ">", "-", ":", ".")
 
 
 class Period(NamedTuple):
@@ -407,14 +407,14 @@ def by_subject(facts: Sequence[Fact]) -> dict[str, list[Period]]:
     return groups
 
 
-def draw_facts(facts: Sequence[Fact], today: date, width: int, signs: Signs) -> Iterator[tuple[str, str]]:
+def draw_facts(facts: Sequence[Fact], today: date, width: int, symbols: Symbols) -> Iterator[tuple[str, str]]:
     """Draw facts as bars over time.
 
     Args:
         facts: in order of time.
         today: marked in each line.
         width: cells of the terminal.
-        signs: the characters to draw with.
+        symbols: the characters to draw with.
 
     Yields:
         The kind of a line (``scale``, ``subject``, ``past`` or ``holds``) and its text.
@@ -434,11 +434,11 @@ def draw_facts(facts: Sequence[Fact], today: date, width: int, signs: Signs) -> 
     if first < last and any(period.since or period.until for period in periods):
         yield "scale", f"{'':{room + DAY}}{_scale(first, last, cells)}".rstrip()
     for subject, group in groups.items():
-        yield "subject", _cut(subject, width, signs)
+        yield "subject", _cut(subject, width, symbols)
         for period in group:
-            label = _cut(f"  {period.label}", room, signs)
+            label = _cut(f"  {period.label}", room, symbols)
             day = f"{period.since or ''!s:10}"
-            bar = _bar(period, cell, cells, now, signs) if period.since or period.until else ""
+            bar = _bar(period, cell, cells, now, symbols) if period.since or period.until else ""
             text = f"{label}{'':{room - cell_len(label)}}  {day} {bar}"
             yield "holds" if _holds(period, today) else "past", text.rstrip()
 
@@ -447,16 +447,16 @@ def _holds(period: Period, today: date) -> bool:
     return (period.since or today) <= today < (period.until or date.max)
 
 
-def _bar(period: Period, cell: Callable[[date], int], cells: int, now: int, signs: Signs) -> str:
+def _bar(period: Period, cell: Callable[[date], int], cells: int, now: int, symbols: Symbols) -> str:
     """Draw the bar of one period; ``cell`` gives the place of a day, ``now`` is the place of today."""
     start = cell(period.since) if period.since else 0
     end = cells - 1 if period.until is None else max(start, cell(period.until - timedelta(days=1)))
     row = [" "] * cells
-    row[now] = signs.now
-    row[start : end + 1] = signs.bar * (end + 1 - start)
+    row[now] = symbols.now
+    row[start : end + 1] = symbols.bar * (end + 1 - start)
     if not period.since:
-        row[start : min(start + 3, end)] = signs.before * (min(start + 3, end) - start)
-    row[end] = signs.goes_on if period.until is None else signs.ends
+        row[start : min(start + 3, end)] = symbols.before * (min(start + 3, end) - start)
+    row[end] = symbols.goes_on if period.until is None else symbols.ends
     return "".join(row)
 
 
@@ -486,8 +486,8 @@ def _scale(first: date, last: date, cells: int) -> str:
     return "".join(row)
 
 
-def _cut(text: str, room: int, signs: Signs) -> str:
-    return text if cell_len(text) <= room else set_cell_size(text, room - 1).rstrip() + signs.cut
+def _cut(text: str, room: int, symbols: Symbols) -> str:
+    return text if cell_len(text) <= room else set_cell_size(text, room - 1).rstrip() + symbols.cut
 
 
 # --- and as a chart in Mermaid, which Obsidian renders
@@ -537,9 +537,9 @@ def show_timeline(out: Output, facts: Sequence[Fact], today: date) -> None:
     if out.quiet:
         return
     screen = console(out)
-    signs = LINES if all(sign(out, character, "") for character in LINES) else ASCII
+    symbols = LINES if all(symbol(out, character, "") for character in LINES) else ASCII
     styles = {"scale": "dim", "subject": "bold", "past": "dim"}
-    for kind, text in draw_facts([*facts], today, screen.width, signs):
+    for kind, text in draw_facts([*facts], today, screen.width, symbols):
         print_line(screen, Text(encoded(out, text), style=styles.get(kind, "")))
 
 

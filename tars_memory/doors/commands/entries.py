@@ -230,7 +230,7 @@ def headings(
     if remove is not None:
         path, found = memory.heading(name, remove)
         if found.filled and call.interactive and not (yes or call.dry_run):
-            call.out.complain(clean(found.text).rstrip("\n"))
+            call.out.say_always(clean(found.text).rstrip("\n"))
             if not confirmed(call, f"remove this from {call.out.path(path)}?"):
                 call.out.say("nothing was removed")
                 return STOPPED

@@ -197,7 +197,7 @@ def _report(call: Call, done: "Extracted", source: str = "conversation", part: s
         _say_skipped(call, done.skipped, source)
         _say_sum(call, done, source)
     if done.failure is not None:
-        call.out.complain(f"tars-memory: {clean(done.failure.message)}\n  {clean(done.failure.hint)}")
+        call.out.say_always(f"tars-memory: {clean(done.failure.message)}\n  {clean(done.failure.hint)}")
         return PARTLY
     return PARTLY if any(skipped.failed for skipped in done.skipped) else 0
 

@@ -261,7 +261,7 @@ def _adopt(call: Call, path: str | None) -> int:
         new = clean(str(memory.workspace.root))
         question = f"{held} is kept for {clean(found.path)}; {there}. Was that vault moved to {new}"
         if not confirmed(call, f"{question}? Answer no if its disk is only unmounted."):
-            call.out.complain("nothing was done")
+            call.out.say_always("nothing was done")
             return 1
     memory.adopt(found)
     root = str(memory.workspace.root)

@@ -68,7 +68,7 @@ class HookCommand(Command):
         except Exception as error:
             if ctx.resilient_parsing:
                 raise
-            call_of(ctx).out.complain(f"tars-memory: {error}\n  tars-memory hook --help shows how")
+            call_of(ctx).out.say_always(f"tars-memory: {error}\n  tars-memory hook --help shows how")
             raise typer.Exit(OK) from None
 
     def invoke(self, ctx: Any) -> Any:
@@ -360,7 +360,7 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
         )
     if confirmed(call, f"change {files}?"):
         return True
-    call.out.complain("nothing was written")
+    call.out.say_always("nothing was written")
     return False
 
 

@@ -23,7 +23,7 @@ from tars_memory.doors.cli.call import (
     say_change,
     word,
 )
-from tars_memory.doors.cli.output import Output, clean, counted, fields, line, sign
+from tars_memory.doors.cli.output import Output, clean, counted, fields, line, symbol
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.vault.layout import OURS
 
@@ -332,7 +332,7 @@ def _words(text: str) -> str:
 def _change(out: Output, before: str, after: str) -> str:
     """Return a change on one line."""
     whole = (line(side).strip() for side in (before, after))
-    was, now = (side if len(side) <= SHOWN else side[:SHOWN].rstrip() + sign(out, "…", "...") for side in whole)
+    was, now = (side if len(side) <= SHOWN else side[:SHOWN].rstrip() + symbol(out, "…", "...") for side in whole)
     return f"{was} → {now}" if was and now else (now or (f"removed: {was}" if was else ""))
 
 
@@ -396,14 +396,14 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
     writes = {entry.txn: entry for entry in entries}
     for entry in writes.values():
         time = str(entry.time)[:16].replace("T", " ")
-        call.out.complain(line(f"{entry.txn}  {time}  {entry.command} by {entry.actor}"))
+        call.out.say_always(line(f"{entry.txn}  {time}  {entry.command} by {entry.actor}"))
     vault_now = call.workspace.vault
     notes = {write.path: write.text for write in written if not write.path.startswith(".tars/")}
     for path in [*notes][:SHOWN_NOTES]:
         now = vault_now.read(path) if vault_now.look(path) is not None else None
-        call.out.complain("\n".join(_difference(call.out.path(path), now, notes[path])))
+        call.out.say_always("\n".join(_difference(call.out.path(path), now, notes[path])))
     if len(notes) > SHOWN_NOTES:
-        call.out.complain(
+        call.out.say_always(
             f"and {counted(len(notes) - SHOWN_NOTES, 'more note')}: tars-memory undo --dry-run lists them"
         )
     return [*writes] if confirmed(call, "take it back?" if len(writes) == 1 else "take them back?") else []

@@ -233,7 +233,7 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
         vault = f"[{line(hit.vault)}] " if hit.vault else ""
         call.out.data(f"{call.out.place(hit.path, number)}:{vault}{line(words)}")
         if hit.explain:
-            call.out.complain(f"{call.out.place(hit.path, number)}: {hit.account}")
+            call.out.say_always(f"{call.out.place(hit.path, number)}: {hit.account}")
 
 
 def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: bool) -> None:

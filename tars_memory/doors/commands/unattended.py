@@ -74,7 +74,7 @@ def sleep(
             if step.told:
                 call.out.data(f"{name}: {line(step.told)}")
             if step.error:
-                call.out.complain(f"{PROGRAM}: {name} failed: {line(step.error)}")
+                call.out.say_always(f"{PROGRAM}: {name} failed: {line(step.error)}")
         if not any(step.told or step.error for step in night.steps):
             call.out.say("nothing to do")
     return PARTLY if night.failed else 0
