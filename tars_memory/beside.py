@@ -137,6 +137,7 @@ class Talks:
         return report
 
     def _refreshed(self, seconds: float | None, progress: Progress | None) -> TalkReport:
+        """Read new and changed logs, batch by batch, and drop deleted ones; see :meth:`refresh`."""
         notices: list[str] = []
         self._doubtful.clear()
         wait = PATIENCE if seconds is None else WAIT

@@ -24,6 +24,7 @@ from tars_memory.vault.vault import note_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tars_memory.beside import SharedVault
     from tars_memory.memory import Memory
     from tars_memory.recall.searcher import Searcher
     from tars_memory.vault.model import Entry
@@ -127,13 +128,13 @@ def _get(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
     target = arguments["target"].strip()
     wanted = arguments.get("lines")
     path, first, last = _place(target)
-    whole = memory.workspace.whole
+    vault = memory.workspace.whole
     entry: Entry | None = None
-    beside = None
+    shared: SharedVault | None = None
     if not _is_note(memory, path):
-        beside = memory.workspace.beside(path)
-        if beside is not None:
-            whole, path = beside[0].vault, beside[1]
+        if (found := memory.workspace.beside(path)) is not None:
+            shared, path = found
+            vault = shared.vault
         else:
             path, first, last = target, 1, 0
             if not _is_note(memory, path):
@@ -142,9 +143,9 @@ def _get(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
                 except NotFoundError:
                     entry = memory.show(target)
                     path, first, last = entry.path, entry.line, entry.end_line
-    lines = note_lines(veiled(whole.read(path)))
+    lines = note_lines(veiled(vault.read(path)))
     lines = lines[:-1] if lines[-1:] == [""] else lines
-    if beside is not None:
+    if shared is not None:
         lines = ["" if memory.workspace.hides(line) else line for line in lines]
     if first > max(1, len(lines)):
         raise NotFoundError(f"{path} has {counted(len(lines), 'line')}, none is {first}", f"ask for {path} alone")
@@ -154,11 +155,11 @@ def _get(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
         last -= 1
         text = "\n".join(lines[first - 1 : last])
     return {
-        "path": beside[0].path(path) if beside else path,
+        "path": shared.path(path) if shared else path,
         "start_line": first,
         "end_line": last,
         "lines": len(lines),
-        "tier": str(whole.layout.tier_of(path)),
+        "tier": str(vault.layout.tier_of(path)),
         "ref": entry.ref if entry else None,
         "text": text[:MOST_CHARACTERS],
     }

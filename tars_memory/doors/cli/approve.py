@@ -130,7 +130,8 @@ class Sitting:
         self.review = review
         self.accepted = self.rejected = 0
         self._place = place
-        self._last: list[tuple[str, Proposal, int]] = []
+        self._undoable: list[tuple[str, Proposal, int]] = []
+        """Decisions that can be taken back: transaction, proposal, number of accepted lines."""
 
     def decide(
         self, proposal: Proposal, answer: ReviewAnswer, *, words: str | None = None, heading: str | None = None
@@ -164,7 +165,7 @@ class Sitting:
             return ReviewOutcome([Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow")], done=False)
         accepted = sum(result.decision == "accepted" for result in done.decided)
         if done.txn:
-            self._last.append((done.txn, proposal, accepted))
+            self._undoable.append((done.txn, proposal, accepted))
         self.accepted += accepted
         self.rejected += len(done.decided) - accepted
         return ReviewOutcome(self._sentences(done, accepted), done=True, notices=done.notices)
@@ -179,9 +180,9 @@ class Sitting:
 
     def take_back(self) -> ReviewOutcome:
         """Take back the last decision, so that the proposal waits again."""
-        if not self._last:
+        if not self._undoable:
             return ReviewOutcome([Text("there is nothing to take back", style="dim")], done=False)
-        txn, proposal, accepted = self._last.pop()
+        txn, proposal, accepted = self._undoable.pop()
         try:
             self.memory.undo(txn)
         except TarsError as error:
