@@ -194,20 +194,7 @@ def gather(
     asked = weights.numbers(vector.words) if vector is not None else []
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
     excluded = Exclusion(query.negations)
-    states, hidden = candidate_states(reader, rows.values())
-    found: list[Candidate] = []
-    for row in sorted(rows.values(), key=lambda row: (row.note_id, row.position)):
-        chunk = Candidate(row)
-        chunk.words = shortlist.words.get(row.id, 0.0)
-        chunk.note_words = 0.0 if row.note_id in hidden else shortlist.notes.get(row.note_id, 0.0)
-        chunk.meaning = shortlist.near.get(row.id)
-        chunk.date = date_fit(query, row)
-        chunk.decided = states.get(row.id, {})
-        chunk.name_in_query = row.note_id in named.inside and row.note_id not in hidden
-        whole = row.note_id in named.whole and row.note_id not in hidden
-        chunk.name_is_query = whole or _is_note_of(query.day, row)
-        _add_lines(chunk, excluded, unselected(reader, query, row, chunk.texts))
-        found.append(chunk)
+    found, hidden = _candidates(reader, query, rows.values(), shortlist, named, excluded)
     if by_words:
         _count(found, terms)
     chunks: list[Candidate] = []
@@ -237,6 +224,36 @@ def gather(
     pool.coverage, pool.blank = coverage, named.blank
     pool.usual = partial(_usual_nearness, reader, vector, asked, scale)
     return pool
+
+
+def _candidates(
+    reader: IndexReader,
+    query: Query,
+    rows: Collection[ChunkRow],
+    shortlist: Shortlist,
+    named: NamedNotes,
+    excluded: Exclusion,
+) -> tuple[list[Candidate], set[int]]:
+    """Make candidates of rows, in the order of the vault, with their lines and their numbers from the index.
+
+    Returns:
+        The candidates, and the ids of notes whose names must not be shown, because they repeat a rejected candidate.
+    """
+    states, hidden = candidate_states(reader, rows)
+    found: list[Candidate] = []
+    for row in sorted(rows, key=lambda row: (row.note_id, row.position)):
+        is_hidden = row.note_id in hidden
+        chunk = Candidate(row)
+        chunk.words = shortlist.words.get(row.id, 0.0)
+        chunk.note_words = 0.0 if is_hidden else shortlist.notes.get(row.note_id, 0.0)
+        chunk.meaning = shortlist.near.get(row.id)
+        chunk.date = date_fit(query, row)
+        chunk.decided = states.get(row.id, {})
+        chunk.name_in_query = row.note_id in named.inside and not is_hidden
+        chunk.name_is_query = (row.note_id in named.whole and not is_hidden) or _is_note_of(query.day, row)
+        _add_lines(chunk, excluded, unselected(reader, query, row, chunk.texts))
+        found.append(chunk)
+    return found, hidden
 
 
 def _usual_nearness(
