@@ -1,4 +1,4 @@
-"""Words, sentences and dates of the languages that the rules know: one TOML each. Pure: nothing of a person is read."""
+"""Words, sentences and dates in the languages that the rules know, one TOML each. Pure: reads no data of the user."""
 
 from __future__ import annotations
 

@@ -491,7 +491,7 @@ Relation = Literal["same", "near", "different"]
 """How two statements are related, see :func:`relation`."""
 
 ENOUGH = 0.25
-"""Least share of weighted words that two lines have in common, of the line with less, to be about the same."""
+"""Least share of the weighted words of a line, the one with less, that another line contains, to be about the same."""
 
 RESTATED = 0.8
 """Least share of common words for a statement to repeat another one (Dice)."""

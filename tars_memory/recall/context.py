@@ -231,8 +231,8 @@ class _Filling(Reading):
         self.loaded: dict[tuple[str, int], tuple[str, Portion]] = {}
         """By place the block and the unit, of a note that was read, that contains the line."""
         self.by_wording: dict[str, tuple[str, Portion]] = {}
-        """By normalized text, and by block ids of the candidates it came from (``^id``), the block and the unit of each
-        always-loaded note: it is shown in place of lines elsewhere that repeat it."""
+        """By normalized text, and by block ids of the candidates it came from (``^id``), the block and the unit of an
+        always-loaded note: the unit is shown in place of lines elsewhere that repeat it."""
         self.conflict_sentences: dict[tuple[str, int], Portion] = {}
         """By place of a fact the sentence about its conflict with another one: it must be added before the fact."""
         self.order: list[tuple[str, int]] = []

@@ -25,7 +25,7 @@ RANKS = 10
 """Number of notes that nDCG counts."""
 LINE_CUTS = (5, 10)
 BUDGETS = (300, 600, 1200, 2400)
-"""In tokens: from a hint in a prompt to a page of it."""
+"""Budgets of coverage in tokens: from a hint in a prompt to a page of it."""
 LIMIT = 50
 """Default number of hits: more than fit into the largest budget."""
 UNNAMED = "other"

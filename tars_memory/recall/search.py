@@ -253,8 +253,8 @@ RARE = 0.005
 FEW = 2
 """A word is rare if at most this share of all chunks, or this many, contain it."""
 RARE_SHARE = 0.6
-"""Share of the query's idf from which on a rare word is an answer by itself; in a query that is no sentence any rare
-word is."""
+"""Share of the query's idf from which on a rare word is an answer by itself; in a short query that is
+not a sentence any rare word is."""
 SIGNS_OF_A_WORD = 4
 """Maximum number of signs of a word in scripts without blanks; a longer query is several words, and two of its signs
 may be next to each other by chance."""

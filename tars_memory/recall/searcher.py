@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 HURRIED = 20_000
-"""Maximum number of passages of conversations that a hook compares by meaning: about 10 ms of CPU time."""
+"""Number of passages of conversations up to which a hook finds them by meaning too: about 10 ms of CPU time. If there
+are more, meaning only orders the passages that words find."""
 PREPARED_IN = 2.0
 """Seconds that it takes to prepare a model that was never used here; a search with less patience is by words only."""
 MOST_LINES = 40
@@ -637,7 +638,8 @@ class Search:
         return True
 
     def _vector(self, query: Query, reader: IndexReader, report: RefreshReport | None) -> QueryVector | None:
-        """Return the vector of the query; None, mostly with a notice, if the index has no vectors of a usable model.
+        """Return the vector of the query; None if the index has no vectors, if the model can't read the script or,
+        with a notice, if it can't be used.
 
         Args:
             query: parsed.
