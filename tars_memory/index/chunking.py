@@ -152,7 +152,7 @@ def parse(
         session: the note is a session note.
         cut: size and overlap of the chunks.
     """
-    stem = path.rpartition("/")[2].removesuffix(".md")
+    stem = _stem(path)
     lines, units, properties, body_line, until = split(data, facts=facts, session=session)
     note = Parsed()
     note.until = until
@@ -178,6 +178,11 @@ def embedded_text(head: str, text: str) -> str:
     marks.
     """
     return head + "\n" + grammar.plain(text)
+
+
+def _stem(path: str) -> str:
+    """Return the file name of a note's path or of a link's target, without ``.md``."""
+    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -298,14 +303,14 @@ def pieces(line: str, cut: Cut = CUT) -> Iterator[tuple[int, int]]:
     ends = [match.end() for match in _SENTENCE.finditer(line)]
     ends.append(len(line))
     start = 0
-    at = 0
+    index = 0
     while True:
-        while at < len(ends) and ends[at] <= start + cut.overlap:
-            at += 1
+        while index < len(ends) and ends[index] <= start + cut.overlap:
+            index += 1
         stop = 0
-        while at < len(ends) and ends[at] <= start + cut.size:
-            stop = ends[at]
-            at += 1
+        while index < len(ends) and ends[index] <= start + cut.size:
+            stop = ends[index]
+            index += 1
         if not stop:
             stop = min(len(line), start + cut.size)
             blank = line.rfind(" ", start + cut.size // 2, stop) + 1
@@ -721,7 +726,7 @@ class LinkTable:
 
     def back(self, path: str) -> list[str]:
         """Return the other notes that link to a note, in order."""
-        name = key_of(path.rpartition("/")[2].removesuffix(".md"))
+        name = key_of(_stem(path))
         return [
             other
             for other, targets in self._targets.items()
@@ -741,13 +746,13 @@ class LinkTable:
         shared: dict[str, str] = {}  # where a link of this note leads → its target as written
         for target, to in self.out(path):
             shared.setdefault(to or key_of(named_in(target)), named_in(target))
-        names = {key_of(target.rpartition("/")[2].removesuffix(".md")) for target in shared.values()}
+        names = {key_of(_stem(target)) for target in shared.values()}
         found: dict[str, list[str]] = {}
         for other, theirs in self._targets.items():
             if other == path:
                 continue
             for target in dict.fromkeys(map(named_in, theirs)):
-                if key_of(target.rpartition("/")[2].removesuffix(".md")) in names:
+                if key_of(_stem(target)) in names:
                     to = self._links.resolve(target, other) or key_of(target)
                     if to in shared and to not in (path, other) and other not in found.setdefault(shared[to], []):
                         found[shared[to]].append(other)

@@ -104,7 +104,7 @@ def _run_pattern() -> re.Pattern[str]:
     return re.compile(f"[{_UNSPACED}]+")
 
 
-def _is_plain(text: str) -> bool:
+def _has_no_signs(text: str) -> bool:
     """Whether a quick check shows that a text contains no sign."""
     return text.isascii() and "+" not in text and "#" not in text
 
@@ -139,7 +139,7 @@ def has_words(text: str) -> bool:
 
 def signs(text: str) -> str:
     """Return the signs of a text, separated by blanks, with :data:`GAP` between those that don't touch; often empty."""
-    if _is_plain(text) or not (_JOINED.search(text) if text.isascii() else _candidate_pattern().search(text)):
+    if _has_no_signs(text) or not (_JOINED.search(text) if text.isascii() else _candidate_pattern().search(text)):
         return ""
     found: list[str] = []
     end = -1
@@ -176,7 +176,7 @@ def sign_expression(text: str) -> str:
 def word_part(text: str) -> str:
     """Return a string without its signs, for the tokenizer of words; "" if no word is left."""
     rest = text[:MAX_TERM]
-    if not _is_plain(rest):
+    if not _has_no_signs(rest):
         rest = unicodedata.normalize("NFKC", rest)
         rest = _sign_pattern(rest).sub(" ", rest)
     return " ".join(rest.split()) if has_words(rest) else ""

@@ -293,10 +293,10 @@ class TeamIndex:
                 "server": self.address.shown,
                 "published": reader.meta.get("published"),
                 "by": reader.meta.get("machine", "").partition(":")[0],
-                "notes": reader.counted("notes"),
-                "chunks": reader.counted("chunks"),
-                "vectors": reader.counted("chunks WHERE embedded = 1"),
-                "bytes": reader.weight(),
+                "notes": reader.count("notes"),
+                "chunks": reader.count("chunks"),
+                "vectors": reader.count("chunks WHERE embedded = 1"),
+                "bytes": reader.size(),
             }
 
         return self.read(describe)

@@ -179,9 +179,9 @@ def _phrases(node: JoinedPhrases | TokenPhrase) -> Iterator[TokenPhrase]:
         yield from _phrases(part)
 
 
-def _is_plain(node: JoinedPhrases | TokenPhrase) -> bool:
+def _is_disjunction(node: JoinedPhrases | TokenPhrase) -> bool:
     """Whether an expression matches every row that contains any of its phrases."""
-    return isinstance(node, TokenPhrase) or (node.sign == "OR" and all(map(_is_plain, node.parts)))
+    return isinstance(node, TokenPhrase) or (node.sign == "OR" and all(map(_is_disjunction, node.parts)))
 
 
 def rows_of(table: str, node: JoinedPhrases | TokenPhrase) -> tuple[str, list[Any]]:
@@ -360,7 +360,7 @@ class PostgresReader(IndexReader):
         """Process id of the server process that answers."""
         return self._team.postgres.info.backend_pid
 
-    def weight(self) -> int:
+    def size(self) -> int:
         """Return the size of the index in the database, in bytes."""
         sql = (
             "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c"
@@ -368,7 +368,7 @@ class PostgresReader(IndexReader):
         )
         return int(self._team.execute(sql).fetchall()[0][0])
 
-    def counted(self, table: str) -> int:
+    def count(self, table: str) -> int:
         """Return the number of rows of a table; a WHERE clause may follow its name."""
         return int(self._team.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
@@ -414,7 +414,7 @@ class PostgresReader(IndexReader):
         row_counts = self._row_counts(table, terms) if terms else {}
         terms = [term for term in terms if term in row_counts]
         conditions, values = self._conditions(within, notes=full_text.rows == "notes")
-        if not _is_plain(node):
+        if not _is_disjunction(node):
             inside, inside_values = rows_of(table, node)
             conditions, values = [f"c.id IN ({inside})", *conditions], [*inside_values, *values]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
