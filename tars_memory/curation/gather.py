@@ -100,43 +100,19 @@ def gather(
         related_for: number of proposals, from the first, to find related lines for; None for all.
     """
     vault, today = ctx.vault, ctx.now.date()
-    earliest = candidates.earliest(today, ctx.settings.review.window_days)
-    arrived = cache(lambda: candidates.arrived(vault, earliest))
     refused = inbox.refused(vault)
     waiting = candidates.read(vault, refused, expired=expired)
     tier_notes = _TierNotes(ctx, waiting.notices)
-    from_inbox = candidates.kept(vault, tier_notes.promoted, tier_notes.lines, waiting.notices)
-    questions = tier_notes.questions(vault, today, waiting.notices)
+    from_inbox = _from_inbox(vault, waiting, tier_notes)
     in_inbox = {(mark.path, mark.block_id) for proposal in from_inbox for mark in proposal.marks}
-    proposals: list[Proposal] = []
-    aged: list[Mark] = []
-    settled: list[Mark] = []
+    questions = tier_notes.questions(vault, today, waiting.notices)
     open_lines = [line for line in waiting.candidates if (line.entry.path, line.entry.block_id) not in in_inbox]
-    session_facts = {line.entry.block_id: line.session_fact for line in waiting.candidates}
-    shown: list[WaitingLine] = []
-    for kind in ("fact", "correction", "reward"):
-        groups = _grouped([line for line in open_lines if line.kind == kind and not line.claim])
-        groups += tier_notes.facts.grouped([line for line in open_lines if line.kind == kind and line.claim])
-        for group in groups:
-            # feedback does not age
-            past = kind == "fact" and group[-1].day < earliest and not _newly_extracted(group, arrived)
-            if past:
-                aged += [line.mark for line in group if line.entry.state == OPEN]
-            if (past and not expired) or (group[0].claim and tier_notes.facts.waits(group)):
-                continue
-            made = tier_notes.proposal(group)
-            if made is None:
-                settled += [line.mark for line in group]
-            else:
-                proposals.append(made)
-                shown.append(group[0])
+    earliest = candidates.earliest(today, ctx.settings.review.window_days)
+    new = _from_candidates(vault, open_lines, tier_notes, earliest, expired=expired)
     repeated = tier_notes.repeated(candidates.procedures(vault, waiting.notices), refused)
     by_id: dict[str, Proposal] = {}
-    for proposal in (*proposals, *from_inbox, *questions, *repeated):
+    for proposal in (*new.proposals, *from_inbox, *questions, *repeated):
         same = by_id.get(proposal.id)
-        fact = session_facts.get(proposal.marks[0].block_id) if proposal.kept and proposal.marks else None
-        if fact:
-            proposal = proposal._replace(quote=proposal.quote or fact.quote, kind=fact.kind, warnings=fact.warnings)
         by_id[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
     # Oldest first, in the order in which they were said: who changes his mind does so after what he said first.
     ordered = sorted(by_id.values(), key=lambda proposal: proposal.date)
@@ -152,9 +128,68 @@ def gather(
         refs[mark]: proposal for proposal in (*ordered, *refused_before) for mark in proposal.marks if mark in refs
     }
     ordered = _combined(ordered, vault.layout.procedural)
-    ordered[:related_for] = tier_notes.with_related(ordered[:related_for], shown)
-    refused_before[:related_for] = tier_notes.with_related(refused_before[:related_for], shown)
-    return Gathered(ordered, aged, settled, waiting.notices, refused_before, tier_notes.lines, by_ref)
+    ordered[:related_for] = tier_notes.with_related(ordered[:related_for], new.first_lines)
+    refused_before[:related_for] = tier_notes.with_related(refused_before[:related_for], new.first_lines)
+    return Gathered(ordered, new.aged, new.settled, waiting.notices, refused_before, tier_notes.lines, by_ref)
+
+
+class _FromCandidates(NamedTuple):
+    """The proposals that candidates become, and the candidates that need no decision.
+
+    Attributes:
+        proposals: one for each group of candidates that say the same.
+        first_lines: the first candidate of each proposal.
+        aged, settled: as in :class:`Gathered`.
+    """
+
+    proposals: list[Proposal]
+    first_lines: list[WaitingLine]
+    aged: list[Mark]
+    settled: list[Mark]
+
+
+def _from_candidates(
+    vault: Vault, lines: Sequence[WaitingLine], tier_notes: _TierNotes, earliest: date, *, expired: bool
+) -> _FromCandidates:
+    """Return the proposals that candidates become.
+
+    Args:
+        vault: where to look up which candidates were extracted lately.
+        lines: the candidates.
+        tier_notes: to compare them with.
+        earliest: first day of the window.
+        expired: also propose candidates that are older.
+    """
+    arrived = cache(lambda: candidates.arrived(vault, earliest))
+    found = _FromCandidates([], [], [], [])
+    for kind in ("fact", "correction", "reward"):
+        groups = _grouped([line for line in lines if line.kind == kind and not line.claim])
+        groups += tier_notes.facts.grouped([line for line in lines if line.kind == kind and line.claim])
+        for group in groups:
+            # feedback does not age
+            past = kind == "fact" and group[-1].day < earliest and not _newly_extracted(group, arrived)
+            if past:
+                found.aged.extend(line.mark for line in group if line.entry.state == OPEN)
+            if (past and not expired) or (group[0].claim and tier_notes.facts.waits(group)):
+                continue
+            proposal = tier_notes.proposal(group)
+            if proposal is None:
+                found.settled.extend(line.mark for line in group)
+            else:
+                found.proposals.append(proposal)
+                found.first_lines.append(group[0])
+    return found
+
+
+def _from_inbox(vault: Vault, waiting: candidates.Waiting, tier_notes: _TierNotes) -> list[Proposal]:
+    """Return the proposals of the inbox; those about a candidate get what its session note says about it."""
+    session_facts = {line.entry.block_id: line.session_fact for line in waiting.candidates}
+    found = []
+    for proposal in candidates.kept(vault, tier_notes.promoted, tier_notes.lines, waiting.notices):
+        if proposal.marks and (fact := session_facts.get(proposal.marks[0].block_id)):
+            proposal = proposal._replace(quote=proposal.quote or fact.quote, kind=fact.kind, warnings=fact.warnings)
+        found.append(proposal)
+    return found
 
 
 def _combined(proposals: Sequence[Proposal], rules: str) -> list[Proposal]:
