@@ -347,46 +347,57 @@ class _TierNotes:
         def with_lines(proposal: Proposal) -> Proposal:
             if proposal.parts:
                 return proposal._replace(parts=tuple(map(with_lines, proposal.parts)))
-            return self._with_related(proposal, similar_lines, similar_candidates, waiting)
+            lines = proposal.conflicts
+            if proposal.op in ("append", "fact"):
+                lines = self._related(proposal, similar_lines, similar_candidates, waiting)
+            elif proposal.op == "choose":
+                lines = self._dated(lines)
+            return proposal._replace(conflicts=lines, why=proposal.why or (BESIDE if lines else NEW))
 
         return [with_lines(proposal) for proposal in proposals]
 
-    def _with_related(
+    def _related(
         self,
         proposal: Proposal,
         similar_lines: SimilarTexts,
         similar_candidates: SimilarTexts,
         waiting: Sequence[WaitingLine],
-    ) -> Proposal:
-        why = proposal.why
-        if proposal.op in ("append", "fact"):
-            text = proposal.line_text
-            same = set(self.facts.same(proposal.fact)) if proposal.fact else set()
-            ends = {(end.path, end.line) for end in proposal.fact.ends} if proposal.fact else set()
-            numbers = [n for n, line in enumerate(self._lines) if line.fact in same]
-            found = list(proposal.conflicts)
-            direct = [n for n in dict.fromkeys((*numbers, *similar_lines.about(text))) if self._may_show(n, ends)]
-            found += (self._dated_line(number, proposal.section) for number in direct)
-            own = set(proposal.marks)
-            claim = next((line.claim for line in waiting if line.claim and line.mark in own), None)
-            rivals = [n for n, line in enumerate(waiting) if claim and line.claim and line.claim.about == claim.about]
-            similar = dict.fromkeys((*rivals, *similar_candidates.about(text)))
-            found += [
-                Related.of(line.entry, line.day.isoformat())._replace(raw=line.entry.raw, waits=True)
-                for line in (waiting[n] for n in similar)
-                if line.mark not in own
-            ]
-            if len(found) < CONFLICTS:
-                further = (n for n in self._further(direct, similar_lines) if self._may_show(n, ends))
-                found += (self._dated_line(number, proposal.section) for number in islice(further, CONFLICTS))
-            once = {(line.path, line.line): line for line in reversed(found)}
-            proposal = proposal._replace(conflicts=tuple(reversed(once.values()))[:CONFLICTS])
-        elif proposal.op == "choose":
-            undated = {line.ref for line in proposal.conflicts if not line.date}
-            days = {line.shown.ref: self._day(line) for line in self._lines if line.shown.ref in undated}
-            dated = (line._replace(date=line.date or days.get(line.ref, "")) for line in proposal.conflicts)
-            proposal = proposal._replace(conflicts=tuple(dated))
-        return proposal._replace(why=why or (BESIDE if proposal.conflicts else NEW))
+    ) -> tuple[Related, ...]:
+        """Return the related lines of a proposal; see :meth:`with_related`.
+
+        Args:
+            proposal: to add a line or a fact.
+            similar_lines: index of our lines.
+            similar_candidates: index of ``waiting``.
+            waiting: the first candidate of each proposal.
+        """
+        text = proposal.line_text
+        same = set(self.facts.same(proposal.fact)) if proposal.fact else set()
+        ends = {(end.path, end.line) for end in proposal.fact.ends} if proposal.fact else set()
+        numbers = [n for n, line in enumerate(self._lines) if line.fact in same]
+        found = list(proposal.conflicts)
+        direct = [n for n in dict.fromkeys((*numbers, *similar_lines.about(text))) if self._may_show(n, ends)]
+        found += (self._dated_line(number, proposal.section) for number in direct)
+        own = set(proposal.marks)
+        claim = next((line.claim for line in waiting if line.claim and line.mark in own), None)
+        rivals = [n for n, line in enumerate(waiting) if claim and line.claim and line.claim.about == claim.about]
+        similar = dict.fromkeys((*rivals, *similar_candidates.about(text)))
+        found += [
+            Related.of(line.entry, line.day.isoformat())._replace(raw=line.entry.raw, waits=True)
+            for line in (waiting[n] for n in similar)
+            if line.mark not in own
+        ]
+        if len(found) < CONFLICTS:
+            further = (n for n in self._further(direct, similar_lines) if self._may_show(n, ends))
+            found += (self._dated_line(number, proposal.section) for number in islice(further, CONFLICTS))
+        once = {(line.path, line.line): line for line in reversed(found)}
+        return tuple(reversed(once.values()))[:CONFLICTS]
+
+    def _dated(self, lines: Sequence[Related]) -> tuple[Related, ...]:
+        """Return lines with their days, as far as these are known."""
+        undated = {line.ref for line in lines if not line.date}
+        days = {line.shown.ref: self._day(line) for line in self._lines if line.shown.ref in undated}
+        return tuple(line._replace(date=line.date or days.get(line.ref, "")) for line in lines)
 
     def _further(self, found: Sequence[int], similar_lines: SimilarTexts) -> Iterator[int]:
         """Yield lines related to those found, which a change of one may affect though they share no word with it.
