@@ -69,7 +69,7 @@ class AppliedTicks(NamedTuple):
     """The result of applying the ticks of a note.
 
     Attributes:
-        done: the commits that were made: one for all decisions if possible, else one per decision.
+        done: the commits that were made, each of one or more decisions.
         notices: sentences for the person.
         recorded: ticks that were recorded and not applied.
     """
