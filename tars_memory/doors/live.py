@@ -155,6 +155,7 @@ class Lane:
             return kind, *self._asked.pop(kind)
 
     def _run(self) -> None:
+        """Answer questions in the thread until the lane is closed."""
         kind, number = "", 0
         try:
             with self._open_memory() as memory:
@@ -582,6 +583,7 @@ class Live(App[int]):
         return encoded(self.call.out, text)
 
     def _draw_list(self, view: View) -> None:
+        """Draw as many items as fit, so that the chosen one is visible."""
         rows = self.query_one("#list", Rows)
         width, height = rows.size.width - 2, rows.size.height
         blocks: list[list[Text]] = []
@@ -603,6 +605,7 @@ class Live(App[int]):
         rows.show([text for block in blocks[first:] for text in block][:height])
 
     def _draw_preview(self, view: View) -> None:
+        """Draw the passage around its matching lines, scrolled by ``view.top``."""
         preview, rule = self.query_one("#preview", Rows), self.query_one("#rule", Rows)
         passage, out = view.passage, self.call.out
         dash = symbol(out, "─", "-")

@@ -329,6 +329,7 @@ class MemoryTool:
         return dict(sorted(self._walk(path)))
 
     def _walk(self, path: str) -> Iterator[tuple[str, int]]:
+        """Yield the files of a folder and of those below it, with their sizes."""
         try:
             with os.scandir(os.path.join(self.memory.workspace.root, path)) as found:
                 entries = [entry for entry in found if entry.name[0] != "." and not entry.is_symlink()]

@@ -214,6 +214,7 @@ def _joined(*sentences: str) -> str:
 
 
 def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | None = None) -> int:
+    """Print message, candidates and hint on stderr, with ``--json`` as an object; return the exit code."""
     more, message, hint = more or {}, errors.legible(message), errors.legible(hint)
     if call.out.json:
         call.out.say_always(to_json(masked_value({"error": message, "hint": hint, "exit_code": code, **more})))

@@ -190,6 +190,7 @@ class Output:
         return self._shown_paths[key]
 
     def _from_here(self, path: str) -> str:
+        """Return the printed form of a vault path, as :meth:`path` describes it."""
         inside = within(self.root, here())
         if not self.root or self.relative_to == "vault":
             shown = path

@@ -154,6 +154,7 @@ def playbooks(
 
 
 def _list(call: Call) -> int:
+    """Print the playbooks; return exit code 1 if there are none."""
     found = call.memory().playbooks()
     if call.answered({"playbooks": [_json(call, book) for book in found]}):
         return 0 if found else 1
@@ -168,6 +169,7 @@ def _list(call: Call) -> int:
 
 
 def _json(call: Call, book: "Playbook") -> dict[str, Any]:
+    """Return the members of a playbook's JSON object."""
     days, today = call.workspace.settings.recall.playbook_days, call.workspace.now().date()
     members = fields(book, "path title when pinned approved")
     dates = {"created": book.created, "used": book.used, "fades": book.fades(days)}
@@ -246,6 +248,7 @@ def _caller(call: Call) -> str:
 
 
 def _topics(call: Call, agent: str) -> int:
+    """Print the topic notes of an agent; return exit code 1 if there are none."""
     memory = call.memory()
     found, most = memory.topics(agent), memory.workspace.settings.limits.topic_characters
     if call.answered({"agent": agent, "topics": [{**note._asdict(), "limit": most} for note in found]}):
@@ -259,6 +262,7 @@ def _topics(call: Call, agent: str) -> int:
 
 
 def _topic(call: Call, agent: str, name: str) -> int:
+    """Print one topic note of an agent."""
     note = call.memory().topic_note(name, agent=agent)
     text = note.data.decode("utf-8", "replace")
     lines = [fields(entry, "ref line text author") for entry in note.entries]

@@ -259,6 +259,7 @@ def sources(
 
 
 def _show_sources(call: Call, found: dict[str, Any]) -> int:
+    """Print the sources, and how many conversations they hold."""
     if call.answered(found, found["notices"]):
         return 0
     rows = [(line(source["path"]), "" if source["there"] else "not there") for source in found["sources"]]

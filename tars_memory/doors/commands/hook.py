@@ -231,6 +231,7 @@ def _context(call: Call, question: str, agent: str, **options: Any) -> str:
 
 
 def _print(call: Call, event: hooks.Event, text: str, agent: str) -> None:
+    """Print the context in the form that the calling agent reads; nothing if it is empty."""
     if not text.strip():
         return
     if call.out.json or agent or event.cursor:
@@ -365,6 +366,7 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
 
 
 def _show_status(call: Call, hosts: "Hosts", names: list[str]) -> int:
+    """Print for each agent whether the hook is installed, with its events and files."""
     found = [hosts.standing(name) for name in names]
     if call.answered({"agents": found}, [f"{host.agent}: {host.problem}" for host in found if host.problem]):
         return OK

@@ -190,15 +190,15 @@ def daily(
             raise UsageError(f"{date!r} is more than one day", "name one: yesterday, 2026-11-21")
         wanted = first
     starts = call.interactive and call.out.screen and not only
-    return _made(call, call.memory().daily(wanted), starts=starts, date=wanted.isoformat())
+    return _open_receipt(call, call.memory().daily(wanted), starts=starts, date=wanted.isoformat())
 
 
-def _made(call: Call, made: "Receipt", *, starts: bool, always: bool = False, **members: str) -> int:
+def _open_receipt(call: Call, receipt: "Receipt", *, starts: bool, always: bool = False, **members: str) -> int:
     """Open the note of a receipt, and answer, as :func:`_show` does."""
-    found = (made.path, 1, obsidian_url(call.workspace.root.name, made.path))
-    members |= fields(made, "txn path written")
+    found = (receipt.path, 1, obsidian_url(call.workspace.root.name, receipt.path))
+    members |= fields(receipt, "txn path written")
     starts = starts and not call.dry_run
-    return _show(call, found, members, call.out.path(made.path), starts=starts, always=always)
+    return _show(call, found, members, call.out.path(receipt.path), starts=starts, always=always)
 
 
 @command(
@@ -236,9 +236,9 @@ def new(
     call.typed.arguments |= {"title": name, "text": ""}
     if stdin:
         text = ask_about_secrets(call, call.words(None, "TEXT", stdin=True))
-    made = call.memory().new(name, text, beside=beside)
+    receipt = call.memory().new(name, text, beside=beside)
     call.settle()
-    return _made(call, made, starts=opens, always=True)
+    return _open_receipt(call, receipt, starts=opens, always=True)
 
 
 @command(

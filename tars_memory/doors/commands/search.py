@@ -223,6 +223,7 @@ def _answer(
 
 
 def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool) -> None:
+    """Print hits: on a terminal by :func:`screen.show_hits`, elsewhere as ``path:line:text``."""
     if call.out.screen:
         if not call.out.relative_to and within(call.out.root, here()) is None:
             call.out.relative_to = "vault"  # short, and every command takes it

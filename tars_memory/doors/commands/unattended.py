@@ -256,6 +256,7 @@ def _cron_word(word: str) -> str:
 
 
 def _systemd(vault: Path, words: list[str], places: dict[str, str], *, night: bool) -> str:
+    """Return a unit of systemd."""
     if not _is_unicode("".join([*words, *places.values()])):
         raise UsageError("systemd takes names in UTF-8 only", "rename what has another name, or use cron")
     if set(words[0]) & set("\"'\\") or not words[0].isprintable():
@@ -283,6 +284,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _launchd(words: list[str], places: dict[str, str], *, night: bool) -> str:
+    """Return a property list of launchd."""
     signs = "".join([*words, *places.values()])
     if not _is_unicode(signs) or any(sign < " " and sign not in "\t\n" for sign in signs):
         raise UsageError("launchd takes names without control characters only", "rename what has one, or use cron")
