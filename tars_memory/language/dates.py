@@ -36,7 +36,7 @@ def absolute(text: str, day: date, code: str = "en") -> str:
         return text
     plain = text.replace("’", "'")
     replacements: list[tuple[int, int, str]] = []
-    for found in _pattern(code).finditer(plain):
+    for found in _relative_pattern(code).finditer(plain):
         replacement = _replacement(found, plain, day, code)
         if replacement is not None:
             replacements.append((found.start(), found.end(), replacement))
@@ -47,27 +47,30 @@ def absolute(text: str, day: date, code: str = "en") -> str:
 
 def names_relative(text: str, code: str = "en") -> bool:
     """Whether a sentence names a day relative to the one on which it is said."""
-    return code in LANGUAGES and _pattern(code).search(text.replace("’", "'")) is not None
+    return code in LANGUAGES and _relative_pattern(code).search(text.replace("’", "'")) is not None
 
 
 def names_day(text: str, code: str) -> bool:
     """Whether a sentence names an absolute day or month: ``2026-11-21``, ``12.11.``, ``the 3rd of May``."""
-    return re.search(_NAMED, text) is not None or _month_day(code).search(text) is not None
+    return re.search(_NAMED, text) is not None or _month_day_pattern(code).search(text) is not None
 
 
-def _dates(code: str) -> dict[str, Any]:
+def _table(code: str) -> dict[str, Any]:
+    """Return the table of dates from the TOML of a language."""
     return dict(language(code).table["dates"])
 
 
 @cache
 def _weekdays(code: str) -> dict[str, int]:
-    lists = _dates(code)["weekdays"]
+    """Return the numbers of weekdays by name; Monday is 0."""
+    lists = _table(code)["weekdays"]
     return {name: number for names in lists for number, name in enumerate(names.split())}
 
 
 @cache
 def _numbers(code: str) -> dict[str, int]:
-    table = _dates(code)
+    """Return the numbers that words mean."""
+    table = _table(code)
     found = {word: number for number, word in enumerate(table["numbers"].split(), 1)}
     return (
         found
@@ -78,23 +81,26 @@ def _numbers(code: str) -> dict[str, int]:
 
 @cache
 def _units(code: str) -> dict[str, int]:
-    units = _dates(code)["units"]
+    """Return the length in days of units of time."""
+    units = _table(code)["units"]
     return {word: days for words, days in zip(units, _UNIT_DAYS, strict=True) for word in words.split()}
 
 
 @cache
 def _stretches(code: str) -> dict[str, tuple[int, str]]:
+    """Return the step (-1, 0 or 1) and the unit that phrases such as ``last week`` mean."""
     return {
         word: (_STEPS[step], unit)
-        for unit, steps in _dates(code)["stretches"].items()
+        for unit, steps in _table(code)["stretches"].items()
         for step, words in steps.items()
         for word in words.split("|")
     }
 
 
 @cache
-def _month_day(code: str) -> re.Pattern[str]:
-    months = _dates(code)["months"]
+def _month_day_pattern(code: str) -> re.Pattern[str]:
+    """Matches a day of a month: ``3rd of May``, ``May 3``."""
+    months = _table(code)["months"]
     return re.compile(
         rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|º|er|o)?(?: of| de| di)? (?:{months})\b|\b(?:{months})\.? \d{{1,2}}\b",
         re.IGNORECASE,
@@ -102,17 +108,17 @@ def _month_day(code: str) -> re.Pattern[str]:
 
 
 def _alternatives(words: dict[str, Any]) -> str:
+    """Return an expression for any of the words, longest first."""
     return "|".join(sorted(map(re.escape, filter(None, words)), key=len, reverse=True))
 
 
 @cache
-def _pattern(code: str) -> re.Pattern[str]:
-    table = _dates(code)
-    numbers, units, weekdays = (
-        rf"\d{{1,3}}|{_alternatives(_numbers(code))}",
-        _alternatives(_units(code)),
-        _alternatives(_weekdays(code)),
-    )
+def _relative_pattern(code: str) -> re.Pattern[str]:
+    """Matches a date relative to the day on which the sentence is said."""
+    table = _table(code)
+    numbers = rf"\d{{1,3}}|{_alternatives(_numbers(code))}"
+    units, weekdays = _alternatives(_units(code)), _alternatives(_weekdays(code))
+    stretches, days = _alternatives(_stretches(code)), _alternatives(DAYS[code])
     ago = table["ago"].replace("N", f"(?P<n>{numbers}) (?P<u>{units})")
     ahead = table["ahead"].replace("N", f"(?P<n2>{numbers}) (?P<u2>{units})")
     past, coming, on = table["past"], table["coming"], table["on"]
@@ -122,7 +128,7 @@ def _pattern(code: str) -> re.Pattern[str]:
         named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
     bare = rf"{table['bare']}(?P<bare>{weekdays})"
     return re.compile(
-        rf"(?<![\w-])(?:(?P<stretch>(?:{table['before']})?(?:{_alternatives(_stretches(code))}))|(?P<day>{_alternatives(DAYS[code])})"
+        rf"(?<![\w-])(?:(?P<stretch>(?:{table['before']})?(?:{stretches}))|(?P<day>{days})"
         rf"|{ago}|{ahead}|{named}|{bare}{_NO_DATE_AFTER})(?![\w-])",
         re.IGNORECASE,
     )
@@ -140,13 +146,14 @@ def _replacement(found: re.Match[str], text: str, day: date, code: str) -> str |
             return _weekday(found, text, day, code)
         number = (found["n"] or found["n2"]).lower()
         unit = (found["u"] or found["u2"]).lower()
-        return _counted_away(number, unit, -1 if found["n"] else 1, day, code)
+        return _counted(number, unit, -1 if found["n"] else 1, day, code)
     except (OverflowError, ValueError):
         return None
 
 
 def _day_word(found: re.Match[str], before: str, text: str, day: date, code: str) -> str | None:
-    table = _dates(code)
+    """Resolve ``yesterday``; None if it means something else here."""
+    table = _table(code)
     if re.search(table["no_day"], f"{before}<{found['day']}", re.IGNORECASE):
         return None
     when = (day + timedelta(DAYS[code][found["day"].lower()])).isoformat()
@@ -156,7 +163,8 @@ def _day_word(found: re.Match[str], before: str, text: str, day: date, code: str
 
 
 def _stretch(word: str, day: date, code: str, before: str) -> str | None:
-    table, stretches = _dates(code), _stretches(code)
+    """Resolve ``last week``, ``this weekend``, ``next month``, ``this year``."""
+    table, stretches = _table(code), _stretches(code)
     if word not in stretches:
         word = re.sub(rf"^(?:{table['before']})", "", word)
     step, unit = stretches[word]
@@ -178,7 +186,7 @@ def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | Non
     """Resolve ``last Monday``, ``next Monday``, or a bare ``on Monday``, which is the next one unless the sentence is
     in the past tense.
     """
-    table = _dates(code)
+    table = _table(code)
     named = found["weekday"] or found["bare"]
     ahead = (_weekdays(code)[named.lower()] - day.weekday()) % 7
     past = bool(found["past"]) or (not found["coming"] and re.search(table["told"], text, re.IGNORECASE) is not None)
@@ -188,8 +196,9 @@ def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | Non
     return f"{found[0].rstrip('.')} {when.isoformat()}"
 
 
-def _counted_away(number: str, unit: str, way: int, day: date, code: str) -> str | None:
-    table = _dates(code)
+def _counted(number: str, unit: str, way: int, day: date, code: str) -> str | None:
+    """Resolve ``3 days ago`` (``way`` is -1) or ``in two weeks`` (1); None if it is beyond the calendar."""
+    table = _table(code)
     count = int(number) if number.isdigit() else _numbers(code)[number]
     days = _units(code)[unit]
     if days >= 30:
@@ -203,7 +212,7 @@ def _counted_away(number: str, unit: str, way: int, day: date, code: str) -> str
 
 def _with_preposition(when: str, before: str, preposition: str, code: str) -> str:
     """Return a date with a preposition, unless the text before it ends with one."""
-    governs = _dates(code)["governs"]
+    governs = _table(code)["governs"]
     if not preposition or re.search(rf"(?:^|\s)(?:{governs})\s+$", before, re.IGNORECASE):
         return when
     return f"{preposition} {when}"
@@ -364,21 +373,21 @@ class _Scan:
     def run(self) -> list[tuple[NamedDate, int, int]]:
         """Return the dates, each with the index of its first word and the index after its last word."""
         found: list[tuple[NamedDate, int, int]] = []
-        numbers, words = (
-            (self.iso, self.signed, self.day_month_year),
-            (self.day_month, self.month_day, self.relative, self.other_day_word, self.ago),
-        )
-        rules = (*numbers, *words, self.season, self.year)
+        rules = (
+            self.iso, self.signed, self.day_month_year, self.day_month, self.month_day, self.relative,
+            self.other_day_word, self.ago, self.season, self.year,
+        )  # fmt: skip
         i = 0
         while i < len(self.words):
             for rule in rules:
-                got = rule(i)
-                if got is not None:
+                match = rule(i)
+                if match is not None:
+                    named, taken = match
                     weekdays = self.other_languages.weekdays if self.other_languages else ()
-                    led = i > 0 and self.gaps[i - 1] in ("", ",") and self.words[i - 1] in weekdays
-                    is_day = got[0].start == got[0].end
-                    found.append((got[0], i - 1 if led and is_day else i, i + got[1]))
-                    i += got[1]
+                    after_weekday = i > 0 and self.gaps[i - 1] in ("", ",") and self.words[i - 1] in weekdays
+                    is_day = named.start == named.end
+                    found.append((named, i - 1 if after_weekday and is_day else i, i + taken))
+                    i += taken
                     break
             else:
                 i += 1
@@ -394,7 +403,7 @@ class _Scan:
         """Return the year that a word names: 1900 to 2099, or any four digits if the text is nothing but a date."""
         if self.alone and len(word) == 4 and _digits(word):
             return int(word) or None
-        return _year(word)
+        return _year_number(word)
 
     def month(self, word: str) -> int | None:
         """Return the number of the month that a word names."""
@@ -624,6 +633,7 @@ class _Scan:
 
 
 def _distance(start: date, end: date, day: date) -> int:
+    """Return the days from a stretch to ``day``: 0 inside, positive after it, negative before it."""
     if day > end:
         return (day - end).days
     return (day - start).days if day < start else 0
@@ -640,10 +650,12 @@ def _latest(named: NamedDate, today: date) -> NamedDate:
 
 
 def _month(year: int, month: int) -> NamedDate:
+    """Return a whole month."""
     return _months(year, month, 1)
 
 
 def _months(year: int, first: int, length: int) -> NamedDate:
+    """Return ``length`` whole months from the ``first`` one on."""
     years, month = divmod(first - 1 + length, 12)
     after = _safe(year + years, month + 1, 1)  # the calendar ends with the year 9999
     return NamedDate(date(year, first, 1), after - timedelta(1) if after else date.max)
@@ -662,29 +674,35 @@ def _ago(number: int, unit: str, today: date) -> date | None:
 
 
 def _safe(year: int, month: int, day: int) -> date | None:
+    """Return a date; None if there is no such day."""
     try:
         return date(year, month, day)
     except ValueError:
         return None
 
 
-def _year(word: str) -> int | None:
+def _year_number(word: str) -> int | None:
+    """Return a year from 1900 to 2099."""
     return int(word) if len(word) == 4 and word[:2] in ("19", "20") and _digits(word) else None
 
 
 def _number(word: str, most: int) -> int | None:
+    """Return a number of one or two digits, from 1 to ``most``."""
     return int(word) if _digits(word) and len(word) <= 2 and 1 <= int(word) <= most else None
 
 
 def _day(word: str) -> int | None:
+    """Return the day of a month, also of an ordinal (``3rd``)."""
     return _number(word[:-2] if word[-2:] in ("st", "nd", "rd", "th", "er") else word.removesuffix("º"), 31)
 
 
 def _count(word: str) -> int | None:
+    """Return a number in digits or as an English word."""
     return int(word) if _digits(word) and len(word) <= 4 else _NUMBERS.get(word)
 
 
 def _unit(word: str) -> str | None:
+    """Return the singular of an English unit of time."""
     word = word.removesuffix("s")
     return word if word in _UNITS else None
 
