@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from base64 import b32encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -387,7 +388,6 @@ KINDS = ("procedural", "memory", "unapproved", "playbooks", "user", "daily", "fa
 
 MARK_BYTES = 5
 """40 bits: nobody guesses them within one call."""
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 
 _COMMENT = re.compile("<!--|%%")
 _TAG = re.compile(rf"<(?=\s*(?:/\s*)?(?:{'|'.join(KINDS)})\b|\|)", re.IGNORECASE)
@@ -443,14 +443,9 @@ def mark(texts: Iterable[str], draw: Callable[[int], bytes] = secrets.token_byte
     """
     everything = "\n".join(texts)
     while True:
-        drawn = _base32(draw(MARK_BYTES))
+        drawn = b32encode(draw(MARK_BYTES)).decode().lower()
         if drawn not in everything:
             return drawn
-
-
-def _base32(data: bytes) -> str:
-    number = int.from_bytes(data, "big")
-    return "".join(_ALPHABET[number >> shift & 31] for shift in range(0, 8 * len(data), 5))
 
 
 MARK_LENGTH = 8 * MARK_BYTES // 5
