@@ -142,6 +142,7 @@ def _split(text: str, start: int, end: int) -> Iterator[Sentence]:
 
 
 def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
+    """Yield the sentence in a part of a text, if there is any text in it."""
     mark = _MARK.match(text, start, end)
     begin = mark.end() if mark else start
     words = text[begin:end].strip()
@@ -361,6 +362,7 @@ class _Reader:
         return Statement(tuple(self.words), tuple(self.content), names, numbers, self.denied, phrases, tags)
 
     def _count_negation(self, word: str) -> bool:
+        """Count a negation; returns whether the word is one. ``ne … pas`` counts once."""
         if word in FRENCH_NE:
             self._after_ne = True
             self.denied += 1
@@ -372,6 +374,7 @@ class _Reader:
         return False
 
     def _add_content(self, raw: str, word: str) -> None:
+        """Add a content word, as a value or in the singular, to the content and the last phrase."""
         kept = _singular(word)
         dated = word in MONTHS and (word not in UNSURE or raw[:1].isupper() or "".join(self.words[-2:-1]).isdigit())
         if dated or word in NUMBER_WORDS or any(sign.isdigit() for sign in word):
@@ -412,13 +415,16 @@ def _core(statement: Statement) -> list[tuple[str, ...]]:
 
 
 def _tokens(text: str) -> list[str]:
+    """Return the words, numbers and telling signs of a text, with links, negations, times and dates spelled one way."""
     text = unicodedata.normalize("NFKC", text)
     text = re.sub(r"\[\[(?:[^\[\]|]{0,200}\|)?([^\[\]]{0,200})\]\]", r"\1", text)
     text = _TAG.sub("", re.sub(r"[*_~`\\]+", "", text))
-    text = re.sub(r"\b(\w{1,20})n['’]t\b", _not, re.sub(r"\bcannot\b", "can not", text, flags=re.IGNORECASE))
+    text = re.sub(
+        r"\b(\w{1,20})n['’]t\b", _expanded_negation, re.sub(r"\bcannot\b", "can not", text, flags=re.IGNORECASE)
+    )
     text = re.sub(r"\b[nN]['’](?=\w)", "ne ", text)
-    text = re.sub(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", _hour, text, flags=re.IGNORECASE)
-    text = re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", _day, text)
+    text = re.sub(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", _24_hour_time, text, flags=re.IGNORECASE)
+    text = re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", _day_and_month, text)
     text = re.sub(r"\b(\d{1,2})(?:st|nd|rd|th|er|º|ª)\b", r"\1", text)
     text = re.sub(r"(?<=\d)\.(?= \w)", "", text)
     found = []
@@ -431,17 +437,20 @@ def _tokens(text: str) -> list[str]:
     return found
 
 
-def _not(found: re.Match[str]) -> str:
+def _expanded_negation(found: re.Match[str]) -> str:
+    """Replace ``don't`` by ``do not``."""
     whole = {"ca": "can", "wo": "will", "sha": "shall"}
     return f"{whole.get(found[1].casefold(), found[1])} not"
 
 
-def _hour(found: re.Match[str]) -> str:
+def _24_hour_time(found: re.Match[str]) -> str:
+    """Replace ``3 pm`` by ``15:00``."""
     hour = int(found[1]) % 12 + (12 if found[3] in "pP" else 0)
     return f"{hour:02}:{found[2] or '00'}"
 
 
-def _day(found: re.Match[str]) -> str:
+def _day_and_month(found: re.Match[str]) -> str:
+    """Replace ``2026-11-21`` by ``21 nov 2026``."""
     month = int(found[2])
     names = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
     return f"{int(found[3])} {names[month - 1]} {found[1]}" if 1 <= month <= 12 else found[0]

@@ -224,6 +224,7 @@ def stem(word: str) -> str:
 
 
 def _stem(word: str) -> str:
+    """Apply the steps of the algorithm to a word of 3 letters or more."""
     word = _inflection(_plural(word))
     if word[-1] == "y" and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
@@ -250,6 +251,7 @@ def _stem(word: str) -> str:
 
 
 def _plural(word: str) -> str:
+    """Remove the ending of a plural (step 1a)."""
     if word[-1] != "s":
         return word
     if word[-2] == "e":
@@ -278,6 +280,7 @@ def _inflection(word: str) -> str:
 
 
 def _has_vowel(part: str) -> bool:
+    """Porter's ``*v*``: whether there is a vowel; ``y`` counts unless it is the first letter."""
     return any(c in _VOWELS or (c == "y" and i > 0) for i, c in enumerate(part))
 
 
@@ -453,6 +456,7 @@ def shared() -> dict[str, Any]:
 
 
 def _file(name: str) -> dict[str, Any]:
+    """Return the contents of a TOML file in this package."""
     import tomllib  # a search reads no TOML
 
     return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))

@@ -761,6 +761,7 @@ def _whole(note: Loaded) -> Portion | None:
 
 
 def _places(unit: Portion) -> Iterable[tuple[str, int]]:
+    """Return the path and number of every line of a unit."""
     return ((unit.path, number) for number in range(unit.start_line, unit.end_line + 1))
 
 
@@ -786,6 +787,7 @@ def _without_operators(question: str) -> str:
 
 
 def _check(request: ContextRequest, projects: str) -> None:
+    """Raise a UsageError for bad numbers or a bad name of a project; ``projects`` is the folder of projects."""
     days, project = request.days, request.project
     for name, value in (("budget", request.budget), ("days", days), ("file cap", request.file_cap)):
         if value < 0:

@@ -93,6 +93,8 @@ EXAMPLE = 'a line looks like {"query": "when is it due", "gold": [{"path": "Memo
 
 
 def _question(text: str, name: str, number: int) -> Question:
+    """Parse one line of a file of questions."""
+
     def wrong(why: str) -> UsageError:
         return UsageError(f"{name}:{number}: {why}", EXAMPLE)
 
@@ -142,6 +144,7 @@ def score(question: Question, hits: Sequence[Hit], lines_of: Callable[[str], lis
 
 
 def _note_figures(gold: set[str], found: list[str]) -> Figures:
+    """Return recall, reciprocal rank and nDCG of the notes found, best first."""
     right = [path in gold for path in found]
     gains = [1 / math.log2(rank + 1) for rank in range(1, RANKS + 1)]
     figures: Figures = {f"note_recall_{cut}": sum(right[:cut]) / len(gold) for cut in NOTE_CUTS}
@@ -152,6 +155,7 @@ def _note_figures(gold: set[str], found: list[str]) -> Figures:
 
 
 def _line_figures(gold: set[tuple[str, int]], hits: Sequence[Hit], lines_of: Callable[[str], list[str]]) -> Figures:
+    """Return recall and coverage of the gold lines."""
     spans = [{(hit.path, line) for line in range(hit.start_line, hit.end_line + 1)} for hit in hits]
     figures: Figures = {}
     for cut in LINE_CUTS:
@@ -277,6 +281,7 @@ def evaluate(
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not None; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 

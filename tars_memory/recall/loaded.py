@@ -79,6 +79,7 @@ class Loaded:
         self._read()
 
     def _read(self) -> None:
+        """Divide the blocks of the note into units, headings and omitted lines."""
         if self.document.front_matter_lines:
             self.omitted.append((*self.document.front_matter_lines, FRONT_MATTER))
         levels = {section.start_line: section.level for section in self.document.sections if section.level}
@@ -104,6 +105,7 @@ class Loaded:
         return [line for line in found if line.strip()]
 
     def _add_heading(self, block: Block, level: int) -> None:
+        """Add a heading, and close the open headings of the same or a deeper level."""
         while self._open_headings and self._open_headings[-1][0] >= level:
             self._open_headings.pop()
         unit = Portion(self.path, block.start_line, self._shown(block.start_line, block.end_line))
@@ -407,6 +409,7 @@ class Reading:
     def _load_note(
         self, path: str, data: bytes, over: Callable[[Document], Sequence[tuple[int, int]]], *, whole_items: bool
     ) -> Loaded:
+        """Divide a note into units and keep its lines in :attr:`notes`."""
         note = Loaded(path, data, whole_items=whole_items, over=over, expired=self.on is None)
         self.notes[path] = note.lines
         if note.document.by_lines:

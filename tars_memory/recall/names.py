@@ -531,6 +531,11 @@ def selected(
 
 
 def _found(table: LinkTable, name: str) -> str:
+    """Return the path of the note that a link with this name leads to.
+
+    Raises:
+        NotFoundError: there is none.
+    """
     path = table.find(name)
     if path is None:
         raise NotFoundError(f"there is no note {name!r}", "name it as in a link: its name, or its path in the vault")

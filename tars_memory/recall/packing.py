@@ -223,6 +223,7 @@ class Packing:
         return 0 < number <= len(lines) and not lines[number - 1].strip()
 
     def _insert(self, kind: str, unit: Portion, added: list[tuple[str, int]]) -> None:
+        """Insert the lines of a unit into a block, and append their places to ``added``."""
         lines = self._blocks.setdefault(kind, {}).setdefault(unit.path, {})
         for number, text in enumerate(unit.texts, unit.start_line):
             lines[number] = text
@@ -231,6 +232,7 @@ class Packing:
             added.append((unit.path, number))
 
     def _remove(self, kind: str, added: Iterable[tuple[str, int]]) -> None:
+        """Remove lines from a block, and the block if nothing is left of it."""
         for path, number in added:
             if kind != CONFLICTS:
                 self._places.remove((path, number))

@@ -510,6 +510,7 @@ def day_of(row: ChunkRow, index: int) -> str:
 
 
 def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:
+    """Make a hit of lines of a chunk."""
     hit = Hit(row.path, start_line, end_line, text, title=row.title, partial=row.partial)
     hit.tier = row.tier
     hit.date = row.date

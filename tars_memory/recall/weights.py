@@ -133,6 +133,7 @@ class Terms:
                 counts[key] = n
 
     def _add_prefixes(self, folded: str, counts: dict[str, int]) -> None:
+        """Add the number of words of a folded line that begin with each prefix."""
         words = WORD.findall(folded)
         for prefix in self.prefixes:
             n = sum(word.startswith(prefix) for word in words)
@@ -209,6 +210,7 @@ def heads_of(stems: Sequence[str]) -> tuple[str, ...]:
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join spans that overlap or touch."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
