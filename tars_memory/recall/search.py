@@ -303,7 +303,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     if all(map(is_insignificant, held_anywhere)):
         return False
     if not fts5_total:
-        return max(shares.values(), default=0.0) == 1.0
+        return holds_all
     floor = FLOOR_OF_SIGNS if _is_run_on(query) else FLOOR_OF_WORDS
     floor *= min(1.0, idf(max(pool.rows, 1), 0) / idf(FULL_VAULT, 0))
     return _holds_content(pool, held.values()) or any(chunk.words >= floor * fts5_total for chunk in pool.chunks)

@@ -323,3 +323,15 @@ def test_what_a_reader_sees_comes_before_addresses_pictures_tags_and_comments(tm
     assert "screenshot" in recalled.search("screenshot", "lexical").hits[0].best_line[1]
     assert "end of other" not in [hit.best_line[1] for hit in recalled.search("snails lettuce").hits]
     recalled.close()
+
+
+def test_a_sentence_is_answered_by_a_line_that_contains_all_its_words_however_few_notes_there_are(tmp_path):
+    """In a vault of two notes FTS5 gives every word the idf 0; the shares of the words are rounded sums."""
+    fruits = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"]
+    notes = {"A.md": f"{' '.join(fruits)}\n", "B.md": f"{' '.join(fruits[::2])}\n"}
+    recalled = Recalled(tmp_path, notes, embed=False)
+    chance = random.Random(1)
+    for _ in range(40):
+        words = chance.sample(fruits, chance.randint(4, 8))
+        assert recalled.found(f"what about the {' '.join(words)}"), words
+    recalled.close()
