@@ -677,7 +677,7 @@ class _Filling(Reading):
         """Add a line that the question finds, or the unit that it is in or repeats; return why it is not added."""
         if path in self.conversations.shared and (path, number) in self.loaded:
             kind, unit = self.loaded[path, number]
-            repeated = (self.by_wording[words] for words in unit.says if words in self.by_wording)
+            repeated = (self.by_wording[words] for words in sorted(unit.says) if words in self.by_wording)
             return self._add(*next(repeated, (kind, unit)))
         if path in self.conversations:
             return self._recall_said(path, number) if self.notes[path][number - 1] else ""
@@ -699,7 +699,7 @@ class _Filling(Reading):
         if not text.strip():
             return loaded.COMMENT
         wordings = {normalized(raw), normalized(text)}
-        known = {*wordings, *map("^{}".format, candidates_of(raw))}
+        known = (*sorted(wordings), *sorted(map("^{}".format, candidates_of(raw))))  # the same words before the same id
         for kind, unit in (self.by_wording[words] for words in known if words in self.by_wording):
             why = self._add(kind, unit)
             return why if why not in ("", packing.LOADED) else f"says the same as {unit.path}:{unit.start_line}"

@@ -17,6 +17,7 @@ from tars_memory.recall.packing import (
     render,
     tokens,
 )
+from tars_memory.recall.search import Answer
 
 
 @settings(max_examples=examples(200))
@@ -96,3 +97,24 @@ def test_what_was_said_is_not_said_again():
     assert packing.add("memory", Portion("a.md", 1, ["- one"], ["one"])) == ""
     assert packing.add("recalled", Portion("b.md", 1, ["* ONE"], ["one"])) == "says the same as a.md:1"
     assert packing.add("recalled", Portion("a.md", 1, ["- one"], ["one"])) == "loaded already"
+
+
+def test_of_two_lines_of_the_memory_that_a_line_repeats_the_one_with_the_same_words_is_shown():
+    """By its words it repeats one, by its link the other; the budget takes one of them."""
+    same, linked = "tea with lemon " * 12 + "tonight", "the green one " * 13 + "tonight"
+    for number in range(12):
+        line = f"- 14:30 [promoted] {same} ^d-{number}"
+        memory = f"- {same}\n- {linked} ([[2026-11-14#^d-{number}|2026-11-14]])\n"
+        context = packed.pack(
+            {
+                "notes": {"Memory.md": memory.encode(), "2026-11-14.md": f"{line}\n".encode()},
+                "answers": [Answer("2026-11-14.md", 1, line)],
+                "typed": frozenset(),
+                "budget": 105,
+                "days": 0,
+                "file_cap": 1000,
+                "question": "tea",
+                "loaded": True,
+            }
+        )
+        assert [block.text for block in context.blocks] == [f"- {same}"]
