@@ -53,7 +53,7 @@ CONTEXT_BLOCKS = 3
 """Number of blocks before and after a new bullet that are parsed again: the bullet could split two, one is to spare."""
 
 _LETTERED = re.compile(r"(?:- [^\W\d_][^\x00-\x1f\x7f]*\n|## [^\W\d_][^\W_]*(?: [^\W_]+)*\n|\n)*")
-"""Bullets, headings of plain words, and blank lines; each begins with a letter."""
+"""Bullets, headings of plain words, and blank lines; the words of bullets begin with a letter."""
 
 
 def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
@@ -112,10 +112,9 @@ def _insert(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]:
                 return [splice]
     for number, splice in enumerate(_new_section_places(document, text, section) if section else ()):
         before, after, first = _parse_around(document, splice, whole=not number)
-        made = after.section_at(after.line_at(splice.start - first + _leading_endings(splice)))
-        if made.title == plain_heading(section) and _only_adds(
-            before, after, made.start_line + 1, counts, heading=True
-        ):
+        new = after.section_at(after.line_at(splice.start - first + _leading_endings(splice)))
+        titled = new.title == plain_heading(section)
+        if titled and _only_adds(before, after, new.start_line + 1, counts, heading=True):
             return [splice]
     raise ConflictError(
         f"no place under the heading {section!r} takes a bullet without changing the lines around it",
