@@ -425,8 +425,10 @@ def check(ctx: Caller, decisions: Sequence[Decision], *, by_tick: bool) -> None:
 def refused(layout: Layout, proposal: Proposal) -> str:
     """Return why nobody can accept a proposal; empty if it can be accepted."""
     tier = layout.tier_of(proposal.target)
-    if proposal.op not in KINDS or (proposal.op == "fact") != (proposal.fact is not None):
-        return f"nothing is known that is called {proposal.op[:40]!r}"
+    if proposal.op not in KINDS:
+        return f"{proposal.op[:40]!r} is an unknown kind of proposal"
+    if (proposal.op == "fact") != (proposal.fact is not None):
+        return "a proposal in the inbox can't add a fact"
     if proposal.op == "add_section":
         try:
             grammar.heading(proposal.section)

@@ -151,7 +151,7 @@ class _Tracer:
         exact = [write for write, same in found if same]
         if found and not exact:
             yield Trace(
-                "reworded", "the words were changed since, by hand or by another program", entry.path, entry.line
+                "reworded", "the words have been changed since, by hand or by another program", entry.path, entry.line
             )
         if not found and entry.provenance:
             yield Trace("unknown", "the journal of this machine does not know who approved it")
@@ -224,7 +224,7 @@ class _Tracer:
         if path is None:
             return f"the note {name} that it came from is gone"
         if not self.layout.is_ours(path):
-            return f"{name} that it came from is of another project, or of none"
+            return f"{name} that it came from belongs to another project, or to none"
         found = [
             entry for entry in self._note(path).entries if entry.block_id and entry.block_id.lower() == block.lower()
         ]

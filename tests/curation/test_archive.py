@@ -253,7 +253,7 @@ def test_a_move_that_fails_is_said_and_the_rest_goes_on(desk: Desk, monkeypatch:
 def test_an_archive_that_would_make_other_notes_of_them_takes_none(tmp_path: Path) -> None:
     desk = Desk(tmp_path, sessions_folder="archive")
     desk.put("2026-01-02.md", "- x\n")
-    assert "would be no daily note" in kept(desk)["2026-01-02.md"]
+    assert "would not be a daily note" in kept(desk)["2026-01-02.md"]
 
 
 def test_templates_other_notes_and_the_archive_stay(desk: Desk) -> None:

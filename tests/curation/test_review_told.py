@@ -116,8 +116,11 @@ def keep(vault: Vault, **said: str) -> str:
     ("said", "why"),
     [
         ({"target": "diary.md"}, "it can only be rejected: it would change diary.md, which is yours alone"),
-        ({"op": "rename"}, "it can only be rejected: nothing is known that is called 'rename'"),
-        ({"op": "fact", "text": "lives in:: Cork"}, "it can only be rejected: nothing is known"),
+        ({"op": "rename"}, "it can only be rejected: 'rename' is an unknown kind of proposal"),
+        (
+            {"op": "fact", "text": "lives in:: Cork"},
+            "it can only be rejected: a proposal in the inbox can't add a fact",
+        ),
     ],
 )
 def test_what_can_only_be_rejected_says_so_when_it_is_listed(vault: Vault, said: dict[str, str], why: str) -> None:

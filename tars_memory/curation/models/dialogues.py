@@ -426,7 +426,7 @@ def _op(item: object, job: str, counts: Mapping[str, int]) -> ModelOp | str:
         return "an op is an object"
     kind = item.get("op")
     if not isinstance(kind, str) or kind not in OPS[job]:
-        return "an op of another kind"
+        return "an unknown op"
     numbers: dict[str, tuple[int, ...]] = {}
     for name in LETTERS:
         single = item.get(name[:-1], []) if name in counts else []  # models write "line" for "lines", too
@@ -439,7 +439,7 @@ def _op(item: object, job: str, counts: Mapping[str, int]) -> ModelOp | str:
         numbers[name] = given
     text, why = item.get("text") or "", item.get("why") or ""
     if not isinstance(text, str) or not isinstance(why, str) or len(text) > MAX_TEXT:
-        return f"{kind}: words that are none, or too many"
+        return f"{kind}: its words are not text, or too long"
     if kind == "rule" and not text.strip():
         return f"{kind}: no text"
     words, reason = (" ".join(_printable(value).split()) for value in (text, why))

@@ -602,7 +602,7 @@ def check_judge(settings: Settings, model: LanguageModel) -> Checked:
         some = lines[start : start + LINES_A_CALL]
         shown = [{name: line[name] for name in ("said", "around", "fact")} for line in some]
         for line, verdict in zip(some, dialogues.look(shown).ask(model), strict=True):
-            wanted, answer = _answer(line["kind"], line["holds"]), "nothing that is known"
+            wanted, answer = _answer(line["kind"], line["holds"]), "an unknown kind"
             if verdict is not None:
                 answer = _answer(verdict.kind, verdict.fact or line["fact"] is None)
             if answer != wanted:

@@ -118,7 +118,7 @@ def _obstacle(ctx: Caller, path: str, to: str, day: date) -> str:
     except TarsError as error:
         return error.message
     if layout.day_of(to) != day or layout.tier_of(to) is not Tier.DAILY or layout.is_template(to):
-        return f"{to} would be no daily note in this vault"
+        return f"{to} would not be a daily note in this vault"
     return taken(ctx, to, data)
 
 

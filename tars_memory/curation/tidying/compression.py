@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NOT_ALLOWED = "moving sessions takes a person at a terminal"
 ALLOW = "run it there, or set unattended_compress = true under [permissions] in your own configuration"
-NO_DATE = "it says no day, neither its name nor its front matter"
+NO_DATE = "neither its name nor its front matter has a date"
 """Reason to keep a session that no period can be found for."""
 
 _STATE = re.compile(
@@ -237,7 +237,7 @@ def _proposed(
     try:
         splices = notes.add(base, summary) if base else [Splice(0, 0, notes.render(summary))]
     except ConflictError as error:
-        raise ConflictError(f"{path} takes nothing more: {error.message}", error.hint) from error
+        raise ConflictError(f"{path} can't be added to: {error.message}", error.hint) from error
     passed_over = sum(session.digest.left_out for session in sessions)
     counts = (len(sessions), len(chosen), left_out, passed_over)
     return PeriodSummary(sessions[0].period, path, *counts, base, tuple(splices))
@@ -459,7 +459,7 @@ def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
     layout = ctx.layout
     to = layout.archived(path)
     if not layout.is_archived(to) or layout.tier_of(to) is not Tier.EPISODIC or layout.is_template(to):
-        return f"{to} would be no session in this vault"
+        return f"{to} would not be a session in this vault"
     if vault.has_markers(data):
         return "it holds unresolved conflict markers (<<<<<<<)"
     if not all(os.access(place, os.W_OK) for place in (ctx.vault.root / path, (ctx.vault.root / path).parent)):

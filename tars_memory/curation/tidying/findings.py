@@ -295,7 +295,7 @@ def oversized(note: TidyNote, world: World) -> Iterator[Finding]:
         if count > world.section_entries:
             title = section.title or note.path
             limit = f"[tidy] section_entries is {world.section_entries}"
-            sentence = f"{counted(count, 'line')} under one heading: part them into several ({limit})"
+            sentence = f"{counted(count, 'line')} under one heading: split them up ({limit})"
             size = 2 * count // world.section_entries
             yield note.at("oversized", section.start_line, title, sentence, f"{' › '.join(section.path)}\0{size}")
 

@@ -280,7 +280,7 @@ def _propose(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
     """Put the change of a finding into the inbox, if it has one."""
     is_rule = finding.fixable  # a rule, which is fixed only if a person asks for it
     if finding.entry is None or not (finding.op or is_rule):
-        why = "it takes a person at a terminal" if is_rule else "it takes your own hand"
+        why = "it takes a person at a terminal" if is_rule else "only you can fix it"
         return Applied(finding, "left", why)
     proposal = _proposal(finding, finding.entry, ctx.now.date().isoformat())
     if proposal.replaces:
