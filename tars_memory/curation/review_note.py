@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 
 NOTE = Layout.review
+"""Name of the note in messages."""
 HEADING = "To decide"
+"""Heading above the proposals."""
 GONE = "nothing is left of its words"
 CUT = "the note may be cut off there: it is the last line of all"
 TWICE = "it is decided in more than one way"
@@ -39,12 +41,15 @@ ODD = "decides nothing here: [x] accepts, [-] rejects"
 """Notice about boxes with another character: Obsidian's themes have dozens, and none may be guessed at."""
 UNMARKED_BELOW = "a ticked line below it has lost its mark (^r-…); tick it in the note that review --note writes"
 ODD_BELOW = "at a line below it decides nothing here: [x] replaces that line"
+"""Why a tick can't be applied, from :data:`GONE` on."""
 
 _KEYS = ("to", "step", "said", "mind", "instead of", "ends", "beside", "why", "asked before", "or")
+"""Keys of the details nested below a proposal."""
 REPLACE, REMOVE = "replace: ", "remove: "
 """Prefixes of the box of a related line; the second if the proposal asks which of some lines holds."""
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
 _RELATED = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})-([0-9a-z]{8})(?![0-9A-Za-z-])")
+"""The marks of a proposal, and of the box of a related line."""
 _ALL = re.compile(r"r-[0-9a-z]{8}-all")
 """The block id of the box above the lines of one conversation."""
 _BOX = re.compile(
@@ -56,6 +61,7 @@ _OURS = re.compile(
     rf"[ \t]+{MARK}[ \t]+(?:(?:{'|'.join(_KEYS)}):: |"
     rf"\[[^\[\]]*\][ \t]*(?:(?:{REPLACE}|{REMOVE}).*-[0-9a-z]{{8}}|.*\^r-[0-9a-z]{{8}})(?:[ \t].*)?$)"
 )
+"""A line that we write below a proposal or a group: a detail, the box of a related line, a proposal of the group."""
 _CUT_OFF = re.compile(rf"[ \t]*(?:[ \t]{MARK}(?:[ \t]*\[.*)?[ \t]*)?")
 """A line after which another box of the same proposal may be missing: a blank line, or a box, perhaps cut off."""
 
@@ -65,6 +71,7 @@ _STAMP = re.compile(
 """The date that Obsidian's task plugins append when they tick a task; it does not count as a change of the words."""
 
 _TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[ \t]*[xX+mM-][ \t]*\]", re.MULTILINE)
+"""A box with a known character."""
 _ACCEPTING, _REJECTING, _BOTH, _LINE = "xX", "-", "+", "mM"
 """Characters of a box: accept, reject, accept and keep the old line too, accept a fact as a line."""
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 CHANGED = "it changed while it was moved: it stays, run it again"
+"""Reason of a move that failed."""
 
 
 class Archived(NamedTuple):
@@ -147,6 +148,7 @@ Action = Literal["move", "keep"]
 
 WAITING = "lines in it still wait for review"
 CUT_OFF = "its copy in the archive is the same: a move that was cut off is finished"
+"""Reasons to keep a note, and to move one whose copy is in the archive already."""
 
 
 class DailyMove(NamedTuple):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 NOT_ALLOWED = "moving sessions takes a person at a terminal"
 ALLOW = "run it there, or set unattended_compress = true under [permissions] in your own configuration"
+"""Message and hint if the caller may not move sessions."""
 NO_DATE = "neither its name nor its front matter has a date"
 """Reason to keep a session that no period can be found for."""
 

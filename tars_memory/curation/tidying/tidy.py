@@ -54,6 +54,7 @@ MOST = 50
 
 CHANGED = "its note changed in the meantime, or the line can't go without changing the lines around it"
 LATER = f"a run removes {MOST} lines at most: run it again"
+"""Reasons to leave a line that could be fixed."""
 
 
 class Applied(NamedTuple):
