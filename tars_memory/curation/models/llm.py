@@ -123,14 +123,13 @@ class Reply:
 
     Args:
         texts: one answer for each prompt, in order; those to second looks may be anywhere among them.
-        name: where they come from.
 
     Attributes:
         open: the prompts of second looks that no text answers.
     """
 
-    def __init__(self, texts: Sequence[str], name: str = "--reply") -> None:
-        self.name = name
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.name = "--reply"
         self.spent = Spent()
         self.open: list[Prompt] = []
         self._looks = [text for text in texts if _VERDICTS.search(text)]

@@ -224,9 +224,9 @@ def numbered(found: Iterable[Finding]) -> list[Finding]:
     return with_ids
 
 
-def shown(text: str, length: int = 80) -> str:
-    """Return words to be named in a sentence: on one line, cut to a length."""
-    return cut(" ".join(text.split()), length)
+def shown(text: str) -> str:
+    """Return words to be named in a sentence: on one line, at most 80 characters."""
+    return cut(" ".join(text.split()), 80)
 
 
 PLACEHOLDERS = (
