@@ -114,13 +114,13 @@ def commit(
     return Committed(session.txn, tuple(batch.outcomes()), ctx.notices)
 
 
-def change_of(decision: Decision, notes_section: str = "Notes", made: str = "") -> Change:
+def _change_of(decision: Decision, notes_section: str, today: str) -> Change:
     """Return the change that an accepted proposal makes, with the person's words if there are any.
 
     Args:
         decision: to accept a proposal.
         notes_section: heading for an entry that names no section.
-        made: date for a new note.
+        today: date for a new note.
 
     Raises:
         UsageError: the words are empty, or don't state a fact where they should.
@@ -145,7 +145,7 @@ def change_of(decision: Decision, notes_section: str = "Notes", made: str = "") 
         if decision.text is not None and "\n" not in text.strip():
             # Review.md shows only the title, so the person's words there are a new title.
             text = playbooks.retitled(proposal.text, grammar.heading(text))
-        return change._replace(section="", text=text, time=made)
+        return change._replace(section="", text=text, time=today)
     if not worded:
         return change
     return change._replace(text=_line_words(text, proposal), provenance=source, label=proposal.date, author=author)
@@ -271,7 +271,7 @@ class _Batch:
         """
         proposal, change = decision.proposal, None
         if proposal.op != "choose":
-            change = change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
+            change = _change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
             fact = facts.said(change.text) if change.op == "fact" else None
             if fact:
                 predicates = facts.Predicates.of(self.ctx.settings.facts)
