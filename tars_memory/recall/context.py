@@ -458,7 +458,7 @@ class _Filling(Reading):
             if part.kind == "memory" and (not scope or any(map(self._in_project, user_parts))):
                 self._fill_user(user_parts, ranks, sum(map(_size, (*scoped[at:], *rest))))
                 user_parts = []
-            self._fill_part(part, ranks, begin=part.kind == "memory")
+            self._fill_part(part, ranks, beginnings=part.kind == "memory")
             after = scoped[at + 1] if at + 1 < len(scoped) else None
             done = after is None or self.vault.layout.scope_of(after.note.path) != scope
             if scope and done and any(why == NO_ROOM for *_, why in self.left_out):
@@ -468,7 +468,7 @@ class _Filling(Reading):
             self._fill_found([*rest, *facts_parts])
         for part in rest:
             self._reserve_recall(self.vault.layout.scope_of(part.note.path) if part.kind == "unapproved" else "")
-            self._fill_part(part, ranks, begin=part.kind != "unapproved")
+            self._fill_part(part, ranks, beginnings=part.kind != "unapproved")
         if self.recall_share is not None:
             self._reserve_recall("")
             self._fill_shared(shared, ranks)
@@ -491,7 +491,7 @@ class _Filling(Reading):
         for at, part in enumerate(parts):
             room = self.packing.room
             self.packing.reserved = reserved + room - room // (len(parts) - at)
-            self._fill_part(part, ranks, begin=not part.note.whole_items)
+            self._fill_part(part, ranks, beginnings=not part.note.whole_items)
             self.packing.reserved = reserved
 
     def _add_playbooks(self) -> None:
@@ -528,7 +528,7 @@ class _Filling(Reading):
             self._recall_line(*best)
         self.packing.reserved = min(self.packing.room // 2, need)
         for part in self.touched_facts:
-            self._fill_part(part, {}, again=True)
+            self._fill_part(part, {}, retried=True)
         self._recall()
         self.packing.reserved = 0
 
@@ -544,11 +544,11 @@ class _Filling(Reading):
             need: characters of everything that is still to be added; if all of it fits, no long unit needs to be cut.
         """
         reserved, room = self.packing.reserved, self.packing.room
-        begin = need > room
+        beginnings = need > room
         for at, part in enumerate(parts):
             left = self.packing.room - room // 2
             self.packing.reserved = reserved + room // 2 + left - left // (len(parts) - at)
-            self._fill_part(part, ranks, again=True, begin=begin)
+            self._fill_part(part, ranks, retried=True, beginnings=beginnings)
             self.packing.reserved = reserved
 
     def _in_project(self, part: _Part) -> bool:
@@ -559,15 +559,15 @@ class _Filling(Reading):
         self.packing.reserved = 0 if scope or self.recall_share is None else self.recall_share
 
     def _fill_part(
-        self, part: _Part, ranks: Mapping[tuple[str, int], int], *, again: bool = False, begin: bool = False
+        self, part: _Part, ranks: Mapping[tuple[str, int], int], *, retried: bool = False, beginnings: bool = False
     ) -> None:
         """Add units of a note, those that answer first, as far as file cap and budget allow.
 
         Args:
             part: of the note.
             ranks: of the lines that answer.
-            again: whether units for which there is no room are tried again later.
-            begin: whether to add the beginning of long units for which there is no room.
+            retried: whether units for which there is no room are tried again later.
+            beginnings: whether to add the beginnings of long units for which there is no room.
         """
         uncapped = self.recall_share is not None and self.vault.layout.scope_of(part.note.path)
         left = packing.characters(self.budget) if uncapped else self.file_cap
@@ -584,11 +584,11 @@ class _Filling(Reading):
             if not why:
                 left -= size
                 continue
-            if begin and why in (NO_ROOM, BEYOND_CAP) and size > LONG_UNIT and unit.says:
+            if beginnings and why in (NO_ROOM, BEYOND_CAP) and size > LONG_UNIT and unit.says:
                 left -= self._add_beginning(part.kind, unit, min(left, self.packing.room), last=unit is ordered[-1])
             if why == BEYOND_CAP:
                 self.left_out.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
-            elif not again and why != packing.LOADED:
+            elif not retried and why != packing.LOADED:
                 self.leave_out(unit.path, unit.start_line, unit.end_line, why)
 
     def _add_beginning(self, kind: str, unit: Portion, room: int, *, last: bool) -> int:
@@ -597,8 +597,8 @@ class _Filling(Reading):
         Args:
             kind: of the block.
             unit: that is too long.
-            room: characters that may be spent; half of them, unless the unit is the last of its note.
-            last: whether it is.
+            room: maximum number of characters; half of them stay free unless the unit is the last one.
+            last: whether the unit is the last one of its note.
 
         Returns:
             The number of characters that were added.

@@ -44,7 +44,7 @@ class Loaded:
         path: relative to the vault.
         data: its bytes.
         whole_items: whether a list item is one unit with all that is nested in it: half a rule is another rule.
-        over: returns the (first line, last line) of what no longer counts.
+        ended: returns the (first line, last line) of what has ended.
         expired: whether expired candidates become units too.
 
     Attributes:
@@ -61,7 +61,7 @@ class Loaded:
         data: bytes,
         *,
         whole_items: bool = False,
-        over: Callable[[Document], Sequence[tuple[int, int]]] = lambda _: (),
+        ended: Callable[[Document], Sequence[tuple[int, int]]] = lambda _: (),
         expired: bool = False,
     ) -> None:
         self.path = path
@@ -69,7 +69,7 @@ class Loaded:
         self.lines = note_lines(data)
         self.document = Document(data)
         self._expired = expired
-        self._ended = _outermost(over(self.document))
+        self._ended = _outermost(ended(self.document))
         self.units: list[Portion] = []
         self.rules: dict[int, list[bytes]] = {}
         self.omitted: list[tuple[int, int, str]] = []
@@ -407,10 +407,10 @@ class Reading:
         return note
 
     def _load_note(
-        self, path: str, data: bytes, over: Callable[[Document], Sequence[tuple[int, int]]], *, whole_items: bool
+        self, path: str, data: bytes, ended: Callable[[Document], Sequence[tuple[int, int]]], *, whole_items: bool
     ) -> Loaded:
         """Divide a note into units and keep its lines in :attr:`notes`."""
-        note = Loaded(path, data, whole_items=whole_items, over=over, expired=self.on is None)
+        note = Loaded(path, data, whole_items=whole_items, ended=ended, expired=self.on is None)
         self.notes[path] = note.lines
         if note.document.by_lines:
             self.notices.append(f"{path}: so long, or nested so deep, that it is read line by line")
