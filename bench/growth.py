@@ -15,7 +15,7 @@ from bench.measure import table, verdict
 from bench.place import Place, RandomEmbedder
 from bench.vault import vocabulary
 from tars_memory.index.reader import Filter, IndexReader
-from tars_memory.index.vectors import small
+from tars_memory.index.vectors import quantized
 from tars_memory.recall import candidates, query as queries, scores, search as searching
 from tars_memory.recall.query import SearchRequest
 
@@ -165,7 +165,7 @@ def _grown(size: int, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
             matched = "SELECT rowid FROM chunk_words WHERE chunk_words MATCH ? ORDER BY rank LIMIT 100"
             connection.execute(matched, (text,)).fetchall()
             nearest = "SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH vec_int8(?) AND k = 100"
-            connection.execute(nearest, small([vectors[number].vector])).fetchall()
+            connection.execute(nearest, quantized([vectors[number].vector])).fetchall()
 
         def search(number: int) -> None:
             asked = queries.parse(texts[number], _TODAY)

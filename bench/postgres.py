@@ -253,7 +253,7 @@ def _stage(stage: str, size: int, folder: Path, database: str) -> dict[str, Any]
             return {"megabytes": team.told()["bytes"] / 1e6}
         texts, embedder = _questions(), ClusteredEmbedder(place.fingerprint)
         reader = index.reader()
-        answers = reader.vectors(reader.spread(QUERIES))
+        answers = reader.vectors(reader.sample(QUERIES))
         asked = [embedder.question(text, answer) for text, answer in zip(texts, answers.values(), strict=True)]
         if stage == "file":
             return _asked(reader, index.vault.read, texts, asked, time.process_time)

@@ -131,7 +131,7 @@ class Talks:
             seconds: time limit for reading; the rest counts as stale. None reads all.
             progress: called with the number of logs read.
         """
-        report = self.index.mended(lambda: self._refreshed(seconds, progress))
+        report = self.index.with_repair(lambda: self._refreshed(seconds, progress))
         if seconds is None:
             report.notices.extend(self._left_out())
         return report
@@ -202,7 +202,7 @@ class Talks:
         self.index.restore(model)
         return report
 
-    def going(self, now: float) -> list[str]:
+    def expiring(self, now: float) -> list[str]:
         """Return the logs that their program may soon delete, as Claude Code does: not written to lately, oldest first.
 
         Args:
@@ -217,7 +217,7 @@ class Talks:
         source = next((path for path in self.sources if log == path or log.startswith(path + os.sep)), None)
         return source is None or (not os.path.lexists(log) and not self._is_away(source))
 
-    def moved(self, folder: str, scope: str) -> bool:
+    def has_moved(self, folder: str, scope: str) -> bool:
         """Return whether conversations of a folder now belong to another scope than the index records."""
         return bool(folder) and self._scope(folder) != scope
 
@@ -598,7 +598,7 @@ def shared_vaults(
     return found, notices
 
 
-def in_step(vaults: list[SharedVault], patience: float | None, notices: list[str]) -> Iterator[SharedVault]:
+def refreshed(vaults: list[SharedVault], patience: float | None, notices: list[str]) -> Iterator[SharedVault]:
     """Yield the vaults that can be asked now, each after its refresh; add sentences to ``notices``."""
     for vault in vaults:
         try:

@@ -153,7 +153,7 @@ def json_objects(root: Path, paths: Iterable[str]) -> dict[str, dict[str, Any] |
     return found
 
 
-def own_object(path: Path) -> dict[str, Any]:
+def state_object(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file of our own; empty if the file is missing or damaged."""
     try:
         data = read(path, most=LARGEST_OWN, links=True)
@@ -289,7 +289,7 @@ def replace(path: Path, data: bytes, mode: int = 0o600, rights: int | None = Non
         OSError: the file can't be written, and is as it was; the error names this file.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with whole(path, temporary):
+    with replacing(path, temporary):
         with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
         if rights is not None:
@@ -298,7 +298,7 @@ def replace(path: Path, data: bytes, mode: int = 0o600, rights: int | None = Non
 
 
 @contextlib.contextmanager
-def whole(path: Path, temporary: Path) -> Iterator[None]:
+def replacing(path: Path, temporary: Path) -> Iterator[None]:
     """Remove the temporary file if the block fails, and let the error name the file that it was to replace.
 
     Raises:
@@ -386,7 +386,7 @@ class Places:
         _, held, same = self._held(root, read_id(root))
         return same and bool(held.get("used", True))
 
-    def held_vault(self, root: Path) -> bool:
+    def had_vault(self, root: Path) -> bool:
         """Return whether the folder is empty but held a vault that we wrote to, as when a disk is not mounted."""
         with contextlib.suppress(OSError), os.scandir(root) as entries:
             if next(entries, None) is None:
@@ -453,7 +453,7 @@ def vault_json(folder: Path) -> dict[str, Any]:
 
     Its members are ``id``, ``path``, ``place`` and ``used``.
     """
-    record = own_object(folder / "vault.json")
+    record = state_object(folder / "vault.json")
     if not isinstance(record.get("path"), str):
         return {}
     place = record.get("place")

@@ -11,7 +11,7 @@ import re
 import sys
 
 
-class Passing(str):
+class TransientNotice(str):
     """A notice about something that passes by itself: a person sees it once a day."""
 
     __slots__ = ()
@@ -28,7 +28,7 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
-def cut(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
     """Cut a text to at most so many characters, for use in a sentence."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 

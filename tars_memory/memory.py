@@ -117,7 +117,7 @@ class Memory:
         """
         root, dry_run = Path(path).expanduser(), opening.get("dry_run", False)
         if dry_run and not os.path.lexists(root):
-            return vault.template.imagined(root)
+            return vault.template.planned_init(root)
         opened = Workspace(vault.template.make_root(root), **opening)
         store = opened.store(writes=not dry_run, anew=True)
         report = vault.template.fill_vault(opened.vault, store, opened.now().date())
@@ -189,11 +189,11 @@ class Memory:
 
     def show(self, target: str) -> Entry:
         """Return the entry with this REF, or the only entry that holds these words."""
-        return capture.amend.find(self.workspace.capture(writes=False), self.workspace.meant(target))
+        return capture.amend.find(self.workspace.capture(writes=False), self.workspace.resolve_proposal(target))
 
     def why(self, target: str) -> Trail:
         """Trace an entry back: to what was said, who approved it, what it replaced; ``target`` as for :meth:`show`."""
-        return curation.why.why(self.workspace.capture(writes=False), self.workspace.meant(target))
+        return curation.why.why(self.workspace.capture(writes=False), self.workspace.resolve_proposal(target))
 
     def list(
         self,
@@ -286,7 +286,7 @@ class Memory:
             UsageError: several notes have the name.
         """
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: recall.names.called(reader, name, scope=scope))
+        return self.workspace.ask(lambda reader: recall.names.path_of_note(reader, name, scope=scope))
 
     def place(self, name: str) -> NamedPlace:
         """Find the place that a name stands for: a note as in :meth:`note_called`, an entry by its REF,
@@ -298,7 +298,7 @@ class Memory:
         """
         scope, whole = self.workspace.project, self.workspace.whole
         try:
-            return self.workspace.ask(lambda reader: recall.names.place(reader, whole, name, scope=scope))
+            return self.workspace.ask(lambda reader: recall.names.find_place(reader, whole, name, scope=scope))
         except NotFoundError as error:
             try:
                 entry = self.show(name) if len(name.strip()) == 8 else None  # a REF has eight characters
@@ -335,9 +335,9 @@ class Memory:
             UsageError: several notes have the name.
         """
         scope = self.workspace.scope(project)
-        found = self.workspace.ask(lambda reader: recall.names.related(reader, name, scope=scope, limit=limit))
+        found = self.workspace.ask(lambda reader: recall.names.notes_near(reader, name, scope=scope, limit=limit))
         if not found[1] and (pending := self.workspace.index().pending()):
-            self.workspace.notices += filter(None, [self.workspace.covers(pending)])
+            self.workspace.notices += filter(None, [self.workspace.coverage(pending)])
         return found
 
     def sql(self, query: str, *, seconds: float = SQL_SECONDS) -> index.tables.TableQuery:
@@ -383,7 +383,7 @@ class Memory:
         whole, journal = self.workspace.whole, self.workspace.store(writes=False).journal
         stands, loaded = partial(vault.writing.history.stands_approved, journal), recall.loaded
         scopes = dict.fromkeys((self.workspace.project, ""))
-        found = vault.playbooks.shelf(whole, vault.playbooks.uses(self.workspace.state), scopes)
+        found = vault.playbooks.read_all(whole, vault.playbooks.last_uses(self.workspace.state), scopes)
         return [book._replace(approved=loaded.is_approved(whole, stands, book.path)) for book in found]
 
     def playbook(self, name: str) -> tuple[Playbook, str]:
@@ -402,7 +402,7 @@ class Memory:
         return book, text
 
     def _playbook(self, name: str) -> Playbook:
-        found = vault.playbooks.called(self.playbooks(), name)
+        found = vault.playbooks.find_by_name(self.playbooks(), name)
         if len(found) > 1:
             paths = [book.path for book in found]
             raise AmbiguousError(
@@ -451,7 +451,7 @@ class Memory:
         limit = limit or recall.evaluation.LIMIT
 
         def read(path: str) -> bytes:
-            if not self.workspace.sees(path):
+            if not self.workspace.may_show(path):
                 raise NotFoundError(f"there is no note {path}")
             return self.workspace.vault.read(path)
 
@@ -470,7 +470,7 @@ class Memory:
         self, text: str, *, tier: str = "semantic", section: str | None = None, tags: Iterable[str] = ()
     ) -> Receipt:
         """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule. An exact repeat is reported, not written."""
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return capture.remember.remember(
             self.workspace.keeping(text), text, tier=tier, section=section, tags=tuple(tags)
         )
@@ -493,7 +493,7 @@ class Memory:
             steps: the steps of the playbook, in order.
             when: when to use the playbook.
         """
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         caller = self.workspace.keeping(text)
         caller.allowed, caller.interactive = PermissionOptions(), False
         if steps:
@@ -503,7 +503,7 @@ class Memory:
 
     def log(self, text: str) -> Receipt:
         """Add a line with the time to today's note."""
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return capture.remember.log(self.workspace.keeping(text), text)
 
     def daily(self, day: date | None = None) -> Receipt:
@@ -523,7 +523,7 @@ class Memory:
         Raises:
             UsageError: the note exists, or the title can't be a file's name.
         """
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return capture.notes.new(self.workspace.keeping(text or title), title, text, beside=beside)
 
     def learn(self, title: str, steps: str, *, when: str = "") -> Receipt:
@@ -537,7 +537,7 @@ class Memory:
         Raises:
             UsageError: a playbook with this title says something else, or the title can't be a file's name.
         """
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return capture.notes.learn(self.workspace.keeping(steps), title, steps, when=when)
 
     def topic(self, name: str, text: str, *, agent: str) -> Receipt:
@@ -546,7 +546,7 @@ class Memory:
         Raises:
             UsageError: the name can't be a file's name, or the note or the number of notes would exceed ``[limits]``.
         """
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return capture.notes.topic(self.workspace.keeping(text), agent, name, text)
 
     def topics(self, agent: str) -> builtins.list[Topic]:
@@ -582,7 +582,7 @@ class Memory:
             NotFoundError: there is no such note.
             UsageError: the note is the person's own, or the title has no words.
         """
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return capture.notes.add_heading(self.workspace.capture(), self._kept_or_called(name), title)
 
     def remove_heading(self, name: str, title: str, *, filled: bool = False) -> Receipt:
@@ -593,7 +593,7 @@ class Memory:
             UsageError: the heading has text under it and ``filled`` is not set, several headings have this title, or
                 the note is the person's own.
         """
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return capture.notes.remove_heading(self.workspace.capture(), self._kept_or_called(name), title, filled=filled)
 
     def _kept_or_called(self, name: str) -> str:
@@ -606,7 +606,7 @@ class Memory:
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return capture.remember.feedback(self.workspace.keeping(note), good, note, question, answer)
 
     def edit(self, target: str, text: str, *, tags: Iterable[str] = (), bare: bool = False) -> Receipt:
@@ -614,9 +614,9 @@ class Memory:
 
         The entry's tags and fields stay unless the text brings its own; ``tags`` are added, ``bare`` keeps none.
         """
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return capture.amend.edit(
-            self.workspace.keeping(text), self.workspace.meant(target), text, tags=tuple(tags), bare=bare
+            self.workspace.keeping(text), self.workspace.resolve_proposal(target), text, tags=tuple(tags), bare=bare
         )
 
     def copies(self, target: str) -> Copies:
@@ -626,13 +626,13 @@ class Memory:
     def _to_forget(self, target: str) -> str:
         """Return the REF of a proposal's line for the proposal's id; the id itself if the line is in no note yet."""
         try:
-            return self.workspace.meant(target)
+            return self.workspace.resolve_proposal(target)
         except NotFoundError:
             return target.strip().removeprefix("^").removeprefix("r-")
 
     def near(self, target: str) -> builtins.list[TalkLine]:
         """List the lines of conversations that say the same as an entry in other words; :meth:`forget` leaves them."""
-        return jobs.forgetting.near(self.workspace, target)
+        return jobs.forgetting.similar_talk_lines(self.workspace, target)
 
     def forget(self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = ()) -> Forgotten:
         """Remove a statement from every note that holds it. The notices say which copies remain.
@@ -645,7 +645,7 @@ class Memory:
                 This can't be undone. A statement that is already forgotten can still be purged.
             also: lines of conversations, from :meth:`near`, that extraction is to skip, too.
         """
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         target = self._to_forget(target)
         self.workspace.forget_withheld()
         if everywhere:
@@ -689,7 +689,7 @@ class Memory:
             ConflictError: a note has changed too much since; that note was left as it is.
         """
         done = capture.amend.undo(self.workspace.capture(), txn, last=last)
-        jobs.forgetting.restore(self.workspace)
+        jobs.forgetting.stop_withholding_undone(self.workspace)
         return done
 
     # --- deciding
@@ -717,7 +717,7 @@ class Memory:
             UnwritableError: the vault can't be written.
         """
         if apply or ignore:
-            self.workspace.take_ticks()
+            self.workspace.apply_pending_ticks()
         context = self.workspace.capture(writes=apply or ignore)
         return curation.tidying.tidy.tidy(context, apply=apply, ignore=ignore, ids=tuple(ids))
 
@@ -729,7 +729,7 @@ class Memory:
             UnwritableError: the vault can't be written.
         """
         if apply:
-            self.workspace.take_ticks()
+            self.workspace.apply_pending_ticks()
         return curation.tidying.archive.archive(self.workspace.capture(writes=apply), apply=apply)
 
     def compress(self, *, by: str | None = None, before: date | None = None, apply: bool = False) -> Compressed:
@@ -748,7 +748,7 @@ class Memory:
         may = self.workspace.settings.permissions.unattended_compress
         allowed = may or (self.workspace.interactive and self.workspace.actor == "person")
         if apply and allowed:
-            self.workspace.take_ticks()
+            self.workspace.apply_pending_ticks()
         context = self.workspace.capture(writes=apply and allowed)
         return curation.tidying.compression.compress(context, by=by, before=before, apply=apply, allowed=allowed)
 
@@ -779,7 +779,7 @@ class Memory:
             UsageError: ``keep`` is unknown; or the vault's daily note format can't be used.
             UnwritableError: the vault can't be written.
         """
-        self.workspace.take_ticks()
+        self.workspace.apply_pending_ticks()
         return curation.extraction.extract.from_sources(
             self.workspace.capture,
             sources,
@@ -803,8 +803,8 @@ class Memory:
             UsageError: the format is unknown; or the vault's daily note format can't be used.
             UnwritableError: the vault can't be written; nothing was written.
         """
-        self.workspace.take_ticks()
-        return curation.extraction.extract.bring(self.workspace.capture, sources, form)
+        self.workspace.apply_pending_ticks()
+        return curation.extraction.extract.import_memories(self.workspace.capture, sources, form)
 
     def extract_prompts(
         self,
@@ -814,7 +814,8 @@ class Memory:
         force: bool = False,
     ) -> Prompts:
         """Return what :meth:`extract` would ask a model, with tokens and cost. Sends and writes nothing."""
-        return curation.extraction.extract.asked(self.workspace.capture(writes=False), sources, model, force=force)
+        ctx = self.workspace.capture(writes=False)
+        return curation.extraction.extract.prompts_for(ctx, sources, model, force=force)
 
     # --- the index
 

@@ -457,12 +457,12 @@ OFF = frozenset({"0", "false", "no", "off"})
 """Values that turn a setting off."""
 
 
-def may_run_by_itself(env: Mapping[str, str]) -> bool:
+def may_extract_unattended(env: Mapping[str, str]) -> bool:
     """Return whether hooks, cron and sleep may extract: :data:`AUTO` does not forbid it."""
     return env.get(AUTO, "").strip().lower() not in OFF
 
 
-def may_go_on_apart(env: Mapping[str, str]) -> bool:
+def may_start_background(env: Mapping[str, str]) -> bool:
     """Return whether a call may start a process that outlives it: :data:`BACKGROUND` does not forbid it."""
     return env.get(BACKGROUND, "").strip().lower() not in OFF
 
@@ -508,7 +508,7 @@ class SettingsSection(Generic[AnyOptions]):
         Raises:
             SettingsError: a value does not have the type of its key.
         """
-        options: AnyOptions = self.kind(**settings.said(self.name, self.kind))
+        options: AnyOptions = self.kind(**settings.values_of(self.name, self.kind))
         vars(settings)[self.name] = options
         return options
 
@@ -546,7 +546,7 @@ class Settings:
     def __init__(self, env: Mapping[str, str], places: Places | None = None) -> None:
         self.env = env
         self.places = places = places or Places.of(env)
-        self.given: dict[str, str] = {}
+        self.origins: dict[str, str] = {}
         self.vault_problem: UsageError | None = None
         self.passed_over: Path | None = None
         self._user = disk.toml_table(places.config / "config.toml")
@@ -637,7 +637,7 @@ class Settings:
         vars(self).pop(section, None)
         return path
 
-    def said(self, section: str, kind: type[Options]) -> dict[str, Any]:
+    def values_of(self, section: str, kind: type[Options]) -> dict[str, Any]:
         """What is set of a section, from all places, the nearest winning.
 
         Raises:
@@ -663,7 +663,7 @@ class Settings:
                         raise
                     self.vault_problem = self.vault_problem or error
                     continue
-                self.given[f"{section}.{key}"] = place
+                self.origins[f"{section}.{key}"] = place
                 break
         return values
 

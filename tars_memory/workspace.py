@@ -24,7 +24,7 @@ from tars_memory.settings import (
     find_project,
     find_vault,
     here,
-    may_go_on_apart,
+    may_start_background,
     project_name,
     quoted,
 )
@@ -147,11 +147,11 @@ class Workspace:
         self.others: Mapping[str, Callable[[Caller, Mapping[str, Any]], Receipt]] = {}
         self._now = now
         self.embedder: Embedder | None = None
-        self.warm: Embedder | None = None
+        self.opened_embedder: Embedder | None = None
         self.patience: float | None = None
         self.rest = 0.0
         self.progress: Progress | None = None
-        self.apart = False
+        self.may_finish_in_background = False
         self.reading = 0
         self._state: tuple[str | None, Path] | None = None
         self._opened: Index | None = None
@@ -196,7 +196,7 @@ class Workspace:
             except errors.SettingsError as error:
                 yield f"ignored: {error.message}; {error.hint}"
 
-    def moved(self) -> list[str]:
+    def moved_notices(self) -> list[str]:
         """Return notices about state that is kept for vaults of the same id which are no longer at their path."""
         return [
             f"a vault with the id of this one was at {path}, and is gone; its history, undo and waiting texts "
@@ -244,7 +244,7 @@ class Workspace:
             return []
         return sorted(name for name in names if _is_name(name))
 
-    def sees(self, path: str) -> bool:
+    def may_show(self, path: str) -> bool:
         """Return whether answers here may show a note: one of the chosen project, or outside projects."""
         return self.whole.layout.scope_of(path) in ("", self.project)
 
@@ -271,7 +271,7 @@ class Workspace:
                 self.vault.ensure_id(self.settings.places.lost_id(self.root))
         store = vault.writing.store.Store(
             self.root,
-            self.made_state(used=used) if makes else self.state,
+            self.ensure_state(used=used) if makes else self.state,
             now=self.now,
             actor=self.actor,
             options=options,
@@ -279,7 +279,7 @@ class Workspace:
         )
         store.notices, store.night = self.notices, self.night
         if makes and not store.journal.folder.exists():
-            self.notices += (sentence for sentence in self.moved() if sentence not in self.notices)
+            self.notices += (sentence for sentence in self.moved_notices() if sentence not in self.notices)
         return store
 
     def _check_vault(self) -> None:
@@ -288,9 +288,9 @@ class Workspace:
         Raises:
             VaultError: the folder is not a vault, or looks unmounted or emptied.
         """
-        if self.vault.id is not None or self.vault.is_one():
+        if self.vault.id is not None or self.vault.looks_like_vault():
             return
-        if self.settings.places.held_vault(self.root):
+        if self.settings.places.had_vault(self.root):
             raise errors.VaultError(
                 f"the vault {self.root} looks unmounted or emptied: nothing is in it",
                 "is it mounted? tars-memory init makes a new one",
@@ -308,7 +308,7 @@ class Workspace:
         """Return the index; its file is made by the first reader."""
         if self._opened is None:
             try:
-                state = self.made_state()
+                state = self.ensure_state()
             except errors.UnwritableError:
                 state = self.state  # an existing index can still answer
             self._opened = self._index_of(self.whole, state)
@@ -378,21 +378,23 @@ class Workspace:
         if self.rest and not (report.reading or report.stale or report.notices):
             self._fresh_until = time.monotonic() + self.rest
         is_behind = report.stale or self.index().is_behind(index.intake.SEARCH_EMBEDS)
-        goes_on = self.apart and bool(is_behind) and not report.unmounted and self.goes_on()
+        may_finish = self.may_finish_in_background and bool(is_behind) and not report.unmounted
+        goes_on = may_finish and self.finish_in_background()
         if report.reading:
             read = f"{report.reading - report.stale:,} of {counted(report.reading, 'note')} read"
             rest = ", the rest and vectors in the background" if goes_on else "; tars-memory reindex reads the rest"
             report.notices.append(read + rest)
         return report
 
-    def goes_on(self) -> bool:
+    def finish_in_background(self) -> bool:
         """Start a background process that finishes the index, if allowed and needed; return whether one is running."""
         if self._starts() or self.index().files.is_held(index.files.BACKGROUND):
             return True
         allowed = self.settings.index.background == "on"
-        if not (self.apart and allowed and may_go_on_apart(self.settings.env) and not self.dry_run):
+        allowed = allowed and may_start_background(self.settings.env)
+        if not (self.may_finish_in_background and allowed and not self.dry_run):
             return False
-        begun = index.detached.is_due(self.state) and index.detached.begin(self.state, self.root, self.settings.env)
+        begun = index.detached.is_due(self.state) and index.detached.start(self.state, self.root, self.settings.env)
         self._background_since = time.monotonic() if begun else None
         return begun
 
@@ -400,7 +402,7 @@ class Workspace:
         """Return whether this object has just started the background process, so that it may not hold its lock yet."""
         return self._background_since is not None and time.monotonic() - self._background_since < STARTING
 
-    def covers(self, pending: int) -> str:
+    def coverage(self, pending: int) -> str:
         """Return a sentence on how much semantic search covers, how long the rest takes, or why it can't be made.
 
         Args:
@@ -417,7 +419,7 @@ class Workspace:
         time = f" ({duration(seconds)})" if seconds else ""
         if self._starts() or index.detached.is_running(self.state):
             left = f", {duration(seconds)} left" if seconds else ""
-            return "" if share >= NEARLY_ALL else errors.Passing(f"semantic search covers {share} %{left}")
+            return "" if share >= NEARLY_ALL else errors.TransientNotice(f"semantic search covers {share} %{left}")
         return f"semantic search covers {share} %: tars-memory reindex{time}"
 
     def seconds_left(self, pending: int) -> float:
@@ -425,7 +427,7 @@ class Workspace:
 
         The estimate uses the speed that was measured here, or else that of the machine the program was developed on.
         """
-        if speed := index.detached.told(self.state).speed:
+        if speed := index.detached.read_progress(self.state).speed:
             return pending / speed
         return float(index.models.seconds(self.settings.embedding.model, pending) or 0)
 
@@ -434,7 +436,7 @@ class Workspace:
         self.notices += self.index().refresh().notices
         return self.index().read(question)
 
-    def peek(self, question: Callable[[IndexReader], Answered]) -> Answered | None:
+    def ask_without_refresh(self, question: Callable[[IndexReader], Answered]) -> Answered | None:
         """Ask a reader of the index as it is, without a refresh; None if there is no index."""
         if self._opened is None:
             found = self._index_of(self.whole, self.state)
@@ -500,7 +502,7 @@ class Workspace:
         """
         if not self.settings.vaults.shared:
             return
-        from tars_memory.beside import in_step, shared_vaults
+        from tars_memory.beside import refreshed, shared_vaults
 
         if not self._knows_forgotten("shared vaults", notices):
             return
@@ -508,7 +510,7 @@ class Workspace:
             folder = self.state / "shared"
             self._shared = shared_vaults(self.settings, self.root, folder, self._index_of)
         notices += self._shared[1]
-        yield from in_step(self._shared[0], self.patience, notices) if look else self._shared[0]
+        yield from refreshed(self._shared[0], self.patience, notices) if look else self._shared[0]
 
     def bytes_of(self, path: str, shared: str = "") -> bytes:
         """Read a note: one of this vault, or by its absolute path one of the shared vault with this name.
@@ -523,7 +525,7 @@ class Workspace:
                 return other.vault.read(os.path.relpath(path, other.vault.root).replace(os.sep, "/"))
         raise errors.NotFoundError(f"{shared} is not there any more")
 
-    def beside(self, named: str) -> tuple[SharedVault, str] | None:
+    def shared_note(self, named: str) -> tuple[SharedVault, str] | None:
         """Find the shared vault that holds a note; return it with the path in it, or None if none may show the note.
 
         Args:
@@ -601,17 +603,17 @@ class Workspace:
         context = capture.remember.Caller(
             self.vault, store, self.settings, now=self.now(), interactive=self.interactive, author=author
         )
-        context.again = self._again
+        context.run_command = self._again
         if writes and (problem := self.vault.layout.problem) is not None and problem is not self.vault.problem:
             notice = f"notes are written where they are by default: {reason(problem)}"
             self.notices += [notice] if notice not in self.notices else []
-        context.notices, context.kept = self.notices, self.kept
+        context.notices, context.kept = self.notices, self.kept_folder
         return context
 
     def _again(self, caller: Caller, command: str, arguments: dict[str, Any]) -> Receipt:
         """Run a command from the spool again."""
         run = self.others.get(command)
-        return run(caller, arguments) if run else capture.facts.again(caller, command, arguments)
+        return run(caller, arguments) if run else capture.facts.run_spooled(caller, command, arguments)
 
     def keeping(self, text: str) -> Caller:
         """Return the caller for writing a text; the text is not lost if that fails.
@@ -631,14 +633,14 @@ class Workspace:
         """Return the proposals that wait for the person; see :meth:`tars_memory.memory.Memory.review`."""
         return curation.review.Review(self.capture(writes=writes))
 
-    def meant(self, target: str) -> str:
+    def resolve_proposal(self, target: str) -> str:
         """Return the REF of the line that a proposal is about, if the target is the proposal's id; else the target.
 
         Raises:
             UsageError: the target is a place in a shared vault.
         """
         path, _, line = target.strip().rpartition(":")
-        if found := self.beside(path if line.isdecimal() else target.strip()):
+        if found := self.shared_note(path if line.isdecimal() else target.strip()):
             raise errors.UsageError(
                 f"{target} is in the shared vault {found[0].name}, which is only searched from here",
                 f"tars-memory --vault {found[0].vault.root} reaches it, if it is yours to change",
@@ -647,7 +649,7 @@ class Workspace:
         is_id = len(name) == 8 and not set(name) - set("0123456789abcdef")
         return (self.review(writes=False).line_of(name) if is_id else "") or target
 
-    def take_ticks(self) -> bool:
+    def apply_pending_ticks(self) -> bool:
         """Apply the person's new ticks in Review.md; a failure must not cost the text that is being written.
 
         If there is no such note, this costs one look at the file system and imports nothing of curation.
@@ -662,18 +664,18 @@ class Workspace:
         return True
 
     @property
-    def unclaimed(self) -> Spool:
+    def unclaimed_spool(self) -> Spool:
         """The spool of texts whose vault could not be opened; each item records how and from where it was called."""
         return vault.writing.store.Spool(self.settings.places.state / "spool")
 
     @property
-    def kept(self) -> Path:
+    def kept_folder(self) -> Path:
         """The folder of texts that no command can place by itself, a file each."""
         return self.settings.places.state / "kept"
 
     def _take_over(self) -> None:
         """Move texts from the unclaimed spool to this vault's, if the same command given now would find this vault."""
-        unclaimed = self.unclaimed
+        unclaimed = self.unclaimed_spool
         try:
             waiting = unclaimed.pending()
         except errors.UnwritableError:
@@ -688,7 +690,7 @@ class Workspace:
                     continue
                 project = find_project(self.projects, chosen_project(asked_project, {}, cwd, self.settings.places))
                 arguments |= {"project": project} if project else {}
-                vault.writing.store.Spool(self.made_state() / "spool").put(item.command, arguments, item.id)
+                vault.writing.store.Spool(self.ensure_state() / "spool").put(item.command, arguments, item.id)
             except (errors.TarsError, OSError, ValueError):
                 continue
             unclaimed.remove(item.id)
@@ -729,7 +731,7 @@ class Workspace:
         Raises:
             ModelUnavailableError: the model is not on this machine.
         """
-        if (embedder := self.embedder or self.warm) is not None:
+        if (embedder := self.embedder or self.opened_embedder) is not None:
             return embedder
         self._prepares = not self.is_prepared()
         if self._prepares and self.progress is not None:
@@ -738,7 +740,7 @@ class Workspace:
         self._prepares = False
         return opened
 
-    def begun(self) -> str:
+    def interrupted_progress(self) -> str:
         """Return how far an interrupted first reading, preparation of a model or :meth:`embed_pending` got, and which
         command goes on with it; empty if none of these was under way.
         """
@@ -755,7 +757,7 @@ class Workspace:
             return f"{made}; tars-memory reindex goes on"
         return ""
 
-    def made_state(self, *, used: bool = False) -> Path:
+    def ensure_state(self, *, used: bool = False) -> Path:
         """Return the vault's state folder, made if it is missing; ``used`` records that the person uses the vault here.
 
         Raises:

@@ -148,7 +148,7 @@ def plant(folder: Path, chance: random.Random) -> Planted:
         memory_note.write_text("".join(x for x in memory_note.read_text().splitlines(True) if "lost " not in x))
     for scope in SCOPES:
         memory = opened(root, scope)
-        with memory, VaultLock(memory.workspace.made_state() / "lock", timeout=5, command="test").held():
+        with memory, VaultLock(memory.workspace.ensure_state() / "lock", timeout=5, command="test").held():
             memory.workspace.settings.store = StoreOptions(lock_timeout=0)
             with contextlib.suppress(TarsError):
                 memory.log(f"waits {word(scope)}")

@@ -109,7 +109,7 @@ def test_what_waited_keeps_its_author(tmp_path: Path) -> None:
 
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
     memory = named(root, "", "Anna")
-    with memory, VaultLock(memory.workspace.made_state() / "lock", timeout=5, command="test").held():
+    with memory, VaultLock(memory.workspace.ensure_state() / "lock", timeout=5, command="test").held():
         memory.workspace.settings.store = StoreOptions(lock_timeout=0)
         with pytest.raises(TarsError):
             memory.log("waited")

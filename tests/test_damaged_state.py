@@ -137,7 +137,7 @@ def readers(journal: Journal, root: Path) -> None:
     lost_lines(journal, root)
     typed_lines(journal, "Memory.md")
     journal.unfinished()
-    Journal.cut_off(next(journal.records(), None))
+    Journal.interrupted_transaction(next(journal.records(), None))
 
 
 def test_each_member_of_each_record_may_be_anything(built: House, tmp_path: Path) -> None:

@@ -162,7 +162,8 @@ STEPS = {
 def test_what_can_not_be_purged_is_said_and_a_second_run_finishes(
     step: str, again: str, opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waiting = [inbox.purge] if step == "proposals" else []  # the notes and what waits go in one write, which succeeds
+    # the notes and what waits go in one write, which succeeds
+    waiting = [inbox.forget_words] if step == "proposals" else []
 
     def full(*args: Any, **_more: object) -> object:
         if waiting:

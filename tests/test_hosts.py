@@ -148,7 +148,7 @@ def test_what_is_installed_is_gone_again_to_the_byte(home: Path, name: str, kind
         rest = iter(text)
         kept = (JSON_FILES[kind] or b"").decode("utf-8", "surrogateescape").rstrip().replace("{ }", "{}")
         assert all(sign in rest for sign in kept), "all that was there is there, in its order"
-    standing = held.standing(name)
+    standing = held.status(name)
     assert set(HOSTS[name].events) <= set(standing.events)
     assert standing.servers == bool(HOSTS[name].servers)
     assert install(held, name) == [False] * len(paths), "twice changes nothing"
@@ -157,7 +157,7 @@ def test_what_is_installed_is_gone_again_to_the_byte(home: Path, name: str, kind
     if JSON_FILES[kind] is not None:
         assert [path.stat().st_mode & 0o777 for path in paths] == [0o640] * len(paths)
     assert not any(uninstall(held, name))
-    assert held.standing(name).files == []
+    assert held.status(name).files == []
     assert [each.name for each in (home / "state" / "hosts").iterdir()] == ["lock"], "no copy of credentials stays"
 
 
@@ -171,7 +171,7 @@ def test_hooks_of_codex_in_its_toml_come_and_go_there(home: Path, kind: str) -> 
     told = tomllib.loads((folder / "config.toml").read_text("utf-8"))
     assert told["hooks"]["SessionStart"][-1]["hooks"][0]["command"].endswith("hook --agent codex")
     assert not (folder / "hooks.json").exists(), "Codex warns of hooks in both files"
-    assert held.standing("codex").events == list(HOSTS["codex"].events)
+    assert held.status("codex").events == list(HOSTS["codex"].events)
     assert install(held, "codex") == [False]
     assert True in uninstall(held, "codex")
     assert tree(home) == before
@@ -349,14 +349,14 @@ def test_a_program_that_moved_is_told_and_mended(home: Path) -> None:
     (path,) = settle(home, "claude", CLAUDE.encode())
     held = on(home)
     install(held, "claude", [str(home / "old" / "tars-memory")])
-    assert "old/tars-memory, which is not there any more" in held.standing("claude").problem
+    assert "old/tars-memory, which is not there any more" in held.status("claude").problem
     new = home / "new" / "tars-memory"
     new.parent.mkdir()
     new.write_text("#!/bin/sh\n")
     new.chmod(0o755)
     assert install(held, "claude", [str(new)]) == [True]
     assert b"old" not in path.read_bytes()
-    assert "any more" not in held.standing("claude").problem
+    assert "any more" not in held.status("claude").problem
     uninstall(held, "claude")
     assert path.read_bytes() == CLAUDE.encode()
 
@@ -374,7 +374,7 @@ def test_a_call_that_the_person_wrote_stays_and_is_not_doubled(home: Path, comma
     value = json.loads(path.read_bytes())
     assert len(value["hooks"]["SessionStart"]) == 1
     assert len(value["hooks"]["UserPromptSubmit"]) == 1
-    assert held.standing("claude").problem.startswith("it calls /opt/tools/bin/tars-memory, which is not")
+    assert held.status("claude").problem.startswith("it calls /opt/tools/bin/tars-memory, which is not")
     uninstall(held, "claude")
     assert path.read_bytes() == data
 
@@ -386,7 +386,7 @@ def test_a_server_that_the_person_named_stays_and_is_not_doubled(home: Path) -> 
     data = json.dumps({"mcpServers": {"memory": {"command": "tars-memory", "args": ["mcp", "--vault", "/v"]}}}).encode()
     path.write_bytes(data)
     assert install(held, "cursor") == [True, False]
-    assert held.standing("cursor").servers
+    assert held.status("cursor").servers
     uninstall(held, "cursor")
     assert path.read_bytes() == data
 
@@ -405,14 +405,14 @@ def test_daily_lines_ask_for_more_events_until_they_are_switched_off(home: Path,
     plain, more = on(home), Hosts({"HOME": str(home)}, home / "state", ("tools", "compaction"))
     called = [sys.executable, "-m", "tars_memory"]  # a program that is there, so that nothing else is the matter
     install(plain, name, called)
-    before = plain.standing(name).events
-    assert "lack" in more.standing(name).problem or name == "codex"
+    before = plain.status(name).events
+    assert "lack" in more.status(name).problem or name == "codex"
     install(more, name, called)
-    assert set(more.standing(name).events) == {*HOSTS[name].events, *LINES[name]}
+    assert set(more.status(name).events) == {*HOSTS[name].events, *LINES[name]}
     install(plain, name, called)
-    assert plain.standing(name).events == before
+    assert plain.status(name).events == before
     uninstall(plain, name)
-    assert plain.standing(name).events == []
+    assert plain.status(name).events == []
 
 
 def test_a_file_that_changed_since_it_was_shown_is_not_written(home: Path) -> None:
@@ -454,7 +454,7 @@ def test_a_file_system_without_an_exchange_is_written_all_the_same(
     settle(home, "claude", data)
     before, held = tree(home), on(home)
     assert install(held, "claude") == [True]
-    assert held.standing("claude").events == list(HOSTS["claude"].events)
+    assert held.status("claude").events == list(HOSTS["claude"].events)
     assert uninstall(held, "claude") == [True]
     assert tree(home) == before
 
@@ -513,20 +513,20 @@ def test_a_form_that_the_agent_does_not_read_is_told(home: Path, name: str, text
     said = f"{HOSTS[name].title} ignores {path}: it has {what}"
     assert [note for note in edit.notes if "ignores" in note] == ([said] if what else [])
     held.carry_out(edit)
-    assert (said in held.standing(name).problem) == bool(what)
+    assert (said in held.status(name).problem) == bool(what)
 
 
 def test_a_vault_that_moved_is_told_and_mended(home: Path) -> None:
     held = on(home)
     for edit in held.install("gemini", PROGRAM, str(home / "Notes"), server=False):
         held.carry_out(edit)
-    assert f"it names the vault {home}/Notes, which is not there" in held.standing("gemini").problem
+    assert f"it names the vault {home}/Notes, which is not there" in held.status("gemini").problem
     (home / "Notes").mkdir()
-    assert "vault" not in held.standing("gemini").problem
+    assert "vault" not in held.status("gemini").problem
     (home / "Notes").rename(home / "My notes")
     for edit in held.install("gemini", PROGRAM, str(home / "My notes"), server=False):
         held.carry_out(edit)
-    assert "vault" not in held.standing("gemini").problem
+    assert "vault" not in held.status("gemini").problem
     assert len(json.loads((home / ".gemini" / "settings.json").read_text())["hooks"]["SessionStart"]) == 1
     uninstall(held, "gemini")
     assert not (home / ".gemini").exists()
@@ -535,7 +535,7 @@ def test_a_vault_that_moved_is_told_and_mended(home: Path) -> None:
 def test_codex_is_asked_for_trust_until_it_wrote_it_down(home: Path) -> None:
     held = on(home)
     install(held, "codex", [sys.executable.replace("python", "tars-memory")])
-    assert "Codex waits until you trust SessionStart, UserPromptSubmit, PreCompact" in held.standing("codex").problem
+    assert "Codex waits until you trust SessionStart, UserPromptSubmit, PreCompact" in held.status("codex").problem
     path = home / ".codex" / "hooks.json"
     state = "".join(
         f'[hooks.state."{path}:{event}:0:0"]\ntrusted_hash = "sha256:0"\n'
@@ -543,23 +543,23 @@ def test_codex_is_asked_for_trust_until_it_wrote_it_down(home: Path) -> None:
     )
     config = home / ".codex" / "config.toml"
     config.write_text(state)
-    assert "Codex waits until you trust PreCompact: type /hooks" in held.standing("codex").problem
+    assert "Codex waits until you trust PreCompact: type /hooks" in held.status("codex").problem
     config.write_text(state + state.replace("session_start", "pre_compact").partition("\n[")[0])
-    assert "trust" not in held.standing("codex").problem
+    assert "trust" not in held.status("codex").problem
     config.write_text("[features]\nhooks = false\n")
-    assert f"all hooks are switched off in {config} (features.hooks)" in held.standing("codex").problem
+    assert f"all hooks are switched off in {config} (features.hooks)" in held.status("codex").problem
     config.write_text("[")
-    assert f"{config} is not valid TOML" in held.standing("codex").problem
+    assert f"{config} is not valid TOML" in held.status("codex").problem
 
 
 def test_a_plugin_beside_the_hooks_is_told(home: Path) -> None:
     settle(home, "claude", b'{"enabledPlugins": {"tars-memory@tars-memory": true}}')
     held = on(home)
-    assert held.standing("claude").problem == ""
+    assert held.status("claude").problem == ""
     install(held, "claude")
-    assert "the plugin tars-memory@tars-memory calls it, too" in held.standing("claude").problem
+    assert "the plugin tars-memory@tars-memory calls it, too" in held.status("claude").problem
     uninstall(held, "claude")
-    assert held.standing("claude").problem == ""
+    assert held.status("claude").problem == ""
 
 
 KILLED = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.jobs.merge import FAILED, drive
+from tars_memory.jobs.merge import FAILED, run_driver
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
 
@@ -178,7 +178,7 @@ def test_what_cannot_be_merged_by_entry_is_merged_by_lines_without_conflict_mark
         git = subprocess.run(
             ["git", "merge-file", "-p", "--union", *map(str, (files[1], files[0], files[2]))], capture_output=True
         )
-        done = drive(*map(str, files))
+        done = run_driver(*map(str, files))
         assert done.by_lines
         assert sorted(tmp_path.iterdir()) == sorted(files)
         return done.code, files[1].read_text(), git.stdout.decode()
@@ -191,10 +191,10 @@ def test_what_cannot_be_merged_by_entry_is_merged_by_lines_without_conflict_mark
     code, ours, its = driven("- a\n", marked, "- a\n- d\n")
     assert (code, ours) == (0, its)
     assert "- d\n" in ours
-    assert drive(str(files[0]), str(files[1]), str(tmp_path / "none")).code == FAILED
+    assert run_driver(str(files[0]), str(files[1]), str(tmp_path / "none")).code == FAILED
     for file, data in zip(files, (b"- \0a\n", b"- \0b\n", b"- \0c\n"), strict=True):
         file.write_bytes(data)
-    assert drive(*map(str, files)).code == 1
+    assert run_driver(*map(str, files)).code == 1
     assert files[1].read_bytes() == b"- \0b\n"
 
 

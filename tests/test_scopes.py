@@ -192,7 +192,7 @@ def test_what_waited_is_placed_in_its_project(tmp_path: Path) -> None:
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
     with (
         opened(root, "boat") as memory,
-        VaultLock(memory.workspace.made_state() / "lock", timeout=5, command="test").held(),
+        VaultLock(memory.workspace.ensure_state() / "lock", timeout=5, command="test").held(),
     ):
         memory.workspace.settings.store = StoreOptions(lock_timeout=0)
         with pytest.raises(TarsError) as failed:

@@ -128,7 +128,7 @@ def test_tars_lines_and_feedback_are_candidates_and_corrections(tmp_path: Path) 
     planted(root, SEEDS["tars"])
     made(root)
     with opened(root, interactive=True, actor="person") as memory:
-        waiting = {each.text: each for each in memory.review().waiting(limit=50).proposals for each in each.each}
+        waiting = {each.text: each for each in memory.review().waiting(limit=50).proposals for each in each.leaves}
         drawn = {"Ida has a boat", "Ida keeps bees", "Ida rows on Sundays", "Ida owns a kite"}
         assert set(waiting) == drawn | {"Always answer in metric units"}
         rule = waiting["Always answer in metric units"]

@@ -25,7 +25,7 @@ from tars_memory.curation.models import llm
 from tars_memory.curation.models.llm import Prompt
 from tars_memory.errors import BusyError, ModelUnavailableError, NotFoundError
 from tars_memory.jobs import sleep as nights
-from tars_memory.jobs.hooks import Desk
+from tars_memory.jobs.hooks import HookFolder
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, ScriptedLLM, make_vault
 
@@ -141,7 +141,7 @@ def test_a_night_does_its_work_once_and_the_second_run_nothing(place: Path) -> N
 
 def offered(memory: Memory, *, expired: bool = False) -> int:
     """How many lines wait for a decision; those of one conversation are decided together."""
-    return sum(len(each.each) for each in memory.review().waiting(limit=0, expired=expired).proposals)
+    return sum(len(each.leaves) for each in memory.review().waiting(limit=0, expired=expired).proposals)
 
 
 def test_what_was_said_long_ago_waits_from_the_night_on_which_it_was_extracted(place: Path) -> None:
@@ -202,7 +202,7 @@ def test_without_a_model_curation_fails_by_itself(place: Path) -> None:
 def test_a_night_examines_what_a_killed_session_left_behind(place: Path) -> None:
     Talk(place, "killed", START - timedelta(hours=9)).grow(5, random.Random(1))
     with opened(place, START) as memory:
-        desk = Desk(memory.workspace.made_state() / "hooks")
+        desk = HookFolder(memory.workspace.ensure_state() / "hooks")
         for name in ("killed", "gone"):
             desk.watch(str(place / f"{name}.jsonl"))
         (extract, *_) = nights.sleep(memory).steps

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.remember import Caller, Receipt, doubts
+from tars_memory.capture.remember import Caller, Receipt, end_notices
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries as grammar
@@ -51,14 +51,14 @@ def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare:
     grammar.neutralise(text)
     entry = find(ctx, target)
     words = _reworded(entry, text)
-    kept = [] if bare else grammar.carried(entry.text, words)
-    words = grammar.tagged(" ".join([words, *kept]), tags)
+    kept = [] if bare else grammar.kept_fields(entry.text, words)
+    words = grammar.with_tags(" ".join([words, *kept]), tags)
     if kept and words != entry.text:
         ctx.notices.append(f"kept of the old text: {' '.join(kept)} (--bare leaves it out)")
-    ctx.notices += doubts(words, ctx.now.date())
+    ctx.notices += end_notices(words, ctx.now.date())
     change = Change("replace", entry.section, words, author=ctx.author, target=entry.path, typed=True)
     with ctx.writing("edit", {"target": entry.ref, "text": text, "tags": tags, "bare": bare}) as session:
-        change = session.naming(entry, change)
+        change = session.retarget(entry, change)
         if ctx.must_propose(entry.path):
             return ctx.proposed(session, change, ASKED)
         (landed,) = session.change([change])
@@ -94,14 +94,14 @@ def entries(ctx: Caller, tier: str | None = None, section: str | None = None) ->
 
 
 def find(ctx: Caller, target: str) -> Entry:
-    """Return the only entry of :func:`fitting`.
+    """Return the only entry of :func:`matching_entries`.
 
     Raises:
         NotFoundError: no entry fits.
         AmbiguousError: several entries fit; its candidates are ``REF path:line text``.
         UsageError: the target is blank.
     """
-    found = fitting(ctx, target)
+    found = matching_entries(ctx, target)
     if len(found) > 1:
         raise ambiguous(target, found)
     return found[0]
@@ -116,7 +116,7 @@ def ambiguous(target: str, found: Sequence[Entry]) -> AmbiguousError:
     )
 
 
-def fitting(ctx: Caller, target: str) -> list[Entry]:
+def matching_entries(ctx: Caller, target: str) -> list[Entry]:
     """Return the entry with this REF or place (``path:line``), else those with these words, else those containing them.
 
     Words are searched in Memory.md, Procedural.md, Facts.md, the feedback notes and the daily notes, newest first; if
@@ -204,7 +204,7 @@ def _paths(ctx: Caller, tier: str | None) -> list[str]:
         return _existing(ctx, layout.memory, layout.procedural)
     if tier in (Tier.SEMANTIC, Tier.PROCEDURAL):
         return _existing(ctx, *((layout.memory, layout.facts) if tier == Tier.SEMANTIC else (layout.procedural,)))
-    found = ctx.vault.ours(Tier(tier))
+    found = ctx.vault.tier_paths(Tier(tier))
     if tier == Tier.DAILY:
         return sorted(found, key=lambda path: str(layout.day_of(path)), reverse=True)
     return sorted(found, reverse=tier == Tier.EPISODIC)

@@ -60,7 +60,7 @@ def add(
         label=ctx.now.date().isoformat(),
         single=predicates.replaces(name),
         event=predicates.is_event(name),
-        gone=predicates.given_up(name),
+        gone=predicates.ended_by(name),
         author=ctx.author,
         target=path,
         typed=True,
@@ -105,7 +105,7 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
     arguments = {"target": fact.ref, "text": mask(entry.text), "on": day.isoformat()}
     change = Change("replace", fact.subject, words, target=fact.path, typed=True)
     with ctx.writing("facts end", arguments) as session:
-        (landed,) = session.change([session.naming(entry, change)])
+        (landed,) = session.change([session.retarget(entry, change)])
     written = landed.written
     number, ref = _placed(written, fact.subject, words, fact.line) if written.changed else (fact.line, fact.ref)
     return ctx.receipt(fact.path, number, ref, words, written)
@@ -123,11 +123,11 @@ def remove(ctx: Caller, target: str) -> Receipt:
     entry, fact = find(ctx, target)
     change = Change("remove", fact.subject, target=fact.path, typed=True)
     with ctx.writing("facts remove", {"target": fact.ref, "text": mask(entry.text)}) as session:
-        (landed,) = session.change([session.naming(entry, change)])
+        (landed,) = session.change([session.retarget(entry, change)])
     return ctx.receipt(fact.path, entry.line, fact.ref, entry.text, landed.written)
 
 
-def again(ctx: Caller, command: str, arguments: dict[str, Any]) -> Receipt:
+def run_spooled(ctx: Caller, command: str, arguments: dict[str, Any]) -> Receipt:
     """Run any command from the spool again.
 
     Args:
@@ -224,7 +224,7 @@ def _second_value(written: Written, subject: str, predicate: str, value: str, to
     about = facts.Claim(subject, predicate, value).about
     found = facts.read(written.path, Document(written.text))
     holding = [fact for _, fact in found if fact.about == about and fact.holds(today)]
-    others = [fact for fact in holding if not facts.alike(fact.object, value)]
+    others = [fact for fact in holding if not facts.same_object(fact.object, value)]
     if len(holding) != 2 or len(others) != 1:
         return []
     other = others[0]
@@ -241,13 +241,13 @@ def _dated(
     Raises:
         UsageError: a field in one of the parts is not a date of a fact, or differs from the given date.
     """
-    parsed = facts.said(f"x:: {object_}")
-    if parsed is None and facts.stray(object_):
-        raise UsageError(f"{object_!r} names no object", facts.HOW)
+    parsed = facts.parse(f"x:: {object_}")
+    if parsed is None and facts.stray_field(object_):
+        raise UsageError(f"{object_!r} names no object", facts.DATE_HINT)
     value = parsed.object if parsed else object_
     for part in (subject, predicate, value):
-        if field := facts.stray(part):
-            raise UsageError(f"{field} in {part!r} is not a date of a fact", facts.HOW)
+        if field := facts.stray_field(part):
+            raise UsageError(f"{field} in {part!r} is not a date of a fact", facts.DATE_HINT)
     days = [since, until]
     for at, typed in enumerate((parsed.since, parsed.until) if parsed else ()):
         if typed and days[at] not in (None, typed):

@@ -94,7 +94,7 @@ class Collection(NamedTuple):
 
     transcript: Transcript
     statements: tuple[Imported, ...]
-    passed: int = 0
+    skipped: int = 0
 
 
 def read(

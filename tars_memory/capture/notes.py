@@ -256,8 +256,8 @@ def learn(ctx: Caller, title: str, steps: str, *, when: str = "") -> Receipt:
     """
     title, steps, when = (ctx.masked(text) for text in (title, steps, when))
     heading = entries.heading(title)
-    path = playbook_place(ctx.layout, title)
-    text = playbooks.composed(heading, when, steps)
+    path = playbook_path(ctx.layout, title)
+    text = playbooks.compose(heading, when, steps)
     if not steps.strip():
         raise UsageError("a playbook without steps", "give them with --stdin or --file, or write them with --edit")
     if len(text) > LONGEST_PLAYBOOK:
@@ -295,7 +295,7 @@ def _file_of(title: str, kind: str, label: str) -> str:
     return f"{stem}.md"
 
 
-def playbook_place(layout: Layout, title: str) -> str:
+def playbook_path(layout: Layout, title: str) -> str:
     """Return the path of a playbook with this title.
 
     Raises:
@@ -397,7 +397,7 @@ def topic(ctx: Caller, agent: str, name: str, text: str) -> Receipt:
             title = entries.heading(name.strip().removesuffix(".md"))
             text = f"---\nauthor: {agent}\ncreated: {ctx.now:%Y-%m-%d}\n---\n# {title}\n\n"
             create = text.encode("utf-8", "surrogateescape")
-        _check_size(ctx, note.saying(note.data or create), change)
+        _check_size(ctx, note.with_data(note.data or create), change)
         (landed,) = session.change([change], create=create)
     return ctx.landed(landed, words)
 

@@ -17,7 +17,7 @@ from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry, Tier
-from tars_memory.vault.suspicion import check_text, hidden, suspicious
+from tars_memory.vault.suspicion import check_text, count_invisible, suspicious
 from tars_memory.vault.writing.store import Landed, Spool, SpooledItem, Store, WriteSession
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def remember(
     if tier not in (Tier.SEMANTIC, Tier.PROCEDURAL):
         raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
     text, section, tags = ctx.masked(text), section and ctx.masked(section), [ctx.masked(tag) for tag in tags]
-    words = entries.tagged(entries.neutralise(text), map(entries.tag, tags))
-    ctx.notices += doubts(words, ctx.now.date())
+    words = entries.with_tags(entries.neutralise(text), map(entries.tag, tags))
+    ctx.notices += end_notices(words, ctx.now.date())
     usual = ctx.layout.notes_section
     title = entries.heading(usual if section is None else section) if usual or section is not None else ""
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
@@ -70,13 +70,13 @@ def remember(
     propose = ctx.must_propose(path)
     with ctx.writing("remember", arguments) as session:
         if propose:
-            existing = session.note(path).texts.get(words)
+            existing = session.note(path).entries_by_text.get(words)
             if existing:
                 return ctx.receipt(path, existing[0].line, existing[0].ref, words)
             return ctx.proposed(session, change, "gave this rule")
         (landed,) = session.change([change])
         if landed.outcome.reason and tier == Tier.PROCEDURAL and ctx.attended:
-            _approve_rule(ctx, session, session.note(path).texts[words][0])
+            _approve_rule(ctx, session, session.note(path).entries_by_text[words][0])
     return ctx.landed(landed, words)
 
 
@@ -88,12 +88,12 @@ def _approve_rule(ctx: Caller, session: WriteSession, entry: Entry) -> None:
         ctx.notices.append(f"{entry.path}:{entry.line} was there already, not approved here; now it is")
 
 
-def doubts(words: str, day: date) -> list[str]:
+def end_notices(words: str, day: date) -> list[str]:
     """Return a notice about an end in an entry that is not a date, is past, or is not after the beginning, if any."""
     if "::" not in words:
         return []
     lines = vault.markdown.lines
-    end, begun, typed = lines.end_in(words), lines.begins_in(words), lines.typed_end(words)
+    end, begun, typed = lines.end_in(words), lines.start_in(words), lines.typed_end(words)
     if end is not None and begun is not None and end <= begun:
         return [f"it ends on {end}, before it begins on {begun}: it never counts"]
     if end is not None and end <= day:
@@ -114,7 +114,7 @@ def log(ctx: Caller, text: str) -> Receipt:
     """
     text = ctx.masked(text)
     words = entries.neutralise(text)
-    ctx.notices += doubts(words, ctx.now.date())
+    ctx.notices += end_notices(words, ctx.now.date())
     title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)
     with ctx.writing("log", {"text": text}) as session:
         if ctx.layout.problem:  # with Obsidian's setting; the words wait in the spool until it is fixed
@@ -268,7 +268,7 @@ class Caller:
         self.settles: str | None = None
         self.item: str | None = None
         self.kept: Path | None = None
-        self.again: Callable[[Caller, str, dict[str, Any]], Receipt] | None = None
+        self.run_command: Callable[[Caller, str, dict[str, Any]], Receipt] | None = None
 
     @cached_property
     def layout(self) -> Layout:
@@ -325,7 +325,7 @@ class Caller:
             UsageError: it is not text, see :func:`tars_memory.vault.suspicion.check_text`.
         """
         check_text(text)
-        if unseen := hidden(text):
+        if unseen := count_invisible(text):
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
         if not suspicious(text) or self.attended:
             return text
@@ -368,7 +368,7 @@ class Caller:
             "conflicts": [],
         }
         proposal["id"] = vault.inbox.keep(session, proposal)
-        self.notices.append(vault.inbox.kept_for_review(proposal, "playbook" if change.op == "create" else "rule"))
+        self.notices.append(vault.inbox.waiting_notice(proposal, "playbook" if change.op == "create" else "rule"))
         return self.receipt(f"{vault.inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], change.text)
 
     @contextlib.contextmanager
@@ -410,7 +410,7 @@ def place_spool(ctx: Caller) -> int:
         The number of items that were placed; notices report the others, see
         :meth:`tars_memory.vault.writing.store.Spool.place`.
     """
-    run = ctx.again
+    run = ctx.run_command
     if run is None:
         return 0
 
@@ -425,7 +425,7 @@ def place_spool(ctx: Caller) -> int:
             interactive=bool(arguments["interactive"]),
             author=str(arguments.get("author", "")),
         )
-        caller.settles, caller.again = item.id, run
+        caller.settles, caller.run_command = item.id, run
         receipt = run(caller, item.command, arguments)
         return [f"placed from the spool: {receipt.path}:{receipt.line}", *caller.notices]
 

@@ -110,7 +110,7 @@ def read(vault: Vault, rejected: Iterable[str], *, expired: bool = False) -> Wai
     notices: list[str] = []
     found: list[WaitingLine] = []
     refused = dict.fromkeys(words for words in rejected if markdown.lines.unbulleted(words) == words)  # no removals
-    for path in vault.ours(Tier.DAILY):
+    for path in vault.tier_paths(Tier.DAILY):
         note, day = read_note(vault, path, notices), layout.day_of(path)
         if day and any(f"[{state}]".encode() in note.data for state in (*states, "rejected")):
             entries = note.entries
@@ -135,9 +135,9 @@ def arrived(vault: Vault, since: date) -> frozenset[str]:
     The session notes say when. If a session note has grown since that day, all of its candidates count.
     """
     found: set[str] = set()
-    for note in map(partial(read_note, vault, notices=[]), vault.ours(Tier.EPISODIC)):
+    for note in map(partial(read_note, vault, notices=[]), vault.tier_paths(Tier.EPISODIC)):
         if sessions.extracted_on(note.data) >= since.isoformat():
-            found |= sessions.linked(note.data).keys()
+            found |= sessions.facts_by_block(note.data).keys()
     return frozenset(found)
 
 
@@ -145,11 +145,11 @@ def _session_facts(vault: Vault, lines: Iterable[Entry]) -> dict[str, tuple[str,
     """Return, by block id of a daily line, the path of the newest session note that links to it, and its fact there."""
     wanted = {line.block_id for line in lines if line.block_id}
     found: dict[str, tuple[str, sessions.SessionFact]] = {}
-    paths = vault.ours(Tier.EPISODIC) if wanted else []
+    paths = vault.tier_paths(Tier.EPISODIC) if wanted else []
     for path in sorted(paths, key=lambda path: (not vault.layout.is_archived(path), path), reverse=True):
         data = read_note(vault, path, []).data
         if linked := wanted & {name.decode("ascii") for name in _BLOCK_LINK.findall(data)}:
-            found |= {name: (path, fact) for name, fact in sessions.linked(data).items() if name in linked}
+            found |= {name: (path, fact) for name, fact in sessions.facts_by_block(data).items() if name in linked}
             wanted -= linked
         if not wanted:
             break
@@ -205,7 +205,7 @@ def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, mar
     Yields:
         Path of the session note, its day, and the steps.
     """
-    paths = sorted(vault.ours(Tier.EPISODIC), key=lambda path: path.rpartition("/")[2], reverse=True)
+    paths = sorted(vault.tier_paths(Tier.EPISODIC), key=lambda path: path.rpartition("/")[2], reverse=True)
     for path in paths[:MOST_SESSIONS]:
         note = read_note(vault, path, notices)
         turns = note.data.partition(b"## Turns")[2]
@@ -429,7 +429,7 @@ class StatedFacts:
     def _plan(self, claim: facts.Claim, day: date) -> facts.Plan:
         """Plan adding a claim on a day: what it ends, and from when to when it holds."""
         new = claim._replace(subject=self._title(claim), until=None)
-        given_up = self._predicates.given_up(claim.predicate)
+        given_up = self._predicates.ended_by(claim.predicate)
         known = [*self._about(claim)]
         known += (fact for predicate in given_up for fact in self._about(claim._replace(predicate=predicate)))
         return facts.plan(known, new, today=day, predicates=self._predicates)
@@ -531,7 +531,7 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
 
 def _asked(vault: Vault, note: Note, entry: Entry) -> Related:
     """Return a line that a question is about, so that it can be chosen."""
-    raw, number = change.named(note, entry)
+    raw, number = change.reference_to(note, entry)
     day = vault.layout.day_of(note.path)
     return Related.of(entry, _iso(day) or "")._replace(raw=raw, occurrence=number)
 

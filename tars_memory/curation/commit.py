@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tars_memory.curation.proposals import KINDS, Decision, Mark, Proposal, Related, question_about
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox, playbooks, vault
-from tars_memory.vault.change import Change, locate, named
+from tars_memory.vault.change import Change, locate, reference_to
 from tars_memory.vault.markdown import entries as grammar, facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, unbulleted
@@ -237,7 +237,7 @@ class _Batch:
             (facts.folded(decision.proposal.section), facts.folded(fact.predicate))
             for decision in self.decisions
             if decision.accept and decision.proposal.op == "append" and layout.is_facts(decision.proposal.target)
-            if (fact := facts.said(decision.text or decision.proposal.text))
+            if (fact := facts.parse(decision.text or decision.proposal.text))
         }
         known = self.session.note(layout.facts).facts if added else ()
         predicates = facts.Predicates.of(self.ctx.settings.facts)
@@ -272,10 +272,10 @@ class _Batch:
         proposal, change = decision.proposal, None
         if proposal.op != "choose":
             change = _change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
-            fact = facts.said(change.text) if change.op == "fact" else None
+            fact = facts.parse(change.text) if change.op == "fact" else None
             if fact:
                 predicates = facts.Predicates.of(self.ctx.settings.facts)
-                gone = predicates.given_up(fact.predicate)
+                gone = predicates.ended_by(fact.predicate)
                 change = change._replace(single=predicates.replaces(fact.predicate), gone=gone)
             elif change.op == "replace" and not self._claim(proposal.target, change.replaces, change.occurrence):
                 change = change._replace(op="append", replaces="", occurrence=None)
@@ -285,7 +285,7 @@ class _Batch:
             if not self._claim(line.path, line.raw, line.occurrence):
                 continue
             if change and change.op == "append" and line.path == proposal.target:
-                text = grammar.tagged(change.text, grammar.tags_of(line.text))
+                text = grammar.with_tags(change.text, grammar.tags_of(line.text))
                 change = change._replace(op="replace", replaces=line.raw, occurrence=line.occurrence, text=text)
             else:
                 yield self._removal(line, proposal)
@@ -309,7 +309,7 @@ class _Batch:
         for entry in note.entries:
             asks = entry.text.startswith((ALSO_CHANGED, ALSO_REMOVED)) and entry.depth == found.depth + 1
             if asks and found.line < entry.line <= found.end_line:
-                raw, occurrence = named(note, entry)
+                raw, occurrence = reference_to(note, entry)
                 yield Change("remove", replaces=raw, occurrence=occurrence, target=line.path)
 
     def _claim(self, path: str, raw: str, occurrence: int | None) -> bool:
@@ -326,7 +326,7 @@ class _Batch:
         other version says from when to when it held.
         """
         entry = next(iter(grammar.read(line.path, Document(line.raw.encode("utf-8", "surrogateescape")))), None)
-        fact = facts.said(entry.text) if entry and self.ctx.layout.is_facts(line.path) else None
+        fact = facts.parse(entry.text) if entry and self.ctx.layout.is_facts(line.path) else None
         day = date.fromisoformat((proposal.fact and proposal.fact.since) or proposal.date) if fact else date.min
         if fact is None or (fact.since and fact.since >= day) or any(self._question_below(line)):
             return Change("remove", replaces=line.raw, occurrence=line.occurrence, target=line.path)
@@ -391,12 +391,12 @@ def _fact_words(text: str) -> str:
     Raises:
         UsageError: the text states no fact.
     """
-    fact = facts.said(grammar.neutralise(text))
+    fact = facts.parse(grammar.neutralise(text))
     if fact is None or (fact.since and fact.until and fact.until <= fact.since):
         raise UsageError(f"{text[:200]!r} is not a fact", 'write it so: "lives in:: Cork [since:: 2026-11-14]"')
-    typed = facts.said(text) or fact  # neutralised, a field is only words
-    if field := facts.stray(f"{typed.predicate} {typed.object}"):
-        raise UsageError(f"{field} in {text[:200]!r} is not a date of a fact", facts.HOW)
+    typed = facts.parse(text) or fact  # neutralised, a field is only words
+    if field := facts.stray_field(f"{typed.predicate} {typed.object}"):
+        raise UsageError(f"{field} in {text[:200]!r} is not a date of a fact", facts.DATE_HINT)
     return facts.words(fact.predicate, fact.object, fact.since, fact.until)
 
 

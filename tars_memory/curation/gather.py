@@ -22,13 +22,13 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.notes import playbook_place
+from tars_memory.capture.notes import playbook_path
 from tars_memory.curation import candidates
 from tars_memory.curation.proposals import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of, question_about
-from tars_memory.errors import TarsError, UsageError, counted, cut
+from tars_memory.errors import TarsError, UsageError, counted, shortened
 from tars_memory.language import statements
 from tars_memory.language.statements import SimilarTexts
-from tars_memory.language.words import STOP_WORDS, every, every_word, stem, tokens
+from tars_memory.language.words import STOP_WORDS, alternatives_of_all, every_word, stem, tokens
 from tars_memory.vault import inbox, playbooks
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.lines import Steps, steps_in
@@ -285,8 +285,8 @@ class _TierLine(NamedTuple):
 def _tier_lines(note: Note, *, with_facts: bool) -> Iterator[_TierLine]:
     """Yield the entries and paragraphs of a note; ``with_facts``: read the facts that they state."""
     facts = {fact.line: fact for _, fact in note.facts} if with_facts else {}
-    copies = {entry.line: n for same in note.raws.values() if len(same) > 1 for n, entry in enumerate(same)}
-    for entry in (*note.entries, *grammar.unlisted(note.path, note.document)):
+    copies = {entry.line: n for same in note.entries_by_raw.values() if len(same) > 1 for n, entry in enumerate(same)}
+    for entry in (*note.entries, *grammar.read_paragraphs(note.path, note.document)):
         fact = facts.get(entry.line)
         shown = Related.stating(fact)._replace(date="") if fact else Related.of(entry)
         raw = "" if entry.depth else entry.raw
@@ -464,13 +464,13 @@ class _TierNotes:
         """Propose a playbook with these steps; None if they have no title, or a playbook with that name exists."""
         layout = self._ctx.vault.layout
         try:
-            title = grammar.heading(cut(steps.lead, SHOWN))
-            target = playbook_place(layout, title)
+            title = grammar.heading(shortened(steps.lead, SHOWN))
+            target = playbook_path(layout, title)
         except UsageError:
             return None
         if self._ctx.vault.look(target) is not None:
             return None
-        text = playbooks.composed(title, "", "\n".join(f"{n}. {step}" for n, step in enumerate(steps.steps, 1)))
+        text = playbooks.compose(title, "", "\n".join(f"{n}. {step}" for n, step in enumerate(steps.steps, 1)))
         name = inbox.proposal_id("create", target, "", text)
         return Proposal(name, "create", target, "", text, "", "conversations", "", "")
 
@@ -538,7 +538,7 @@ def _why(group: Sequence[WaitingLine]) -> str:
         parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
     others = list(dict.fromkeys(line.entry.text for line in group if line.entry.text != first.entry.text))
     if others:
-        parts.append("also as " + ", ".join(f"“{cut(text, SHOWN)}”" for text in others[:3]))
+        parts.append("also as " + ", ".join(f"“{shortened(text, SHOWN)}”" for text in others[:3]))
     text = "; ".join(parts)
     return text[:1].upper() + text[1:]
 
@@ -599,10 +599,10 @@ def _kinds() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
     """Return, for each kind, the heading to create, a pattern of its lines, and a pattern of its existing headings."""
     found = []
     for title, name in _KINDS.items():
-        words = every("kinds", name)
+        words = alternatives_of_all("kinds", name)
         if name == "people":
-            words = f"(?:{every('kinds', 'mine')}) (?:{words})|{every('kinds', 'birthday')}"
-        heading = every("kinds", f"{name}_heading")
+            words = f"(?:{alternatives_of_all('kinds', 'mine')}) (?:{words})|{alternatives_of_all('kinds', 'birthday')}"
+        heading = alternatives_of_all("kinds", f"{name}_heading")
         found.append((title, re.compile(rf"\b(?:{words})\b"), re.compile(rf"\b(?:{heading})")))
     return found
 
@@ -713,7 +713,7 @@ def _stems(text: str) -> list[str]:
 @cache
 def _pattern(name: str, form: str = "{}") -> re.Pattern[str]:
     """Return an expression in which the braces stand for the phrases that the languages list under a name."""
-    return re.compile(form.replace("{}", f"(?:{every('feedback', name)})"), re.IGNORECASE)
+    return re.compile(form.replace("{}", f"(?:{alternatives_of_all('feedback', name)})"), re.IGNORECASE)
 
 
 @cache

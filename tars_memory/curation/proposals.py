@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import cut
+from tars_memory.errors import shortened
 from tars_memory.vault import inbox
 from tars_memory.vault.change import OPS, Change
 from tars_memory.vault.markdown import entries as grammar
@@ -256,7 +256,7 @@ def day_of(entry: Entry, dated: Callable[[Entry], str]) -> str:
 
 def question(lines: Sequence[Related]) -> str:
     """Return the words of a question which of some lines holds."""
-    return "Which of these holds: " + " or ".join(f"“{cut(line.text, SHOWN)}”" for line in lines) + "?"
+    return "Which of these holds: " + " or ".join(f"“{shortened(line.text, SHOWN)}”" for line in lines) + "?"
 
 
 class Proposal(NamedTuple):
@@ -312,7 +312,7 @@ class Proposal(NamedTuple):
     speaker: str = ""
 
     @property
-    def each(self) -> tuple[Proposal, ...]:
+    def leaves(self) -> tuple[Proposal, ...]:
         """The proposals to decide: its parts, or itself."""
         return self.parts or (self,)
 

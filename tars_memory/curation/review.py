@@ -63,7 +63,7 @@ class Listed(NamedTuple):
     notices: list[str]
     unsettled: bool = False
     recorded: tuple[RecordedTick, ...] = ()
-    asked: int = 0
+    refused_before: int = 0
 
 
 class Reviewed(NamedTuple):
@@ -109,8 +109,8 @@ class Review:
         notices = [
             f"{command}; until the next command that writes, what it decided is not listed" for command in cut_off
         ]
-        recorded = tuple(ticks.recorded(self.ctx))
-        notices += [*ticks.recorded_notice(self.ctx, recorded), *ticks.left(self.ctx.vault)]
+        recorded = tuple(ticks.recorded_ticks(self.ctx))
+        notices += [*ticks.recorded_notice(self.ctx, recorded), *ticks.unclear_ticks(self.ctx.vault)]
         asked = 0 if expired else len(found.refused_before)
         if asked:
             notices.append(f"you refused {asked} more in other words; --expired lists them")
@@ -126,7 +126,7 @@ class Review:
         found = self.gather(expired=True)
         if (proposal := found.offered.get(name)) is None:
             return ""
-        ids = {part.id for part in proposal.each}
+        ids = {part.id for part in proposal.leaves}
         refs = [ref for ref, waiting in found.waiting.items() if waiting.id in ids]
         refs += [
             ref
@@ -143,7 +143,7 @@ class Review:
             raise AmbiguousError(f"proposal {name} is about {counted(len(refs), 'line')}", lines, "name one by its REF")
         return refs[0]
 
-    def settle(self) -> None:
+    def recover(self) -> None:
         """Recover from killed commands: finish or undo what they left, because the notes show half of it until then.
 
         Raises:
@@ -184,7 +184,7 @@ class Review:
         _check(accept, reject)
         texts, sections, replace = texts or {}, sections or {}, replace or {}
         if self.ctx.may_accept or not accept:
-            self.settle()
+            self.recover()
         found = self.gather(expired=True)
         offered = found.offered
         unknown = [name for name in (*accept, *reject) if name not in offered]
@@ -211,15 +211,15 @@ class Review:
                     as_line=name in lines,
                     replaces=replace.get(name, ()),
                 )
-                for part in proposal.each
+                for part in proposal.leaves
             ]
-        chosen += [Decision(part, accept=False) for name in dict.fromkeys(reject) for part in offered[name].each]
+        chosen += [Decision(part, accept=False) for name in dict.fromkeys(reject) for part in offered[name].leaves]
         return self.commit(resolved(chosen), found)
 
     def commit(self, chosen: Sequence[Decision], found: Gathered) -> Reviewed:
         """Carry out decisions; aged and settled candidates are marked first, in a transaction of their own."""
         if self.ctx.may_accept or not any(decision.accept for decision in chosen):
-            ticks.settle(self, found, but={mark for decision in chosen for mark in decision.marks})
+            ticks.mark_settled(self, found, but={mark for decision in chosen for mark in decision.marks})
 
         def also(session: WriteSession) -> None:
             ids = {proposal.id for decision in chosen for proposal in (decision.proposal, *decision.instead)}
@@ -237,7 +237,7 @@ class Review:
             BusyError: another process writes.
             UnwritableError: the vault can't be written.
         """
-        self.settle()
+        self.recover()
         done, left, recorded = ticks.apply_ticks(self)
         outcomes = [outcome for committed in done for outcome in committed.outcomes]
         txns = [committed.txn for committed in done if committed.txn]
@@ -250,8 +250,8 @@ class Review:
         Returns:
             The note's path, and how many proposals it holds now.
         """
-        self.settle()
-        ticks.settle(self, self.gather())
+        self.recover()
+        ticks.mark_settled(self, self.gather())
         return ticks.write_note(self, self.waiting(limit=limit, expired=expired).proposals)
 
     def gather(self, *, expired: bool = False, related_for: int | None = 0) -> Gathered:
@@ -340,7 +340,7 @@ def unapproved_beside(ctx: Caller, name: str, other: Vault) -> list[UnapprovedRu
     for note in ctx.notes(dict.fromkeys(ctx.layout.procedural_of(scope) for scope in ("", ctx.layout.scope))):
         own = recall.loaded.Loaded(note.path, note.data, whole_items=True)
         for unit in recall.loaded.by_approval(own, history.typed_lines(ctx.store.journal, note.path))[0]:
-            approved |= unit.says
+            approved |= unit.wordings
     found: list[UnapprovedRule] = []
     for path in dict.fromkeys(other.layout.procedural_of(scope) for scope in ("", ctx.layout.scope)):
         try:
@@ -353,7 +353,7 @@ def unapproved_beside(ctx: Caller, name: str, other: Vault) -> list[UnapprovedRu
         entries = {entry.line: entry for entry in grammar.read(path, shared.document)}
         for unit in shared.units:
             entry, raw = entries.get(unit.start_line), shared.rules.get(unit.start_line)
-            if entry is None or not raw or not approved.isdisjoint(unit.says):
+            if entry is None or not raw or not approved.isdisjoint(unit.wordings):
                 continue
             below = raw[1 + entry.raw.count("\n") :]
             text = "\n".join([entry.text, *(line.decode("utf-8", "replace").strip() for line in below)])
@@ -436,37 +436,37 @@ class LeftOut(NamedTuple):
     """
 
     entry: Entry
-    said: SessionFact
+    fact: SessionFact
     date: str
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
         return {
             "id": self.entry.ref,
-            "kind": self.said.kind,
-            "text": self.said.text,
-            "quote": self.said.quote,
-            "said_by": self.said.speaker,
-            "turn": self.said.turn,
+            "kind": self.fact.kind,
+            "text": self.fact.text,
+            "quote": self.fact.quote,
+            "said_by": self.fact.speaker,
+            "turn": self.fact.turn,
             "path": self.entry.path,
             "line": self.entry.line,
             "date": self.date,
-            "fact": self.said.claim or None,
-            "warnings": list(self.said.warnings),
+            "fact": self.fact.claim or None,
+            "warnings": list(self.fact.warnings),
         }
 
 
 def left_out(ctx: Caller) -> list[LeftOut]:
     """Return all left-out statements in the session notes of our scope, the newest conversation first."""
     found: list[LeftOut] = []
-    for note in ctx.notes(sorted(ctx.vault.ours(Tier.EPISODIC), reverse=True)):
+    for note in ctx.notes(sorted(ctx.vault.tier_paths(Tier.EPISODIC), reverse=True)):
         if _TITLE in note.data:
             day = str(note.properties.get("date", ""))
             found += (LeftOut(entry, fact, day) for entry, fact in sessions.facts_of(note.entries, LEFT_OUT))
     return found
 
 
-def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
+def offer_left_out(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
     """Make candidates of left-out statements, in one transaction: lines of their days that the session notes link to.
 
     Args:
@@ -492,7 +492,7 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
     with ctx.writing("extract", None, atomic=True) as session:
         daily = extraction.keeping.Dailies(ctx, session)
         planned = [
-            daily.add(_fact(statement.said), _time(statement, ctx.now), statement.said.speaker) for statement in chosen
+            daily.add(_fact(statement.fact), _time(statement, ctx.now), statement.fact.speaker) for statement in chosen
         ]
         kept = daily.write(planned)
         for statement, line in zip(chosen, kept, strict=True):

@@ -254,7 +254,7 @@ def unmarked(path: str, data: bytes) -> list[str]:
     return notices
 
 
-def without(data: bytes, ids: Collection[str]) -> bytes:
+def without_proposals(data: bytes, ids: Collection[str]) -> bytes:
     """Return the note without these proposals. If the person wrote below one, only its mark is removed."""
     document = Document(data)
     splices: list[Splice] = []
@@ -290,7 +290,7 @@ def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:
     A new note begins with its title and how to use it.
     """
     known = {item.id for item in read(data or b"")}
-    missing = [(proposal, [part for part in proposal.each if part.id not in known]) for proposal in proposals]
+    missing = [(proposal, [part for part in proposal.leaves if part.id not in known]) for proposal in proposals]
     new = [_group(proposal, parts) if len(parts) > 1 else bullet(parts[0]) for proposal, parts in missing if parts]
     if data is None or not data.strip():
         lines = [TITLE, "", *INTRO, "", f"## {HEADING}", "", *new]

@@ -64,7 +64,7 @@ class Material(NamedTuple):
     left_out: int = 0
 
 
-class Offered(NamedTuple):
+class Suggested(NamedTuple):
     """The proposals that a model's answer became.
 
     Attributes:
@@ -92,7 +92,7 @@ def _ask(
     about: Callable[[dialogues.ModelOp], Collection[object]],
     make: Callable[[dialogues.ModelOp], Proposal],
     quiet: Collection[str] = (),
-) -> Offered:
+) -> Suggested:
     """Ask the model, and keep the proposals that its answer becomes in the inbox.
 
     Args:
@@ -113,7 +113,7 @@ def _ask(
     notices = [f"left out of the answer: {reason}" for reason in answer.rejected]
     ops = [op for op in answer.ops if about(op)]
     if not ops and not asked.read:
-        return Offered([], notices, {})
+        return Suggested([], notices, {})
     kept: list[str] = []
     counts: Counter[str] = Counter()
     used: set[object] = set()
@@ -134,7 +134,7 @@ def _ask(
             if made.id not in quiet:
                 kept.append(inbox.keep(session, made.stored()))
                 counts[op.kind] += 1
-    return Offered(kept, notices, dict(counts))
+    return Suggested(kept, notices, dict(counts))
 
 
 def _tier_notes(ctx: Caller) -> list[Note]:
@@ -171,13 +171,13 @@ CANDIDATES = 40
 """Maximum number of candidates shown at a time: an answer of some forty ops fits into its tokens."""
 
 
-def to_sort(review: Review, *, expired: bool = False) -> Material:
+def candidates_to_sort(review: Review, *, expired: bool = False) -> Material:
     """Return the candidates to ask about; ``candidates`` is empty if none waits."""
     found = review.waiting(limit=0, expired=expired)
     waiting = [
         part
         for proposal in found.proposals
-        for part in proposal.each
+        for part in proposal.leaves
         if not (part.kept or part.fact or part.op == "create") and part.marks
     ]
     waiting = waiting[:CANDIDATES]
@@ -192,11 +192,11 @@ def to_sort(review: Review, *, expired: bool = False) -> Material:
         "lines": [f"{line.path}{_day(line)}: {line.text}" for line in lines],
         "sections": sections,
     }
-    dialogue = dialogues.over("review", shown, day=review.ctx.now.date())
+    dialogue = dialogues.ops_question("review", shown, day=review.ctx.now.date())
     return Material(dialogue, lines, waiting, sections=sections)
 
 
-def suggest(review: Review, asked: Material, model: LanguageModel) -> Offered:
+def suggest(review: Review, asked: Material, model: LanguageModel) -> Suggested:
     """Ask the model to sort and word the candidates, and keep its proposals; see :func:`_ask`."""
     return _ask(
         review.ctx,
@@ -255,16 +255,16 @@ def _with_kind(proposal: Proposal) -> str:
 # --- ``tidy --model``
 
 
-def to_compare(ctx: Caller) -> Material:
+def lines_to_compare(ctx: Caller) -> Material:
     """Return the lines to compare with each other; nothing is asked yet."""
     lines = [line for note in _tier_notes(ctx) for line in _lines(note)]
     shown = lines[:LINES]
     texts = [f"{line.path} › {line.section}{_day(line)}: {line.text}" for line in shown]
-    dialogue = dialogues.over("tidy", {"lines": texts}, day=ctx.now.date())
+    dialogue = dialogues.ops_question("tidy", {"lines": texts}, day=ctx.now.date())
     return Material(dialogue, shown, left_out=len(lines) - len(shown))
 
 
-def compare(ctx: Caller, asked: Material, model: LanguageModel) -> Offered:
+def compare(ctx: Caller, asked: Material, model: LanguageModel) -> Suggested:
     """Ask which lines contradict or repeat each other, or are out of date, and keep the proposals; see :func:`_ask`."""
 
     def made(op: dialogues.ModelOp) -> Proposal:
@@ -294,7 +294,7 @@ def proposed(ctx: Caller, op: str, line: Entry, why: str, text: str = "") -> Pro
         why: one sentence for the person.
         text: its new words.
     """
-    _, occurrence = change.named(ctx.vault.note(line.path), line)
+    _, occurrence = change.reference_to(ctx.vault.note(line.path), line)
     made = change_of_line(op, line, text, ctx.now.date().isoformat(), why)
     return made._replace(occurrence=occurrence)
 
@@ -320,7 +320,7 @@ NAMELESS = "curation"
 """The source of a proposal that names no note."""
 
 
-def to_curate(ctx: Caller) -> Material:
+def notes_to_curate(ctx: Caller) -> Material:
     """Return the notes of the last days, and the memory to compare them with; nothing is asked yet."""
     layout, today = ctx.layout, ctx.now.date()
     read: dict[str, bytes | None] = {}
@@ -349,7 +349,7 @@ def to_curate(ctx: Caller) -> Material:
         "facts": [_shown(fact) for _, fact in current],
         "sections": sections,
     }
-    dialogue = dialogues.over("curate", shown, day=today)
+    dialogue = dialogues.ops_question("curate", shown, day=today)
     return Material(dialogue, lines, notes=noted, facts=current, sections=sections, read=read)
 
 
@@ -377,7 +377,7 @@ def _noted(ctx: Caller, daily: list[tuple[date, Note]]) -> list[tuple[date, Entr
     return found[::-1]
 
 
-def curate(ctx: Caller, asked: Material, model: LanguageModel) -> Offered:
+def curate(ctx: Caller, asked: Material, model: LanguageModel) -> Suggested:
     """Ask what the last days' notes change in the memory, and keep the proposals; see :func:`_ask`."""
 
     def about(op: dialogues.ModelOp) -> set[tuple[str, int]]:

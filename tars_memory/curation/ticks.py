@@ -76,7 +76,7 @@ class AppliedTicks(NamedTuple):
 
     done: list[Committed]
     notices: list[str]
-    recorded: list[RecordedTick] = []  # noqa: RUF012  # never changed
+    recorded_ticks: list[RecordedTick] = []  # noqa: RUF012  # never changed
 
 
 def recorded_notice(ctx: Caller, found: Sequence[RecordedTick]) -> list[str]:
@@ -90,7 +90,7 @@ def recorded_notice(ctx: Caller, found: Sequence[RecordedTick]) -> list[str]:
     return [f"{summary}: an agent runs this; run tars-memory review yourself"]
 
 
-def recorded(ctx: Caller) -> list[RecordedTick]:
+def recorded_ticks(ctx: Caller) -> list[RecordedTick]:
     """Return the ticks that an agent's process recorded and that are in the note unchanged."""
     known = _load_record(ctx).get(ctx.layout.review)
     if not known:
@@ -129,7 +129,7 @@ def _load_record(ctx: Caller) -> dict[str, dict[str, Any]]:
     """Return the well-formed entries of the record file: by note and proposal id, a tick's hash and time."""
     return {
         path: {name: pair for name, pair in known.items() if isinstance(pair, list) and len(pair) == 2}
-        for path, known in disk.own_object(ctx.store.state / RECORD).items()
+        for path, known in disk.state_object(ctx.store.state / RECORD).items()
         if isinstance(known, dict)
     }
 
@@ -175,7 +175,7 @@ def apply_pending_ticks(open_review: Callable[[], Review], notices: list[str]) -
     try:
         review = open_review()
         data_of = _note_data(review.ctx.vault)
-        if not any(map(review_note.ticked, data_of.values())) or undone(
+        if not any(map(review_note.ticked, data_of.values())) or is_undone(
             review.ctx, data_of.get(review.ctx.layout.review, b"")
         ):
             return
@@ -199,14 +199,14 @@ def apply_pending_ticks(open_review: Callable[[], Review], notices: list[str]) -
         notices += recorded_notice(review.ctx, recorded_ticks)
 
 
-def left(vault: Vault) -> list[str]:
+def unclear_ticks(vault: Vault) -> list[str]:
     """Return a sentence for each tick in the note or its copies that can't be understood."""
     data_of = _note_data(vault)
     notices = review_note.decisions([review_note.read(data) for data in data_of.values()])[1]
     return [*notices, *(notice for path, data in data_of.items() for notice in review_note.unmarked(path, data))]
 
 
-def undone(ctx: Caller, data: bytes) -> bool:
+def is_undone(ctx: Caller, data: bytes) -> bool:
     """Whether the note is as an undo left it: then its ticks wait until the person applies them explicitly."""
     last = next(iter(ctx.store.history(1, ctx.layout.review)), None)
     return last is not None and last.undoes is not None and last.record.get("new") == digest(data)
@@ -224,7 +224,7 @@ def apply_ticks(review: Review) -> AppliedTicks:
     ctx = review.ctx
     items = [review_note.read(data) for data in _note_data(ctx.vault).values()]
     ticks, _ = review_note.decisions(items)
-    notices = left(ctx.vault)
+    notices = unclear_ticks(ctx.vault)
     decided = inbox.decided(ctx.vault).keys()
     present = {item.id for of_note in items for item in of_note}
     if not (ctx.may_tick or ctx.may_accept):
@@ -255,9 +255,9 @@ def apply_ticks(review: Review) -> AppliedTicks:
     ]
     chosen, conflicts = _compatible(chosen)
     deciding = {mark for decision in chosen for mark in decision.marks}
-    settle(review, found, but=deciding, expired=True)
+    mark_settled(review, found, but=deciding, expired=True)
     taken = {item.state for of_note in items for item in of_note if item.id in ticks}
-    recorded_at = {tick.id: tick.time for tick in recorded(ctx)}
+    recorded_at = {tick.id: tick.time for tick in recorded_ticks(ctx)}
     done, failures = _commit(ctx, chosen, stale, taken, recorded_at)
     return AppliedTicks(done, [*notices, *conflicts, *failures])
 
@@ -354,14 +354,14 @@ def clear(
         dropped = set(ids)
         if path != vault.layout.review:
             dropped |= {item.id for item in items if not item.decided}
-        new = review_note.without(data, dropped)
+        new = review_note.without_proposals(data, dropped)
         if new == data:
             continue
         if review_note.is_bare(new) and session.remove(path, digest(data)):
             continue
 
         def plan(found: bytes | None, dropped: Collection[str] = dropped) -> Sequence[Splice]:
-            return splices_between(found or b"", review_note.without(found or b"", dropped))
+            return splices_between(found or b"", review_note.without_proposals(found or b"", dropped))
 
         session.write(path, plan)
 
@@ -385,7 +385,7 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
     def plan(data: bytes | None) -> Sequence[Splice]:
         nonlocal count
         gone = {item.id for item in review_note.read(data or b"") if item.id not in offered and not item.decided}
-        new = review_note.with_new(review_note.without(data, gone) if data is not None else None, shown)
+        new = review_note.with_new(review_note.without_proposals(data, gone) if data is not None else None, shown)
         count = review_note.count(new)
         return splices_between(data or b"", new)
 
@@ -514,7 +514,7 @@ COMMAND = "expire"
 """Name of these writes in the history."""
 
 
-def settle(review: Review, found: Gathered, *, but: Collection[Mark] = (), expired: bool = False) -> int:
+def mark_settled(review: Review, found: Gathered, *, but: Collection[Mark] = (), expired: bool = False) -> int:
     """Mark aged candidates ``[expired]`` and settled ones ``[promoted]``, in one transaction.
 
     Settled candidates are gathered again under the lock: what a tier note held a moment ago may be half of a commit

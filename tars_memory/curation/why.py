@@ -178,7 +178,8 @@ class _Tracer:
             for write in history.entries(self.ctx.store.journal, path=path):
                 if write.undone or write.undoes or write.purged:
                     continue
-                added = [edits.bare(line) for span in journal.unpack(write.record) for line in edits.changed(span)[1]]
+                spans = journal.unpack(write.record)
+                added = [edits.without_ending(line) for span in spans for line in edits.changed_lines(span)[1]]
                 same = any(line in lines for line in added)
                 if same or any(mark in line for line in added for mark in marks):
                     yield write, same
@@ -273,9 +274,8 @@ class _Tracer:
     def _sessions(self, entry: Entry) -> list[str]:
         """Return the paths of the session notes of our scope, those of the line's own day first."""
         day = self.layout.day_of(entry.path)
-        return sorted(
-            self.ctx.vault.ours(Tier.EPISODIC), key=lambda path: (day is None or day.isoformat() not in path, path)
-        )
+        paths = self.ctx.vault.tier_paths(Tier.EPISODIC)
+        return sorted(paths, key=lambda path: (day is None or day.isoformat() not in path, path))
 
     def _children(self, entry: Entry) -> list[Entry]:
         """Return the bullets directly below an entry."""

@@ -321,7 +321,7 @@ class Live(App[int]):
     def _open_memory(self) -> Memory:
         """Open a memory of the same vault, for a thread."""
         memory = self.call.memory_at(self._root, self._project or NO_PROJECT)
-        memory.workspace.patience, memory.workspace.apart, memory.workspace.rest = 0.0, True, REST
+        memory.workspace.patience, memory.workspace.may_finish_in_background, memory.workspace.rest = 0.0, True, REST
         return memory
 
     def _post(self, answer: LaneAnswer) -> None:
@@ -519,9 +519,9 @@ class Live(App[int]):
         """Load the model before it is needed, and serve hooks and other searches with it, unless a watcher does."""
         try:
             embedder = memory.workspace.open_embedder()
-            memory.workspace.warm = embedder
+            memory.workspace.opened_embedder = embedder
             identity = memory.workspace.manifest.identity
-            lock = memory.workspace.made_state() / "watch.lock"
+            lock = memory.workspace.ensure_state() / "watch.lock"
             with alone(lock, "live search", "the vault is watched already", "one is enough"):
                 self._server = WarmServer(memory.workspace.state / SOCKET, identity, embedder.embed_query)
         except (ModelUnavailableError, BusyError, OSError, AttributeError):

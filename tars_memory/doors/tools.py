@@ -132,7 +132,7 @@ def _get(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
     entry: Entry | None = None
     shared: SharedVault | None = None
     if not _is_note(memory, path):
-        if (found := memory.workspace.beside(path)) is not None:
+        if (found := memory.workspace.shared_note(path)) is not None:
             shared, path = found
             vault = shared.vault
         else:
@@ -177,7 +177,7 @@ def _is_note(memory: Memory, path: str) -> bool:
     if not path.lower().endswith(".md") or any(step[:1] in ("", ".") for step in steps) or "\0" in path:
         return False
     with contextlib.suppress(OSError, ValueError):
-        return memory.workspace.sees(path) and memory.workspace.vault.look(path) is not None
+        return memory.workspace.may_show(path) and memory.workspace.vault.look(path) is not None
     return False
 
 
@@ -458,7 +458,7 @@ class Tools:
         agent = signature(client)
         with self._open({AUTHOR: agent or NAMELESS}) as memory:
             if self._searcher is not None:
-                memory.searcher.follow(self._searcher)
+                memory.searcher.take_over_model(self._searcher)
             self._searcher = memory.searcher
             more = {"agent": agent} if name == "memory_context" and agent else {}
             found = tool.run(memory, {**valid, **more})

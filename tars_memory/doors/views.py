@@ -407,7 +407,7 @@ class ReviewView(View):
     def _answer(self, proposal: Proposal, answer: approve.ReviewAnswer) -> None:
         """Do what an answer to a proposal asks for."""
         if answer.key == approve.NO_LINE:
-            self.state = [approve.no_line(proposal)]
+            self.state = [approve.unknown_line_reply(proposal)]
         elif answer.key == "q":
             self.live.exit(0)
         elif answer.key == "l":

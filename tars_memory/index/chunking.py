@@ -32,10 +32,10 @@ from tars_memory.index.database import ALWAYS, BETWEEN, day_number, iso
 from tars_memory.index.fulltext import clean
 from tars_memory.settings import CUT, Cut
 from tars_memory.vault import markdown
-from tars_memory.vault.links import Links, named_in, targets
+from tars_memory.vault.links import Links, file_part, targets
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document, front_aliases, front_day, front_tags
-from tars_memory.vault.markdown.lines import FENCE, TITLE, may_end, note_end, windows_of
+from tars_memory.vault.markdown.lines import FENCE, TITLE, may_have_end, note_end, windows_of
 from tars_memory.vault.vault import key_of
 
 if TYPE_CHECKING:
@@ -344,7 +344,7 @@ def _chunk(units: list[Unit], text: list[str], partial: bool, note: Parsed, show
     chunk.lines = grammar.read(text)
     if session:  # summaries that rules made of quotes rank after the quotes themselves
         chunk.lines = [
-            line._replace(kind=grammar.REPEATED) if grammar.is_summed(source) else line
+            line._replace(kind=grammar.REPEATED) if grammar.is_summary_line(source) else line
             for line, source in zip(chunk.lines, text, strict=True)
         ]
     chunk.numbers, chunk.answers = range(len(text)), ()
@@ -492,7 +492,7 @@ def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
             units.append(unit)
         else:
             unit.end = number
-    if may_end(data):
+    if may_have_end(data):
         units = _split_at_ends(lines, units, Document(data, by_lines=True), facts=facts)
     return Structure(lines, units, {}, 1, ALWAYS)
 
@@ -738,20 +738,20 @@ class LinkTable:
         """Return the number of targets that a note links to."""
         return len(set(self._targets.get(path, ())))
 
-    def sharing(self, path: str) -> dict[str, list[str]]:
+    def shared_targets(self, path: str) -> dict[str, list[str]]:
         """Return the targets of a note's links that other notes link to as well, each with those notes.
 
         Links that lead nowhere count, too: the name of a note that nobody has written yet.
         """
         shared: dict[str, str] = {}  # where a link of this note leads → its target as written
         for target, to in self.out(path):
-            shared.setdefault(to or key_of(named_in(target)), named_in(target))
+            shared.setdefault(to or key_of(file_part(target)), file_part(target))
         names = {key_of(_stem(target)) for target in shared.values()}
         found: dict[str, list[str]] = {}
         for other, theirs in self._targets.items():
             if other == path:
                 continue
-            for target in dict.fromkeys(map(named_in, theirs)):
+            for target in dict.fromkeys(map(file_part, theirs)):
                 if key_of(_stem(target)) in names:
                     to = self._links.resolve(target, other) or key_of(target)
                     if to in shared and to not in (path, other) and other not in found.setdefault(shared[to], []):

@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.disk import own_object, replace, spawn
+from tars_memory.disk import replace, spawn, state_object
 from tars_memory.index.files import BACKGROUND, IndexFiles
 
 if TYPE_CHECKING:
@@ -53,16 +53,16 @@ class Work(NamedTuple):
     ended: str = ""
 
 
-def told(state: Path) -> Work:
+def read_progress(state: Path) -> Work:
     """Read the last progress of this vault's process; an empty one if the file is missing or damaged."""
-    fields = own_object(state / NOTE)
+    fields = state_object(state / NOTE)
     values: list[Any] = [fields.get(name, default) for name, default in Work._field_defaults.items()]
     allowed = {str: (str,), int: (int,), float: (int, float)}
     pairs = zip(values, Work._field_defaults.values(), strict=True)
     return Work(*values) if all(type(value) in allowed[type(default)] for value, default in pairs) else Work()
 
 
-def tell(state: Path, work: Work) -> None:
+def write_progress(state: Path, work: Work) -> None:
     """Write the progress of the process; a full disk must not stop it, so errors are ignored."""
     with suppress(OSError):
         replace(state / NOTE, json.dumps(work._asdict()).encode())
@@ -77,14 +77,14 @@ def is_due(state: Path) -> bool:
     """Whether a process may be started: none is running, and the last one did not just fail."""
     if is_running(state):
         return False
-    last = told(state)
+    last = read_progress(state)
     if last.ended == BATTERY:
         return not on_battery()
     failed = bool(last.ended) or (last.total > 0 and not last.done)
     return not (failed and 0 <= time.time() - last.at < PAUSE)
 
 
-def begin(state: Path, root: Path, env: Mapping[str, str]) -> bool:
+def start(state: Path, root: Path, env: Mapping[str, str]) -> bool:
     """Start the process for the vault at ``root``; False if it can't be started."""
     # -P: don't import modules from the folder that the person works in
     argv = [sys.executable, "-P", "-m", "tars_memory.doors.cli.background", "index", str(root)]

@@ -591,7 +591,7 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
             last = page[-1][0]
             known = store.get(model, [digest for _, digest, _ in page])
             pairs = [(vector, known[digest][0]) for _, digest, vector in page if digest in known and vector is not None]
-            expected = index.vectors.small([cached for _, cached in pairs])
+            expected = index.vectors.quantized([cached for _, cached in pairs])
             wrong += sum(stored != vector for (stored, _), vector in zip(pairs, expected, strict=True))
             lost += sum(1 for _, _, vector in page if vector is None)
         signs = "b.bits IS NOT vec_quantize_binary(vec_int8(v.vector))"

@@ -203,7 +203,7 @@ def folder_of(manifest: Manifest, cache: Path) -> Path:
 def read_manifest(folder: Path) -> Manifest | None:
     """Return the manifest of a prepared folder; None unless each of its files has the recorded length."""
     try:
-        record = disk.own_object(folder / "manifest.json")
+        record = disk.state_object(folder / "manifest.json")
         if not _have_lengths(folder, record["lengths"]):
             return None
         manifest = Manifest(**record["manifest"])
@@ -239,7 +239,7 @@ def optimised_folder(folder: Path, version: str) -> Path:
 
 def is_complete(folder: Path) -> bool:
     """Whether an optimised copy exists and each of its files has the recorded length."""
-    lengths = disk.own_object(folder / "lengths.json")
+    lengths = disk.state_object(folder / "lengths.json")
     return bool(lengths) and _have_lengths(folder, lengths)
 
 

@@ -93,7 +93,7 @@ class NameTable:
         targets, linking = _links_to(paths, [(key, path, links) for key, path, _, _, links in rows])
         return Named(tuple(names or {name: None}), frozenset(targets), frozenset(paths), frozenset(linking))
 
-    def near(self, text: str, *, parts: bool = True) -> list[str]:
+    def suggestions(self, text: str, *, parts: bool = True) -> list[str]:
         """Return names of which the text may be a misspelling, the nearest first; never the text's own name.
 
         Names of sessions are left out: nobody types them, and they may repeat what was rejected.
@@ -148,7 +148,7 @@ class NameTable:
         )
         return self._connection.execute(sql, (self._scope, TIERS.index("episodic"))).fetchall()
 
-    def headed(self, title: str) -> list[str]:
+    def with_heading(self, title: str) -> list[str]:
         """Return the paths of the notes that may have a heading with these words, ordered by path.
 
         Case, accents and punctuation don't matter. A note is also returned if the words are in a chunk that contains a
@@ -186,7 +186,7 @@ class NameTable:
             found |= {(path, tag.strip("/").lower()) for tag in tags.split(BETWEEN)}
         return sorted(found)
 
-    def bearing(
+    def tagged_chunks(
         self, paths: Iterable[str], covers: Callable[[str], bool]
     ) -> Iterator[tuple[str, str, list[str], list[tuple[int, str]]]]:
         """Yield of each note the path, the title, the tags of its properties, and (line, text) of chunks with a tag.
@@ -204,7 +204,7 @@ class NameTable:
             chunks = {start: text for start, text, tag in self._connection.execute(sql, (note,)) if covers(tag)}
             yield path, title, [tag for tag in tags.split(BETWEEN) if tag], list(chunks.items())
 
-    def telling(self, found: Named, held_in: Callable[[str], bool]) -> tuple[frozenset[str], set[int]]:
+    def about_name(self, found: Named, held_in: Callable[[str], bool]) -> tuple[frozenset[str], set[int]]:
         """Return the paths of the notes that are about a person or thing as a whole, and all chunks about it.
 
         Args:
@@ -231,7 +231,7 @@ class NameTable:
                 chunks.add(int(chunk))
         return found.paths | {path for path, _ in described}, self._with_continued(chunks)
 
-    def tagged(
+    def about_tag(
         self, tag: str, covers: Callable[[str], bool], listed: Callable[[str], bool]
     ) -> tuple[frozenset[str], set[int]]:
         """Return the paths of the notes that are about a topic as a whole, and all chunks about it.

@@ -355,7 +355,7 @@ def _fetch(kind: Any, description: Any, downloads: Path, folder: Path | None) ->
 
 def _max_tokens(folder: Path) -> int:
     """Return the limit that fastembed uses: the stricter of two keys; 512 without a usable one."""
-    config = disk.own_object(folder / "tokenizer_config.json")
+    config = disk.state_object(folder / "tokenizer_config.json")
     values = (config.get("model_max_length"), config.get("max_length"))
     # Transformers writes 1e30 for "unknown".
     limits = [value for value in values if isinstance(value, int) and 0 < value < 1_000_000]

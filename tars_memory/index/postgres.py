@@ -281,7 +281,7 @@ class TeamIndex:
             )
         return self.vault
 
-    def told(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return when and by whom the index was published, and its numbers of notes, passages, vectors and bytes.
 
         Raises:

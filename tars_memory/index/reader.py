@@ -164,7 +164,7 @@ class IndexReader:
                     counts[chunk] = counts.get(chunk, 0) + 1
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
 
-    def called(self, names: Iterable[str], within: Filter) -> dict[str, list[tuple[int, str, bool]]]:
+    def notes_named(self, names: Iterable[str], within: Filter) -> dict[str, list[tuple[int, str, bool]]]:
         """Return name → notes with this name (:func:`tars_memory.index.naming.key`), as (note, path, blank).
 
         A blank note has no chunk, so nothing that could be cited.
@@ -274,7 +274,7 @@ class IndexReader:
         """Return chunk → vector (float32, little-endian), for those of the chunks that have one."""
         return dict(self._cached("v.vector", chunks)) if self.dimension and self._attach() else {}
 
-    def spread(self, count: int) -> list[int]:
+    def sample(self, count: int) -> list[int]:
         """Return up to ``count`` chunks that have a vector, spread evenly over the ids of all chunks."""
         first, last = self._connection.execute("SELECT min(id), max(id) FROM chunks").fetchone()
         if first is None:
@@ -379,7 +379,7 @@ class IndexReader:
             found[note.id] = note
         return found
 
-    def rejects(self) -> bool:
+    def has_rejected(self) -> bool:
         """Whether any line, in any scope, was rejected."""
         sql = "SELECT 1 FROM lines INDEXED BY lines_rejected WHERE state = 'rejected' LIMIT 1"
         return self._connection.execute(sql).fetchone() is not None
@@ -394,7 +394,7 @@ class IndexReader:
         )
         return dict(rows.fetchall())
 
-    def drawn_on(self) -> list[tuple[str, str, str]]:
+    def sourced_lines(self) -> list[tuple[str, str, str]]:
         """Return (kind, source, until) of the approved and the replaced lines, in any scope, that name a source."""
         rows = self._connection.execute(
             "SELECT l.kind, l.source, l.until FROM notes n"
@@ -515,7 +515,7 @@ class IndexReader:
 
         return chunking.notes_where(self._connection, conditions)
 
-    def hides(self, on: str, scope: str = "") -> bool:
+    def has_ended(self, on: str, scope: str = "") -> bool:
         """Whether any chunk outside projects, or of this project, has ended by a day."""
         return bool(ended(self._connection, on, {0, self._scopes.get(scope, 0)}))
 

@@ -120,7 +120,7 @@ class TalkReader(IndexReader):
     most: int | None = None
     among_newest = True
 
-    def outside(self, project: str) -> tuple[str, ...]:
+    def visible_scopes(self, project: str) -> tuple[str, ...]:
         """Return the scopes that are visible from a project; from outside projects, all that belong to no project."""
         return (project,) if project else tuple(name for name in self._scopes if not name or is_folder(name))
 
@@ -168,7 +168,7 @@ class TalkReader(IndexReader):
         """Whether there are conversations in which a program asked and nobody typed."""
         return self._connection.execute("SELECT 1 FROM chunk_tags WHERE tag = ?", (AUTOMATED,)).fetchone() is not None
 
-    def of_log(self, log: str) -> tuple[str, ...]:
+    def talks_of_log(self, log: str) -> tuple[str, ...]:
         """Return the paths of a log's conversations; ``log`` may be any path to it, such as a symbolic link."""
         name, real = os.path.basename(log), os.path.realpath(log)
         rows = self._connection.execute("SELECT path FROM notes WHERE instr(path, ?)", (name,))
@@ -213,9 +213,9 @@ class TalkIndex:
                     if reader.knows_all_scopes():
                         return answer
 
-        return self.mended(ask)
+        return self.with_repair(ask)
 
-    def mended(self, act: Callable[[], Answer]) -> Answer:
+    def with_repair(self, act: Callable[[], Answer]) -> Answer:
         """Call ``act``, which uses the index file; if the file is damaged, call it once more with an empty one.
 
         Raises:
@@ -280,7 +280,7 @@ class TalkIndex:
             execute = self._open.connection().execute
             return {name: int(execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for name, table in tables.items()}
 
-        return self.mended(count)
+        return self.with_repair(count)
 
     # --- vectors
 
@@ -290,7 +290,7 @@ class TalkIndex:
 
     def pending(self) -> int:
         """Return how many of the newest passages have no vector yet."""
-        return self.mended(lambda: vectors.pending(self._open.connection(), self.most)) if self.exists else 0
+        return self.with_repair(lambda: vectors.pending(self._open.connection(), self.most)) if self.exists else 0
 
     def embed_pending(self, open_embedder: Callable[[], Embedder], progress: Progress | None = None) -> int:
         """Embed the newest passages that have no vector, and delete the vectors of older ones. Can be interrupted.
@@ -309,7 +309,7 @@ class TalkIndex:
                 vectors.embed(self._open.connection(), self.files, self.cache, open_embedder, None, progress, self.most)
             return vectors.pending(self._open.connection(), self.most)
 
-        return self.mended(embed) if self.exists else 0
+        return self.with_repair(embed) if self.exists else 0
 
     def restore(self, model: tuple[str, int] | None) -> None:
         """Restore a model's vectors from the cache after a rebuild, for the texts that still exist.

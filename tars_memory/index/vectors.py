@@ -511,7 +511,7 @@ def is_usable(vector: bytes, dimension: int) -> bool:
     return math.isfinite(square) and square > 1e-12
 
 
-def small(vectors: Sequence[bytes]) -> list[bytes]:
+def quantized(vectors: Sequence[bytes]) -> list[bytes]:
     """Quantize float32 vectors of one dimension to one byte (int8) for each number."""
     if not vectors:
         return []
@@ -585,7 +585,7 @@ def insert(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) ->
 
     Call it inside a transaction.
     """
-    for (chunk, _), vector in zip(rows, small([vector for _, vector in rows]), strict=True):
+    for (chunk, _), vector in zip(rows, quantized([vector for _, vector in rows]), strict=True):
         row = connection.execute("SELECT tier, day, scope, embedded FROM chunks WHERE id = ?", (chunk,)).fetchone()
         if row is None:
             continue
@@ -641,7 +641,7 @@ def knn(
     connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
     rows = connection.execute(
         f"SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH vec_int8(?) AND k = ?{where}",
-        (*small([vector]), min(k + max(EXTRA, k // EXTRA_SHARE), MAX_K), *values),
+        (*quantized([vector]), min(k + max(EXTRA, k // EXTRA_SHARE), MAX_K), *values),
     ).fetchall()
     connection.execute("PRAGMA mmap_size = 0")
     divisor = 2 * _int8_factor(len(vector) // 4) ** 2  # of vectors of length 1, distance² = 2 - 2 × cosine
@@ -659,7 +659,7 @@ def knn_of_many(
     rows = connection.execute(
         "SELECT chunk, vec_distance_hamming(vec_bit(bits), vec_quantize_binary(vec_int8(?))) far FROM chunk_bits"
         f"{where} ORDER BY far LIMIT ?",
-        (*small([vector]), *values, max(k, SHORTLIST)),
+        (*quantized([vector]), *values, max(k, SHORTLIST)),
     )
     angle = math.pi / (len(vector) // 4)
     return [(int(chunk), math.cos(angle * far)) for chunk, far in rows]

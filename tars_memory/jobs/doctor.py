@@ -35,24 +35,24 @@ from tars_memory.errors import (
 )
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
-from tars_memory.jobs.merge import ATTRIBUTES, hindered
-from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, loaded, model_of, refreshed
+from tars_memory.jobs.merge import ATTRIBUTES, merge_problem
+from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, current_model, loaded, refresh_index
 from tars_memory.vault import inbox, secrets
 from tars_memory.vault.layout import FORGOTTEN, Layout
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.edits import bare, insert_bullet, lines_of
+from tars_memory.vault.markdown.edits import insert_bullet, lines_of, without_ending
 from tars_memory.vault.markdown.lines import unmarked
 from tars_memory.vault.model import Splice
-from tars_memory.vault.suspicion import conversion, written
+from tars_memory.vault.suspicion import conversion, shell_path
 from tars_memory.vault.vault import (
     MISNAMED,
     WrongEncodingError,
     has_markers,
     is_conflict_copy,
-    is_narrow,
-    lacks,
-    numbered,
+    is_single_byte,
+    lines_only_in_copy,
     original_of,
+    original_of_numbered,
 )
 from tars_memory.vault.writing.history import RESTORE, LostLine
 from tars_memory.vault.writing.journal import NO_FILE, Journal
@@ -176,7 +176,7 @@ def _writes(workspace: Workspace) -> Iterator[Diagnosis]:
         for lost in store.lost_lines():
             yield _lost_line(lost, ours=workspace.vault.layout.is_ours(lost.file))
         for name in store.leftovers():
-            yield _leftover(workspace, name, ours=store.is_ours(name))
+            yield _leftover(workspace, name, ours=store.is_own_leftover(name))
 
 
 _FOLDERS = ("journal", "spool", "talks", "shared", "hooks")
@@ -263,9 +263,9 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
             "spool",
             f"{item.command} {text} waits as {item.id}{why}",
             f"the next command that writes tries again; tars-memory doctor --drop {item.id} makes a file of it instead",
-            fix=partial(spool.drop, item, workspace.kept) if item.id in refused else None,
+            fix=partial(spool.drop, item, workspace.kept_folder) if item.id in refused else None,
         )
-    for item in workspace.unclaimed.pending():
+    for item in workspace.unclaimed_spool.pending():
         asked = item.arguments
         hidden = workspace.project or asked.get("asked_vault") or asked.get("asked_project")
         text = "" if hidden else f" {asked.get('text', '')!r}"
@@ -277,10 +277,10 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
             "the next command that writes in that vault writes it; "
             f"tars-memory doctor --drop {item.id} makes a file of it",
         )
-    for damaged in (*spool.damaged(), *workspace.unclaimed.damaged()):
+    for damaged in (*spool.damaged(), *workspace.unclaimed_spool.damaged()):
         hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"
         yield Diagnosis("spool", f"{damaged} can't be read", hint, fix=partial(spool.set_aside, damaged))
-    for path in sorted(workspace.kept.glob("*.txt")):
+    for path in sorted(workspace.kept_folder.glob("*.txt")):
         command = f"tars-memory {'log' if path.stem.endswith('-log') else 'remember'} --stdin"
         text = (disk.read(path, most=disk.LARGEST_OWN) or b"").decode("utf-8", "surrogateescape")
         name = shlex.quote(str(path))
@@ -296,10 +296,10 @@ def drop(workspace: Workspace, name: str) -> Path | None:
         NotFoundError: no item has that name.
         UnwritableError: the words can't be kept; the item stays in the spool.
     """
-    for spool in (Spool(workspace.state / "spool"), workspace.unclaimed):
+    for spool in (Spool(workspace.state / "spool"), workspace.unclaimed_spool):
         for item in spool.pending():
             if item.id == name:
-                return spool.drop(item, workspace.kept)
+                return spool.drop(item, workspace.kept_folder)
     raise NotFoundError(f"nothing waits as {name!r}", "tars-memory doctor lists what does")
 
 
@@ -325,7 +325,7 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Diagnosis:
     except TarsError:
         copy, original = b"?", b""
     message = f"{name} is left next to its note"
-    if not ours and lacks(original, copy):
+    if not ours and lines_only_in_copy(original, copy):
         return Diagnosis("left over", message, "compare the two, then remove it", name)
     where = "the journal" if ours else "its note"
     hint = f"tars-memory doctor --fix removes it: {where} has all of it"
@@ -378,7 +378,7 @@ def _folders(workspace: Workspace) -> Iterator[Diagnosis]:
 
 def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find conflict copies, notes with unresolved markers, and notes that were not downloaded or are not UTF-8."""
-    why, hint = hindered(workspace.vault)
+    why, hint = merge_problem(workspace.vault)
     if why:
         yield Diagnosis("git", f"{ATTRIBUTES} lets git merge the notes by entry, but {why}", hint, ATTRIBUTES)
     for folder, folders, names in os.walk(workspace.root):
@@ -396,7 +396,7 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
     numbered_notes = {
         path: original
         for path in paths
-        if (original := numbered(path)) in existing and not workspace.vault.layout.is_session(path)
+        if (original := original_of_numbered(path)) in existing and not workspace.vault.layout.is_session(path)
     }
     others = [path for path in paths if path not in numbered_notes]
     common = _shared_lines(workspace, others) if numbered_notes else set()
@@ -428,7 +428,7 @@ def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosi
             continue
         except TarsError:
             continue  # _unsearched reports it
-        if is_narrow(data):
+        if is_single_byte(data):
             message = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
             yield Diagnosis("encoding", message, _conversion(path, "Latin1"), path)
     proposals: list[str] = []
@@ -447,7 +447,7 @@ def _conversion(path: str, encoding: str) -> str:
 
 def _shared_lines(workspace: Workspace, paths: list[str]) -> set[bytes]:
     """Return the lines that many of these notes share, for example from a template: they are no sign of a copy."""
-    counts = Counter(line for _, data in workspace.vault.readable(paths) for line in lacks(b"", data))
+    counts = Counter(line for _, data in workspace.vault.readable(paths) for line in lines_only_in_copy(b"", data))
     return {line for line, count in counts.items() if count >= TEMPLATE}
 
 
@@ -468,10 +468,10 @@ def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[b
     except (TarsError, OSError):
         return
     name = path.rpartition("/")[2].removesuffix(".md").casefold()
-    own = [line for line in lacks(other, copy) if line not in common]
+    own = [line for line in lines_only_in_copy(other, copy) if line not in common]
     if any(name in line.decode("utf-8", "replace").casefold() for line in own):
         return
-    lines = sum(line not in common for line in lacks(b"", copy))
+    lines = sum(line not in common for line in lines_only_in_copy(b"", copy))
     if lines >= TWIN_LINES and len(own) <= lines * TWIN_OWN:
         yield Diagnosis(
             "conflict copy",
@@ -493,7 +493,7 @@ def _conflict_copy(workspace: Workspace, path: str) -> Diagnosis:
     except TarsError:
         message = f"{path} is a copy of {original}, which is not there"
         return Diagnosis("conflict copy", message, f"rename it to {original} if it is the one to keep", path)
-    missing = lacks(note, copy)
+    missing = lines_only_in_copy(note, copy)
     if not missing:
         message = f"{path} says nothing that {original} does not"
         return Diagnosis("conflict copy", message, "remove it", path)
@@ -535,7 +535,7 @@ def _secrets(workspace: Workspace) -> Iterator[Diagnosis]:
 
 def _model(workspace: Workspace) -> Iterator[Diagnosis]:
     """Open the embedding model and embed a query."""
-    model = model_of(workspace)
+    model = current_model(workspace)
     if model["usable"]:
         workspace.open_embedder().embed_query("a probe of the model")
     else:
@@ -544,7 +544,7 @@ def _model(workspace: Workspace) -> Iterator[Diagnosis]:
 
 def _index(workspace: Workspace) -> Iterator[Diagnosis]:
     """Open the index, update it, and compare it with a new one."""
-    report = refreshed(workspace)
+    report = refresh_index(workspace)
     status = workspace.index().status()
     yield from _stale_notes(workspace, report)
     if (talks := workspace.talks()) is not None:
@@ -552,7 +552,7 @@ def _index(workspace: Workspace) -> Iterator[Diagnosis]:
             talks.refresh()
         except TarsError as error:
             yield Diagnosis("sources", f"conversations are not searched: {error.message}", error.hint)
-    if report.pending_vectors and model_of(workspace)["usable"]:
+    if report.pending_vectors and current_model(workspace)["usable"]:
         yield from _pending_vectors(workspace, report.pending_vectors)
     if not status["vec"]:
         message = f"no vector index: {status['reason']}"
@@ -565,10 +565,10 @@ def _index(workspace: Workspace) -> Iterator[Diagnosis]:
 
 def _unsearched(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find files that may be meant as notes and are not searched."""
-    left_out = {**workspace.vault.passed_over, **workspace.index().left_out()}
+    left_out = {**workspace.vault.skipped_paths, **workspace.index().left_out()}
     for reason, hint in UNSEARCHED.items():
         if paths := left_out.get(reason):
-            names = ", ".join(map(written, paths[:NAMED])) + (", …" if len(paths) > NAMED else "")
+            names = ", ".join(map(shell_path, paths[:NAMED])) + (", …" if len(paths) > NAMED else "")
             whole = paths[0] if len(paths) == 1 and reason != MISNAMED else ""
             yield Diagnosis("skipped", f"not searched, {reason}: {names}", hint, whole)
 
@@ -591,7 +591,7 @@ def _shared(workspace: Workspace) -> Iterator[Diagnosis]:
 def _team(workspace: Workspace) -> Iterable[Diagnosis]:
     """Query the team's index, if one is set; an error becomes the finding."""
     if (team := workspace.team()) is not None:
-        team.told()
+        team.describe()
     return ()
 
 
@@ -616,14 +616,14 @@ def _pending_vectors(workspace: Workspace, pending: int) -> Iterator[Diagnosis]:
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: the next search makes them")
     elif _is_finishing(workspace):
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: made in the background")
-    elif notice := workspace.covers(pending):
+    elif notice := workspace.coverage(pending):
         yield Diagnosis("index", notice.partition(": ")[0], "tars-memory reindex makes the rest", fix=workspace.reindex)
 
 
 def _is_finishing(workspace: Workspace) -> bool:
     """Whether a background process finishes the index, or will do so when the machine is plugged in."""
-    waits = detached.told(workspace.state).ended == detached.BATTERY and detached.on_battery()
-    return workspace.goes_on() or waits
+    waits = detached.read_progress(workspace.state).ended == detached.BATTERY and detached.on_battery()
+    return workspace.finish_in_background() or waits
 
 
 CHECKS = (
@@ -716,7 +716,7 @@ def adopt(workspace: Workspace, adoption: Adoption) -> None:
     """
     if workspace.dry_run:
         return
-    here = workspace.made_state(used=True)
+    here = workspace.ensure_state(used=True)
     workspace.close()
     options = workspace.store(writes=False).options
     _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
@@ -732,7 +732,7 @@ def adopt(workspace: Workspace, adoption: Adoption) -> None:
         aside = here.with_name(f".{here.name}.{os.getpid()}")
         here.rename(aside)
         adoption.folder.rename(here)
-        workspace.made_state(used=True)
+        workspace.ensure_state(used=True)
         shutil.rmtree(aside, ignore_errors=True)
 
 
@@ -839,7 +839,7 @@ def _bullets(lost: Iterable[LostLine]) -> Iterator[list[LostLine]]:
 def _insert(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
     """Return the splices that insert one bullet under its heading; none if it is there by now."""
     first = lines[0]
-    if [bare(line) for line in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
+    if [without_ending(line) for line in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
         return []
     words = first.text.strip()
     bullet = "\n".join([words if unmarked(words) != words else f"- {words}", *(line.text for line in lines[1:])])

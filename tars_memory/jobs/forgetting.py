@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import disk
-from tars_memory.capture.amend import ASKED, ambiguous, fitting
+from tars_memory.capture.amend import ASKED, ambiguous, matching_entries
 from tars_memory.capture.remember import Caller, Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, UsageError, counted
 from tars_memory.recall.searcher import Searcher
@@ -322,7 +322,7 @@ class _Plan:
         title = Document(changes.data).front_matter.get("title")
         if isinstance(title, str) and self._copies.is_given_away_by(title, self._path):
             self.removed.append((1, f"title: {title}"))
-            changes.make(sessions.renewed(changes.data, "title", '""'))
+            changes.make(sessions.set_property(changes.data, "title", '""'))
 
     def _remove_prose(self, changes: Changes) -> None:
         """Remove paragraphs and headings of a playbook that consist of the statement alone; the title stays."""
@@ -390,7 +390,7 @@ class Forgotten(Receipt):
         self, receipt: Receipt, gone: bytes = b"", touched: Sequence[Copy] = (), copies: Copies | None = None
     ) -> None:
         vars(self).update(vars(receipt))
-        self.gone = gone
+        self.removed = gone
         self.touched = touched
         self.copies = copies
 
@@ -420,7 +420,7 @@ def _stand_in(path: str, line: int, text: str) -> Entry:
 
 def _find_playbook(ctx: Caller, target: str) -> Entry | None:
     """Return a stand-in for the only playbook with this path, title or (else) file name, or None."""
-    books = playbooks.shelf(ctx.vault, {}, [ctx.layout.scope])
+    books = playbooks.read_all(ctx.vault, {}, [ctx.layout.scope])
     wanted = key_of(target.strip())
     named = [book for book in books if wanted in map(key_of, (book.path, book.path[:-3], book.title))]
     named = named or [book for book in books if wanted == key_of(book.path.rpartition("/")[2][:-3])]
@@ -456,7 +456,7 @@ def copies_of(ctx: Caller, target: str) -> Copies:
     """
     book = _find_playbook(ctx, target)
     try:
-        found = fitting(ctx, target)
+        found = matching_entries(ctx, target)
     except NotFoundError:
         if book is not None:
             return Copies(ctx, book, BOOK)
@@ -553,7 +553,7 @@ def _remove(
             session.write(path, lambda data, path=path: copies.without(path, data or b""))  # type: ignore[misc]
         if to := copies.renamed(path):
             session.move(path, to)
-    purged = sum(inbox.purge(session, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
+    purged = sum(inbox.forget_words(session, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
     if kind == WAITING:
         written = next((outcome for outcome in session.written if outcome.path == entry.path), None)
     if written is None:
@@ -561,7 +561,7 @@ def _remove(
     return written, purged
 
 
-def near(workspace: Workspace, target: str) -> list[TalkLine]:
+def similar_talk_lines(workspace: Workspace, target: str) -> list[TalkLine]:
     """Return lines of conversations about the same thing in other words, best first: forgetting leaves them.
 
     Args:
@@ -592,7 +592,7 @@ def forget_everywhere(workspace: Workspace, target: str, also: Sequence[TalkLine
 
     Args:
         workspace: of the vault.
-        target: as for :func:`near`.
+        target: as for :func:`similar_talk_lines`.
         also: lines of conversations to purge with it.
 
     Raises:
@@ -624,7 +624,7 @@ def forget_everywhere(workspace: Workspace, target: str, also: Sequence[TalkLine
     return receipt
 
 
-def restore(workspace: Workspace) -> None:
+def stop_withholding_undone(workspace: Workspace) -> None:
     """Stop withholding sentences that were forgotten by writes that are now undone."""
     try:
         withheld = Withheld(workspace.state)
@@ -678,7 +678,7 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
     def purge_proposals() -> None:
         nonlocal proposals
         with store.session("forget", workspace.vault) as session:
-            proposals = sum(inbox.purge(session, workspace.vault, text) for text in texts)
+            proposals = sum(inbox.forget_words(session, workspace.vault, text) for text in texts)
 
     def purge_spool() -> None:
         nonlocal records

@@ -244,7 +244,7 @@ def questions(prompt: str) -> list[str]:
     return [end for end in ends if end.strip()]
 
 
-def answer(agent: str, event: Event, text: str) -> dict[str, Any] | None:
+def context_reply(agent: str, event: Event, text: str) -> dict[str, Any] | None:
     """Return the context in the form that an agent reads; None if the agent reads none after this event.
 
     Args:
@@ -274,7 +274,7 @@ def _is_file(path: str) -> bool:
         return False
 
 
-class Desk:
+class HookFolder:
     """The folder in which hooks keep their files: the log, counts of messages, copies of conversations, locks.
 
     Args:
@@ -424,7 +424,7 @@ def holds(transcript: str, copy: str) -> bool:
     return True
 
 
-def begin(desk: Desk, vault: Path, transcript: str, env: Mapping[str, str]) -> None:
+def start_background(desk: HookFolder, vault: Path, transcript: str, env: Mapping[str, str]) -> None:
     """Start a process that examines a conversation and outlives the agent.
 
     Raises:

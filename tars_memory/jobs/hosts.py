@@ -187,7 +187,7 @@ class Hosts:
         named = self.env.get(host.variable) if host.variable else None
         return Path(named, host.below) if named else self.home / host.folder
 
-    def here(self) -> list[str]:
+    def installed(self) -> list[str]:
         """Return the hosts whose folders exist."""
         return [name for name in HOSTS if os.path.isdir(self.folder(name))]  # none if the home folder can't be read
 
@@ -254,7 +254,7 @@ class Hosts:
                 raise UnwritableError(
                     f"{edit.path} is read-only", "it is as it was; make it writable, or change it there"
                 )
-            made = disk.own_object(key).get("made") or _missing_folders(edit.target.parent)
+            made = disk.state_object(key).get("made") or _missing_folders(edit.target.parent)
             try:
                 if edit.after != edit.base:
                     _keep(key.with_suffix(".before"), edit.base)
@@ -283,7 +283,7 @@ class Hosts:
                 ) from error
         return True
 
-    def standing(self, name: str) -> HostStatus:
+    def status(self, name: str) -> HostStatus:
         """Read the state of our entries from the settings of a host."""
         files, events, servers, problems = [], [], False, []
         for path, is_toml in self._places(name):
@@ -406,7 +406,7 @@ class Hosts:
     ) -> bytes | None:
         """Return the file without our entries: the bytes from before, if nobody has changed it since we did."""
         key = self._record(target)
-        record = disk.own_object(key)
+        record = disk.state_object(key)
         before = None if record.get("missing") else _read(key.with_suffix(".before"))
         if record and record.get("after") == _digest(current):
             return before
@@ -697,7 +697,7 @@ def warnings(env: Mapping[str, str], now: float, *, kept: bool, lines: Collectio
     folder = hosts.folder("claude")
     found = [
         (f"{HOSTS[status.agent].title}: {status.problem}", "tars-memory hook status")
-        for status in map(hosts.standing, hosts.here())
+        for status in map(hosts.status, hosts.installed())
         if status.problem
     ]
     days: Any = CLEANUP_DAYS

@@ -48,7 +48,7 @@ _ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_C
 """Environment variables that would make git work on another repository than the folder's."""
 
 
-class Driven(NamedTuple):
+class MergeOutcome(NamedTuple):
     """The outcome of a merge.
 
     Attributes:
@@ -62,7 +62,7 @@ class Driven(NamedTuple):
     by_lines: bool = False
 
 
-def drive(base: str, ours: str, theirs: str) -> Driven:
+def run_driver(base: str, ours: str, theirs: str) -> MergeOutcome:
     """Merge three files that git has made, and replace ``ours`` with the result."""
     versions: list[bytes] = []
     try:
@@ -75,13 +75,13 @@ def drive(base: str, ours: str, theirs: str) -> Driven:
             done = _git("merge-file", "-p", "--union", ours, base, theirs)
             if done.returncode:  # a binary file keeps our side, as a conflict: FAILED would end git's whole merge
                 binary = any(b"\0" in version for version in versions)
-                return Driven(1 if binary else FAILED, by_lines=True)
+                return MergeOutcome(1 if binary else FAILED, by_lines=True)
             _replace(ours, done.stdout)
-            return Driven(0, by_lines=True)
+            return MergeOutcome(0, by_lines=True)
         _replace(ours, merged.data)
     except OSError:
-        return Driven(FAILED)
-    return Driven(0, merged.disputed)
+        return MergeOutcome(FAILED)
+    return MergeOutcome(0, merged.disputed)
 
 
 def text_merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -168,7 +168,7 @@ def set_up(workspace: Workspace, program: Sequence[str]) -> GitReport:
     return GitReport(repository, made, added, known != wanted)
 
 
-def hindered(vault: Vault) -> tuple[str, str]:
+def merge_problem(vault: Vault) -> tuple[str, str]:
     """Return why git doesn't merge the vault's notes by entry although its ``.gitattributes`` asks for it.
 
     Returns:

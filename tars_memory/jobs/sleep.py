@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import curation, index
 from tars_memory.capture.turns import Transcript, Unknown
-from tars_memory.curation.extraction.extract import Examiner, conversations, opened
+from tars_memory.curation.extraction.extract import Examiner, conversations, open_model
 from tars_memory.curation.extraction.keeping import Record
-from tars_memory.curation.ticks import settle
+from tars_memory.curation.ticks import mark_settled
 from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, counted, reason
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
-from tars_memory.jobs.hooks import Desk
+from tars_memory.jobs.hooks import HookFolder
 from tars_memory.jobs.status import DAYS
-from tars_memory.settings import AUTO, SleepOptions, chosen_project, may_run_by_itself
+from tars_memory.settings import AUTO, SleepOptions, chosen_project, may_extract_unattended
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.system import alone
 
@@ -116,7 +116,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     options = memory.workspace.settings.sleep
 
     configured = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
-    hook_files, now = Desk(memory.workspace.state / "hooks"), time.time()
+    hook_files, now = HookFolder(memory.workspace.state / "hooks"), time.time()
     unexamined = [*filter(os.path.isfile, hook_files.left(None))]
     paths = [*sources] or [*dict.fromkeys([*configured, *memory.workspace.settings.sources.logs, *unexamined])]
 
@@ -215,14 +215,14 @@ def _extract(memory: Memory, sources: list[str], record: Record, models: list[La
     workspace = memory.workspace
     if not sources:
         return "", {}, ""
-    if not may_run_by_itself(workspace.settings.env):
+    if not may_extract_unattended(workspace.settings.env):
         return f"nothing was extracted: {AUTO} is set to {workspace.settings.env[AUTO]}", {}, ""
     errors: list[str] = []
     counts = {"sources": 0, "conversations": 0, "candidates": 0, "unchanged": 0}
-    new = record.new(sources, counts, errors)
+    new = record.new_files(sources, counts, errors)
     if new:
-        workspace.take_ticks()
-        model = opened(workspace.settings, None)
+        workspace.apply_pending_ticks()
+        model = open_model(workspace.settings, None)
         models += [model] if model is not None else []
         with ExitStack() as others:
 
@@ -250,8 +250,8 @@ def _extract(memory: Memory, sources: list[str], record: Record, models: list[La
 def _keep(memory: Memory, record: Record) -> StepResult:
     """Keep the person's turns of logs that their program is about to delete, in session notes."""
     talks = memory.workspace.talks()
-    expiring = record.going(talks.going(memory.workspace.now().timestamp())) if talks is not None else {}
-    if not expiring or memory.workspace.dry_run or not may_run_by_itself(memory.workspace.settings.env):
+    expiring = record.unkept_files(talks.expiring(memory.workspace.now().timestamp())) if talks is not None else {}
+    if not expiring or memory.workspace.dry_run or not may_extract_unattended(memory.workspace.settings.env):
         return "", {}, ""
     turns, errors = 0, []
     for path, stamp in expiring.items():
@@ -317,7 +317,7 @@ def _examine(
             errors.append(f"{path}: {why}; the next night looks again")
             record.failed[path] = record.failed.get(path, 0) + 1
         if not dry_run:
-            record.save() if why else record.seen(path, stamp)
+            record.save() if why else record.mark_examined(path, stamp)
         if failed_in_row == IN_A_ROW:
             return
 
@@ -377,7 +377,7 @@ def _project_of(transcript: Transcript | Unknown) -> str:
 def _expire(memory: Memory) -> StepResult:
     """Mark candidates that are too old, or that are in the memory already."""
     review = memory.review()
-    count = settle(review, review.gather())
+    count = mark_settled(review, review.gather())
     return f"{counted(count, 'candidate')} marked: too old, or kept already" if count else "", {"marked": count}, ""
 
 
@@ -388,7 +388,7 @@ def _curate(memory: Memory, record: Record, models: list[LanguageModel]) -> Step
     """
     workspace = memory.workspace
     suggestions = curation.suggestions
-    material = suggestions.to_curate(workspace.capture(writes=False))
+    material = suggestions.notes_to_curate(workspace.capture(writes=False))
     if (
         suggestions.nothing_noted(material)
         or record.curated.get(workspace.project) == material.dialogue.code
@@ -511,7 +511,7 @@ def _alone(memory: Memory) -> AbstractContextManager[None]:
     if memory.workspace.dry_run:
         return nullcontext()
     busy, hint = "a night's work is going on already", "try again when it has ended"
-    return alone(memory.workspace.made_state() / "sleep.lock", "sleep", busy, hint)
+    return alone(memory.workspace.ensure_state() / "sleep.lock", "sleep", busy, hint)
 
 
 # -- the watcher
@@ -543,12 +543,12 @@ class Batch(NamedTuple):
     notices: tuple[str, ...]
 
     @property
-    def worth_telling(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether anything happened."""
         return bool(self.changed or self.removed or self.embedded or self.notices)
 
 
-class Watching:
+class IndexKeeper:
     """Keeps the index of one vault up to date.
 
     Args:
@@ -597,7 +597,7 @@ class Watching:
         """
         with ExitStack() as stack:
             with self._open_memory() as memory:
-                lock = memory.workspace.made_state() / "watch.lock"
+                lock = memory.workspace.ensure_state() / "watch.lock"
             stack.enter_context(alone(lock, "watch", "the vault is watched already", "one watcher is enough"))
             stack.callback(self._watcher.close)
             stack.callback(self._close_server)
@@ -618,7 +618,7 @@ class Watching:
         changed = removed = embedded = pending = 0
         try:
             with self._open_memory() as memory:
-                if memory.workspace.take_ticks():
+                if memory.workspace.apply_pending_ticks():
                     time.sleep(RESPITE)
                 notices += memory.workspace.notices
                 self._watcher.forget()
@@ -642,7 +642,7 @@ class Watching:
             self._hold_model(memory, notices)
             index: Index = memory.workspace.index()
             before = index.pending()
-            if self._serves and before > PORTION and memory.workspace.goes_on():
+            if self._serves and before > PORTION and memory.workspace.finish_in_background():
                 return 0, before
             assert self._embedder is not None
             if index.reader().fingerprint not in (None, self._embedder.fingerprint):  # replaces another model's vectors

@@ -17,7 +17,7 @@ from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError
 from tars_memory.index import models as known, passages, prepare
 from tars_memory.index.intake import RefreshReport
 from tars_memory.jobs.hooks import CLEANUP_DAYS, lines_of
-from tars_memory.language.words import foreign
+from tars_memory.language.words import foreign_language
 from tars_memory.recall.context import BEYOND_CAP
 from tars_memory.recall.loaded import unapproved
 from tars_memory.recall.packing import NO_ROOM, tokens
@@ -69,18 +69,18 @@ def status(workspace: Workspace) -> dict[str, Any]:
     if workspace.progress is not None:
         workspace.progress("looking at the vault", 0, 0)
     index = workspace.index()
-    report = refreshed(workspace)
+    report = refresh_index(workspace)
     spool = Spool(workspace.state / "spool")
-    model = model_of(workspace)
+    model = current_model(workspace)
     unknown = [*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()]
     notices = [*workspace.notices, *(notice for notice in unknown if notice not in workspace.notices)]
-    notices += [*workspace.moved(), *report.notices]
+    notices += [*workspace.moved_notices(), *report.notices]
     counts = index.status()
     if report.pending_vectors and model["usable"] and not report.reading:
-        notices += filter(None, [workspace.covers(report.pending_vectors)])
+        notices += filter(None, [workspace.coverage(report.pending_vectors)])
     unapproved_lines = _unapproved(workspace, notices)
     if workspace.vault.look(workspace.vault.layout.review) is not None:
-        notices += ticks.left(workspace.vault)
+        notices += ticks.unclear_ticks(workspace.vault)
     notices += [f"{problem}; {remedy}" for problem, remedy in agents(workspace)]
     return {
         "vault": {
@@ -100,7 +100,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
             "unfinished": workspace.store(writes=False).pending(),
             "proposals": len(inbox.pending(workspace.vault, notices)),
             "review": workspace.review(writes=False).waiting(limit=1).total,
-            "ticks": len(ticks.recorded(workspace.capture(writes=False))),
+            "ticks": len(ticks.recorded_ticks(workspace.capture(writes=False))),
         },
         "rules": {"unapproved": sum(map(len, unapproved_lines.values())), "lines": unapproved_lines},
         "loaded": loaded(workspace).as_dict(),
@@ -108,7 +108,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
         "sources": _sources(workspace),
         "team": _team(workspace),
         "shared": [{"name": shared.name, "path": str(shared.vault.root)} for shared in workspace.shared(notices)],
-        "settings": workspace.settings.given,
+        "settings": workspace.settings.origins,
         "notices": notices,
     }
 
@@ -140,7 +140,7 @@ def _team(workspace: Workspace) -> dict[str, Any] | None:
     if team is None:
         return None
     try:
-        return {**team.told(), "problem": ""}
+        return {**team.describe(), "problem": ""}
     except TarsError as error:
         return {"server": team.address.shown, **unknown, "problem": error.message}
 
@@ -162,7 +162,7 @@ def background(workspace: Workspace, pending: int) -> dict[str, Any]:
         "running": running,
         "covers": 100 * (chunks - pending) // chunks if chunks else 100,
         "left": round(workspace.seconds_left(pending)) or None if pending else None,
-        "ended": "" if running else index.detached.told(workspace.state).ended,
+        "ended": "" if running else index.detached.read_progress(workspace.state).ended,
     }
 
 
@@ -204,7 +204,7 @@ def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]
     return found
 
 
-def refreshed(workspace: Workspace) -> RefreshReport:
+def refresh_index(workspace: Workspace) -> RefreshReport:
     """Update the index and return the report; if there is no index and none can be made, all notes count as stale."""
     try:
         return workspace.look()
@@ -267,7 +267,7 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
         text = data.decode("utf-8", "replace")
         sampled += 1
         letters += len(text)
-        language = foreign(text[:SAMPLED])
+        language = foreign_language(text[:SAMPLED])
         if language:
             found[language] = found.get(language, 0) + 1
     if not known.is_english(current) or sum(found.values()) < max(2, sampled * FOREIGN_SHARE):
@@ -293,7 +293,7 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
     used = passages.use_model(name, workspace.settings.places.cache, folder)
     path = workspace.settings.places.config / "config.toml"
     workspace.settings.write("embedding", "model", used.name)
-    indexed = workspace.peek(lambda reader: reader.fingerprint)
+    indexed = workspace.ask_without_refresh(lambda reader: reader.fingerprint)
     notices = ["tars-memory reindex makes its vectors; until then the old model answers"]
     if indexed is None:
         notices = ["its vectors are made as you search; tars-memory reindex makes them at once"]
@@ -302,7 +302,7 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
     return {"model": used.name, "config": str(path), "notices": notices}
 
 
-def model_of(workspace: Workspace) -> dict[str, Any]:
+def current_model(workspace: Workspace) -> dict[str, Any]:
     """Describe the current model: ``name``, ``usable``, and its ``fingerprint`` or else ``reason`` and ``hint``."""
     name = workspace.settings.embedding.model
     try:
@@ -371,7 +371,7 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
         read = counted(found["logs"] - before["logs"], "file")
         notices = [notice for notice in notices if not notice.startswith(f"{target} ")]
         notices.insert(0, f"no conversation there yet ({read} read); what comes is searched")
-    if found["pending_vectors"] and model_of(workspace)["usable"] and workspace.goes_on():
+    if found["pending_vectors"] and current_model(workspace)["usable"] and workspace.finish_in_background():
         notices.append("found by words now; vectors are being made in the background")
     expiry = [f"programs delete logs (Claude Code: {CLEANUP_DAYS} days); sleep keeps your words"]
     if not found["nights"]:

@@ -14,7 +14,7 @@ from typing import Any
 from unicodedata import decimal
 
 from tars_memory.language.calendar import DAYS
-from tars_memory.language.words import LANGUAGES, WORD, fold, language, spoken, unspaced_runs
+from tars_memory.language.words import LANGUAGES, WORD, fold, language, language_of, unspaced_runs
 
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
 _UNIT_DAYS = (1, 7, 30, 365)
@@ -24,7 +24,7 @@ _NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
 _NAMED = r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b(?!\d)"
 
 
-def absolute(text: str, day: date, code: str = "en") -> str:
+def with_absolute_dates(text: str, day: date, code: str = "en") -> str:
     """Return a sentence with its relative dates made absolute.
 
     Args:
@@ -549,7 +549,7 @@ class _Scan:
         """Whether the word at i means a day in its language, and nothing else in the language of the other words."""
         if self.words[i] in _MORNINGS:
             return False
-        rest = spoken(" ".join((*self.words[:i], *self.words[i + 1 :])))
+        rest = language_of(" ".join((*self.words[:i], *self.words[i + 1 :])))
         return rest in ("", code) or self.words[i] not in language(rest).words("words")
 
     def stretch(self, step: int, unit: str) -> NamedDate | None:

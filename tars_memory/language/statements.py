@@ -75,12 +75,12 @@ class Sentence(NamedTuple):
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences of a turn that are its speaker's own words, in order."""
     found: list[Sentence] = []
-    for start, end in own_words(text):
+    for start, end in talk_spans(text):
         found += _split(text, start, end)
     return found
 
 
-def own_words(text: str, *, pasted: bool = False) -> list[tuple[int, int]]:
+def talk_spans(text: str, *, pasted: bool = False) -> list[tuple[int, int]]:
     """Return the (start, end) of the paragraphs of a turn that are talk: no fences, tags, quotes, tables, code, logs or
     pasted pages.
 

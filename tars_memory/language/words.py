@@ -351,7 +351,7 @@ _GRAMMAR = {name: frozenset(words.split()) for name, words in _GRAMMAR_WORDS.ite
 
 def grammar_words(text: str) -> frozenset[str]:
     """Return the folded function words of the language of a query; none if it is English or unknown."""
-    return frozenset(map(fold, _GRAMMAR.get(foreign(text), ())))
+    return frozenset(map(fold, _GRAMMAR.get(foreign_language(text), ())))
 
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -365,7 +365,7 @@ SURE = 2
 """Minimum number of function words of a language in a query, which also has to be greater than that of English."""
 
 
-def foreign(text: str) -> str:
+def foreign_language(text: str) -> str:
     """Return the language or script of a query; '' if it is English or unknown."""
     words = _LETTERS.findall(text.lower())
     letters = "".join(words)
@@ -437,7 +437,7 @@ class Language:
         return self._forms[name]
 
 
-def every(part: str, name: str) -> str:
+def alternatives_of_all(part: str, name: str) -> str:
     """Return one expression with the alternatives of all languages; ``part`` is the table in their files."""
     tables = (shared(), *(language(code).table for code in LANGUAGES))
     return "|".join(joined(table[part][name]) for table in tables if name in table.get(part, ()))
@@ -468,7 +468,7 @@ def language(code: str) -> Language:
     return Language(code)
 
 
-def spoken(text: str, usual: str = "") -> str:
+def language_of(text: str, usual: str = "") -> str:
     """Return the code of the language of a text, by its function words; '' if it is none of :data:`LANGUAGES`.
 
     Args:

@@ -270,7 +270,7 @@ def _usual_nearness(
     """
     if vector is None:
         return 0.0
-    ids = [chunk for chunk in reader.spread(USUAL_SAMPLE) if chunk != best]
+    ids = [chunk for chunk in reader.sample(USUAL_SAMPLE) if chunk != best]
     bits = reader.word_bits(ids) if asked else {}
     dimension = len(vector.vector) // 4
     found: list[float] = []
@@ -729,14 +729,14 @@ def named_notes(reader: IndexReader, query: Query, within: Filter) -> NamedNotes
     inside: set[int] = set()
     if query.meaning and query.selection is None:
         asked = key(query.meaning)
-        for name, notes in reader.called(keys_within(query.meaning), within).items():
+        for name, notes in reader.notes_named(keys_within(query.meaning), within).items():
             if len(notes) <= NAMESAKES:
                 inside.update(note for note, _, _ in notes)
                 if name == asked:
                     whole = notes
         if query.unfinished and not whole:
             begun = map(key, reader.names(within.scope).beginning(query.meaning))
-            whole = [note for notes in reader.called(begun, within).values() for note in notes[:NAMESAKES]]
+            whole = [note for notes in reader.notes_named(begun, within).values() for note in notes[:NAMESAKES]]
             inside.update(note for note, _, _ in whole)
     blank = tuple(path for _, path, is_blank in whole if is_blank)
     return NamedNotes(frozenset(note for note, _, _ in whole), frozenset(inside), blank)

@@ -433,7 +433,7 @@ class _Filling(Reading):
             self.loaded |= dict.fromkeys(_places(unit), (kind, unit))
             if kind != "recalled":
                 first = self.notes[unit.path][unit.start_line - 1]
-                wordings = {*unit.says, *map("^{}".format, candidates_of(first))}
+                wordings = {*unit.wordings, *map("^{}".format, candidates_of(first))}
                 self.by_wording |= {words: (kind, unit) for words in wordings if words not in self.by_wording}
 
     # --- spending the budget
@@ -584,7 +584,7 @@ class _Filling(Reading):
             if not why:
                 left -= size
                 continue
-            if beginnings and why in (NO_ROOM, BEYOND_CAP) and size > LONG_UNIT and unit.says:
+            if beginnings and why in (NO_ROOM, BEYOND_CAP) and size > LONG_UNIT and unit.wordings:
                 left -= self._add_beginning(part.kind, unit, min(left, self.packing.room), last=unit is ordered[-1])
             if why == BEYOND_CAP:
                 self.left_out.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
@@ -677,7 +677,7 @@ class _Filling(Reading):
         """Add a line that the question finds, or the unit that it is in or repeats; return why it is not added."""
         if path in self.conversations.shared and (path, number) in self.loaded:
             kind, unit = self.loaded[path, number]
-            repeated = (self.by_wording[words] for words in sorted(unit.says) if words in self.by_wording)
+            repeated = (self.by_wording[words] for words in sorted(unit.wordings) if words in self.by_wording)
             return self._add(*next(repeated, (kind, unit)))
         if path in self.conversations:
             return self._recall_said(path, number) if self.notes[path][number - 1] else ""

@@ -129,7 +129,7 @@ def outdated(reader: IndexReader, names: Iterable[str], on: date | None) -> dict
         return {}
     found = reader.states_of(wanted)
     counts: set[str] = set()
-    for kind, source, until in reader.drawn_on():
+    for kind, source, until in reader.sourced_lines():
         name = source.partition("#^")[2]
         if kind == REPLACED:
             found[name] = REPLACED
@@ -183,7 +183,7 @@ def remove_rejected_names(reader: IndexReader, rows: Iterable[ChunkRow]) -> tupl
         and decisions.
     """
     sessions = [row for row in rows if row.tier == TIER]
-    if not sessions or not reader.rejects():
+    if not sessions or not reader.has_rejected():
         return set(), {}
     linking: dict[int, list[str]] = {row.note_id: [] for row in sessions}
     for note, texts in reader.linking_texts(linking).items():

@@ -15,7 +15,7 @@ from tars_memory.vault import playbooks
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import Block, Document
 from tars_memory.vault.markdown.entries import parse
-from tars_memory.vault.markdown.lines import ended_lines, may_say_end
+from tars_memory.vault.markdown.lines import ended_lines, may_have_any_end
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
 from tars_memory.vault.vault import Vault, note_lines
@@ -143,7 +143,8 @@ class Loaded:
         """
         lines = range(block.start_line, block.end_line + 1)
         if block.kind != "item":
-            if block.kind == "paragraph" and any(grammar.is_loose(self.lines[number - 1]) for number in lines):
+            rows = (self.lines[number - 1] for number in lines)
+            if block.kind == "paragraph" and any(map(grammar.is_unmarked_candidate, rows)):
                 yield from ((number, number) for number in lines)  # every line is a candidate
             else:
                 yield block.start_line, block.end_line
@@ -155,8 +156,8 @@ class Loaded:
                 self.rules[block.start_line] = self.raw(Portion(self.path, block.start_line, [""] * len(lines)))
             yield block.start_line, block.end_line
             return
-        apart = (number for number in range(block.start_line, block.end_line) if grammar.is_apart(self.lines[number]))
-        starts = sorted({block.start_line, *(bullet.line for bullet in bullets), *(number + 1 for number in apart)})
+        unmarked = (number for number in lines[1:] if grammar.is_outer_unmarked_candidate(self.lines[number - 1]))
+        starts = sorted({block.start_line, *(bullet.line for bullet in bullets), *unmarked})
         for first, after in zip(starts, [*starts[1:], block.end_line + 1], strict=True):
             last = after - 1
             while last > first and not self.lines[last - 1].strip():
@@ -194,7 +195,7 @@ def normalized(text: str) -> str:
 
 def dismissed(line: str) -> str:
     """Return why a line must not be shown any more (rejected, expired or replaced in review); '' if it may be."""
-    state = grammar.given_up(line)
+    state = grammar.dismissed_state(line)
     return "" if state is None else {"rejected": REJECTED, "expired": EXPIRED}.get(state, REPLACED)
 
 
@@ -217,7 +218,7 @@ def by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Portion], l
         raw = note.rules.get(unit.start_line)
         if raw and known.issuperset(raw):
             headings = [above for above in unit.headings if known.issuperset(note.raw(above))]
-            approved.append(Portion(unit.path, unit.start_line, unit.texts, unit.says, headings))
+            approved.append(Portion(unit.path, unit.start_line, unit.texts, unit.wordings, headings))
         else:
             others.append(unit)
     return approved, others
@@ -420,7 +421,7 @@ class Reading:
         """Return a function that gives the (first, last) lines of a document that have ended."""
 
         def ended(document: Document) -> list[tuple[int, int]]:
-            if self.on is None or not may_say_end(document.data):
+            if self.on is None or not may_have_any_end(document.data):
                 return []
             session = layout.tier_of(path) is Tier.EPISODIC
             return ended_lines(document, self.on, facts=layout.is_facts(path), session=session)
@@ -440,7 +441,7 @@ class Reading:
             for first, last, why in Loaded(path, data).omitted:
                 if why == COMMENT:
                     self.leave_out(path, first, last, why)
-        if self.on is not None and may_say_end(data):
+        if self.on is not None and may_have_any_end(data):
             for first, last in self._ended_spans(path, self.vault.layout)(Document(data)):
                 self.leave_out(path, first, last, ENDED)
         tier, lines = self.vault.layout.tier_of(path), self.notes[path]

@@ -17,7 +17,7 @@ from tars_memory.language.words import STOP_WORDS, tokens, unspaced_runs
 from tars_memory.vault.links import block_ids, files_of, targets_in
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded
-from tars_memory.vault.markdown.lines import CODE, TAG, heading_of, passages, says_who
+from tars_memory.vault.markdown.lines import CODE, TAG, heading_of, is_speaker_line, passages
 from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Criterion:
             while above is not None and (lead <= above.lead or not above.is_item):
                 above = above.above
             passage = _Passage(lead, is_item, numbers, above, matches=inside or self.found_in(text))
-            if passage.matches and above is not None and says_who(text):
+            if passage.matches and above is not None and is_speaker_line(text):
                 above.matches = True
             found.append(passage)
         return frozenset(number for passage in found if passage.is_kept() for number in passage.numbers)
@@ -330,7 +330,7 @@ def selection(reader: IndexReader, about: Sequence[str], topics: Sequence[str], 
         found = table.named(bare(name, "--about"))
         names = Names(found.names, found.targets)
         asked |= names.names
-        paths, holding = table.telling(found, names.found_in)
+        paths, holding = table.about_name(found, names.found_in)
         criteria.append(Criterion(names.found_in, paths))
         chunks = holding if chunks is None else chunks & holding
     for topic in topics:
@@ -340,7 +340,7 @@ def selection(reader: IndexReader, about: Sequence[str], topics: Sequence[str], 
         def listed(text: str, words: Names = words) -> bool:
             return words.found_in(spaced(text))
 
-        paths, holding = table.tagged(tag.name, tag.covers, listed)
+        paths, holding = table.about_tag(tag.name, tag.covers, listed)
         criteria.append(Criterion(tag.found_in, paths))
         chunks = holding if chunks is None else chunks & holding
     return Selection(criteria, chunks or (), asked)
@@ -425,24 +425,24 @@ class NamedPlace(NamedTuple):
     block_id: str | None = None
 
 
-def place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NamedPlace:
+def find_place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NamedPlace:
     """Find the note with a name, the part of a note that ``Note#Heading`` or ``Note#^id`` names, or the only heading
     with the name; in this order.
 
     Raises:
-        NotFoundError: there is none, as for :func:`called`.
+        NotFoundError: there is none, as for :func:`path_of_note`.
         AmbiguousError: several headings have the name; they are listed.
         UsageError: several notes have the name.
     """
     note, parted, part = name.partition("#")
-    if parted and note.strip() and part.strip() and not reader.called([key(name)], Filter(scope=scope)):
-        return _part_of_note(vault, called(reader, note.strip(), scope=scope), part.strip())
+    if parted and note.strip() and part.strip() and not reader.notes_named([key(name)], Filter(scope=scope)):
+        return _part_of_note(vault, path_of_note(reader, note.strip(), scope=scope), part.strip())
     try:
-        return NamedPlace(called(reader, name, scope=scope))
+        return NamedPlace(path_of_note(reader, name, scope=scope))
     except NotFoundError as error:
         found = [
             NamedPlace(path, section.start_line, (section.title,))
-            for path in reader.names(scope).headed(name)
+            for path in reader.names(scope).with_heading(name)
             for section in vault.note(path).document.sections
             if section.level and key(section.title) == key(name)
         ]
@@ -470,14 +470,14 @@ def _part_of_note(vault: Vault, path: str, part: str) -> NamedPlace:
     return found
 
 
-def called(reader: IndexReader, name: str, *, scope: str) -> str:
+def path_of_note(reader: IndexReader, name: str, *, scope: str) -> str:
     """Return the path of the note with a name, or at a path.
 
     Raises:
         NotFoundError: there is none; the hint gives names that are spelt alike, else names with the same beginning.
         UsageError: several notes have the name.
     """
-    notes = reader.called([key(name)], Filter(scope=scope)).get(key(name), [])
+    notes = reader.notes_named([key(name)], Filter(scope=scope)).get(key(name), [])
     if len(notes) == 1:
         return notes[0][1]
     path = reader.links(scope).find(name) if not notes or "/" in name else None
@@ -491,7 +491,7 @@ def called(reader: IndexReader, name: str, *, scope: str) -> str:
             "name one by its path",
         )
     names = reader.names(scope)
-    near = names.near(name) or names.beginning(name)
+    near = names.suggestions(name) or names.beginning(name)
     raise NotFoundError(
         f"no note is called {name!r}", did_you_mean(near) if near else f"tars-memory search {name} looks inside notes"
     )
@@ -604,7 +604,7 @@ def tagged(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> list[
         hint = f"there is {', '.join(near[:NEAR])}" if near else "tars-memory tags lists them"
         raise NotFoundError(f"no note has the tag #{tag.name}", hint)
     found = []
-    for path, title, properties, chunks in table.bearing(paths, tag.covers):
+    for path, title, properties, chunks in table.tagged_chunks(paths, tag.covers):
         lines_by_number: dict[int, str] = {}
         for start, text in chunks:
             lines_by_number |= {start + at: line for at, line in enumerate(text.split("\n")) if tag.found_in(line)}
@@ -668,7 +668,7 @@ BELOW = 0.16
 """Share of a normal distribution that is more than one standard deviation below the median."""
 
 
-def related(reader: IndexReader, name: str, *, scope: str, limit: int) -> tuple[str, list[NearNote]]:
+def notes_near(reader: IndexReader, name: str, *, scope: str, limit: int) -> tuple[str, list[NearNote]]:
     """Return the notes that are clearly near a note, and why; there may be none.
 
     The more links a note has, the less a link weighs. Tags and targets count if at most the square root of all notes
@@ -687,7 +687,7 @@ def related(reader: IndexReader, name: str, *, scope: str, limit: int) -> tuple[
         NotFoundError: there is no such note.
         UsageError: several notes have the name.
     """
-    path = called(reader, name, scope=scope)
+    path = path_of_note(reader, name, scope=scope)
     table = reader.links(scope)
     few = max(2.0, sqrt(len(table.ids)))
     reasons: dict[str, list[Reason]] = {}
@@ -698,7 +698,7 @@ def related(reader: IndexReader, name: str, *, scope: str, limit: int) -> tuple[
         reasons.setdefault(other, []).append(Reason("linked_from", "", _share(table.degree(path))))
     for other in table.back(path):
         reasons.setdefault(other, []).append(Reason("links_to", "", _share(table.degree(other))))
-    for target, others in table.sharing(path).items():
+    for target, others in table.shared_targets(path).items():
         if len(others) + 1 <= few:
             for other in others:
                 reasons.setdefault(other, []).append(Reason("target", target, _rarity(len(others) + 1, table.ids)))
@@ -736,7 +736,7 @@ def _near_in_meaning(reader: IndexReader, note: int, scope: str) -> dict[str, Re
     """
     within = Filter(scope=scope)
     own = reader.note_chunks([note], within).get(note, [])[:OWN_CHUNKS]
-    sample = reader.spread(SAMPLE)
+    sample = reader.sample(SAMPLE)
     near: dict[int, float] = {}
     for vector in reader.vectors(own).values():
         excess = _above_chance(reader, vector, sample, own)

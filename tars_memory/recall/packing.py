@@ -68,7 +68,7 @@ class Portion:
         headings: the headings above the lines, outermost first; they are packed with them.
     """
 
-    __slots__ = ("headings", "path", "says", "start_line", "texts")
+    __slots__ = ("headings", "path", "start_line", "texts", "wordings")
 
     def __init__(
         self, path: str, start_line: int, texts: list[str], says: Iterable[str] = (), headings: Sequence[Portion] = ()
@@ -76,7 +76,7 @@ class Portion:
         self.path = path
         self.start_line = start_line
         self.texts = texts
-        self.says = frozenset(filter(None, says))
+        self.wordings = frozenset(filter(None, says))
         self.headings = headings
 
     @property
@@ -137,7 +137,7 @@ class Packing:
         own = range(unit.start_line, unit.end_line + 1)
         if kind != CONFLICTS and any((unit.path, number) in self._places for number in own):
             return LOADED
-        for wording in unit.says:
+        for wording in unit.wordings:
             if wording in self._places_by_wording:
                 return f"says the same as {self._places_by_wording[wording]}"
         room = self.room if most is None else min(self.room, most)
@@ -153,7 +153,7 @@ class Packing:
             self._remove(kind, added)
             return NO_ROOM
         self._left -= spent
-        for wording in unit.says:
+        for wording in unit.wordings:
             self._places_by_wording[wording] = f"{unit.path}:{unit.start_line}"
         return ""
 

@@ -96,9 +96,9 @@ def search(
             hit.explain = {}
     if query.meaning and (not result.hits or _may_be_misspelt(reader, query.meaning, result.hits)):
         shown = {name for hit in result.hits for name in names_of(hit.path, hit.title, ())}
-        near = reader.names(scope).near(query.meaning, parts=not result.hits)
+        near = reader.names(scope).suggestions(query.meaning, parts=not result.hits)
         result.did_you_mean = [name for name in near if name not in shown]
-    if not result.hits and query.on is not None and reader.hides(query.on.isoformat(), scope):
+    if not result.hits and query.on is not None and reader.has_ended(query.on.isoformat(), scope):
         result.notices.append(f"what has ended by {query.on} was not searched: --expired does")
     return result
 

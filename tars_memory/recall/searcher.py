@@ -17,7 +17,7 @@ from tars_memory.errors import counted
 from tars_memory.index.database import AUTOMATED, log_of
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
-from tars_memory.language.words import foreign, is_latin
+from tars_memory.language.words import foreign_language, is_latin
 from tars_memory.recall import query as queries
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult
 from tars_memory.settings import MODES
@@ -62,12 +62,12 @@ class Searcher:
         self._languages: set[str] = set()
         self._queries: QueryVectors | None = None
 
-    def follow(self, former: Searcher) -> None:
+    def take_over_model(self, former: Searcher) -> None:
         """Take over the model that another searcher of the same user keeps open, if the settings name the same one."""
         self._queries = former._queries
         ours, theirs = (searcher.workspace.settings.embedding for searcher in (self, former))
         if ours.model == theirs.model:
-            self.workspace.warm = former.workspace.warm
+            self.workspace.opened_embedder = former.workspace.opened_embedder
 
     def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
         """Return the passages that answer, best first; see :meth:`tars_memory.memory.Memory.search`."""
@@ -138,7 +138,7 @@ class Searcher:
         if not any(os.path.isdir(whole.root / whole.layout.playbooks_of(scope)) for scope in scopes):
             return ()
         books = vault.playbooks
-        return books.shelf(whole, books.uses(self.workspace.state), scopes)
+        return books.read_all(whole, books.last_uses(self.workspace.state), scopes)
 
     def _request(self, request: SearchRequest | str, asked: dict[str, Any]) -> SearchRequest:
         """Return a request with mode, limit and project filled in from the settings.
@@ -171,7 +171,7 @@ class Searcher:
         """Return the number of daily notes in a prompt: from the settings, else the default of the vault's layout."""
         settings = self.workspace.settings
         set_to = settings.context.days
-        return set_to if "context.days" in settings.given else self.workspace.whole.layout.days
+        return set_to if "context.days" in settings.origins else self.workspace.whole.layout.days
 
     def _shares(self, window: int) -> tuple[int, int]:
         """Return how many tokens of a context window the prompt may use, and how many of these are for recalled lines.
@@ -189,11 +189,11 @@ class Searcher:
         """Return a warning, once for each language, if the model only knows English and the query is in another
         language.
         """
-        language = foreign(text) if self.workspace.embedder is None and index.models.is_english(model) else ""
+        language = foreign_language(text) if self.workspace.embedder is None and index.models.is_english(model) else ""
         if not language or language in self._languages:
             return []
         self._languages.add(language)
-        return [errors.Passing(warning(language))]
+        return [errors.TransientNotice(warning(language))]
 
     def queries(self, model: str) -> QueryVectors:
         """Return the vectors of queries by a model: remembered, from a process that has it open, or by opening it."""
@@ -201,8 +201,8 @@ class Searcher:
         if self._queries is None or self._queries.model != model:
             socket = workspace.state / index.models.SOCKET
             self._queries = index.vectors.QueryVectors(model, workspace.settings.places.cache, socket)
-        if workspace.warm is not None and model == workspace.settings.embedding.model:
-            self._queries.embed = workspace.warm.embed_query
+        if workspace.opened_embedder is not None and model == workspace.settings.embedding.model:
+            self._queries.embed = workspace.opened_embedder.embed_query
         return self._queries
 
 
@@ -447,7 +447,8 @@ class Search:
         """Return the filter for conversations: those of the project, or outside projects those without one."""
         scope, session = self.scope, self.request.session
         reader.most = None if session is None else HURRIED
-        return recall.search.narrowed_by(query, scope, reader.outside(scope), reader.of_log(session) if session else ())
+        own = reader.talks_of_log(session) if session else ()
+        return recall.search.narrowed_by(query, scope, reader.visible_scopes(scope), own)
 
     def _vector_for(
         self, talks: IndexReader, query: Query, ours: QueryVector | None, vault: IndexReader, compares_meaning: bool
@@ -483,7 +484,7 @@ class Search:
         kept = []
         for hit in found:
             shown = reader.shown(hit.path, hit.start_line, hit.end_line)
-            if talks.moved(*reader.place(hit.path)) or len(shown) != hit.text.count("\n") + 1:
+            if talks.has_moved(*reader.place(hit.path)) or len(shown) != hit.text.count("\n") + 1:
                 continue
             if any(
                 talks.withheld(text, line.day, log_of(hit.path))
@@ -533,7 +534,7 @@ class Search:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
             if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
                 continue
-            if talks.moved(*reader.place(answer.path)):
+            if talks.has_moved(*reader.place(answer.path)):
                 continue
             name = f"conversation {os.path.basename(answer.path)[:60]}"  # no path of this machine is shown
             day = f"{shown.day} " if shown.day else ""
@@ -614,7 +615,7 @@ class Search:
             self._without_model(error)
             return False
         if report.pending_vectors:
-            workspace.goes_on()
+            workspace.finish_in_background()
         return True
 
     def _takes_too_long(self) -> bool:
@@ -634,7 +635,7 @@ class Search:
             workspace.state / index.models.SOCKET
         ):
             return False
-        workspace.warm = workspace.warm or workspace.open_embedder()
+        workspace.opened_embedder = workspace.opened_embedder or workspace.open_embedder()
         return True
 
     def _vector(self, query: Query, reader: IndexReader, report: RefreshReport | None) -> QueryVector | None:
@@ -649,7 +650,7 @@ class Search:
         workspace = self.workspace
         try:
             missing = 0 if report is None or report.reading else report.pending_vectors
-            if missing and (notice := workspace.covers(missing)):
+            if missing and (notice := workspace.coverage(missing)):
                 self.notices.append(notice)
             model = self._model_of(reader)
             if not model:

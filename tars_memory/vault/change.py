@@ -178,7 +178,7 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
             splices, outcome = _apply_one(note, changes[at])
             outcomes.append(outcome)
         made.make(splices)
-        note = note.saying(made.data)
+        note = note.with_data(made.data)
     return Planned(note, made.splices(), tuple(outcomes))
 
 
@@ -192,7 +192,7 @@ def _is_stale(note: Note, change: Change) -> bool:
 
 def _apply_one(note: Note, change: Change) -> tuple[Sequence[Splice], Outcome]:
     """Return the splices and the outcome of one change."""
-    same_source = note.sources.get(change.provenance, ()) if change.provenance else ()
+    same_source = note.entries_by_source.get(change.provenance, ()) if change.provenance else ()
     if present := next((entry for entry in same_source if entry.raw != change.replaces), None):
         return (), Outcome(change, "no-op", f"{note.path} line {present.line} came from the same line", present.text)
     try:
@@ -229,7 +229,7 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
     """
     now, path = note.entries, note.path
     target = _with_lf(target)
-    same = list(note.raws.get(target, ()))
+    same = list(note.entries_by_raw.get(target, ()))
     if occurrence is not None:
         same = same[occurrence : occurrence + 1]
     if len(same) == 1:
@@ -237,7 +237,7 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
     shown = " ".join(target.split())[:200]
     if same:
         return f"{path} holds {shown!r} {counted(len(same), 'time')}"
-    was = next(iter(note.saying(_encoded(target.lstrip(" \t"))).entries), None)
+    was = next(iter(note.with_data(_encoded(target.lstrip(" \t"))).entries), None)
     if was is None:
         return f"{shown!r} is not an entry"
     same = [entry for entry in now if was.block_id and entry.block_id == was.block_id]
@@ -249,14 +249,14 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
     return f"{path} does not hold {shown!r} any more{instead}"
 
 
-def named(note: Note, entry: Entry) -> tuple[str, int | None]:
+def reference_to(note: Note, entry: Entry) -> tuple[str, int | None]:
     """Return what names an entry in a change: its own lines, and its number if several entries have them."""
-    same = note.raws.get(entry.raw, [])
+    same = note.entries_by_raw.get(entry.raw, [])
     number = next((at for at, other in enumerate(same) if other.occurrence == entry.occurrence), None)
     return entry.raw, number if len(same) > 1 else None
 
 
-def landing(note: Note, outcome: Outcome, near: int = 0) -> tuple[int, str]:
+def resulting_entry(note: Note, outcome: Outcome, near: int = 0) -> tuple[int, str]:
     """Return the line and REF of the entry with the words of a change; 0 and '' for a change that leaves no words.
 
     The note is parsed only if it has the words more than once: parsing a long log is slow.
@@ -273,7 +273,7 @@ def landing(note: Note, outcome: Outcome, near: int = 0) -> tuple[int, str]:
     encoded = _encoded(words)
     if encoded and outcome.status == "applied" and note.data.count(encoded) == 1:
         return line_of(note.data, note.data.index(encoded)), grammar.ref(note.path, words)
-    found = note.texts.get(words) or note.sources.get(source) or [] if words else []
+    found = note.entries_by_text.get(words) or note.entries_by_source.get(source) or [] if words else []
     entry = next((entry for entry in found if entry.line >= near), None) or next(iter(found), None)
     return (entry.line, entry.ref) if entry else (0, "")
 
@@ -300,7 +300,7 @@ def _why_present(note: Note, change: Change, words: str) -> str:
     # The note is not parsed if it lacks the first word: no word continues on the next line.
     if change.again or _encoded(words.split()[0]) not in note.data:
         return ""
-    found = note.texts.get(words)
+    found = note.entries_by_text.get(words)
     return f"{note.path} line {found[0].line} says exactly this" if found else ""
 
 
@@ -373,7 +373,7 @@ def _remove_section(note: Note, change: Change) -> _Effect:
 
 def _fact(note: Note, change: Change) -> _Effect:
     """Add a fact, and end those that it supersedes."""
-    stated = markdown.facts.said(change.text)
+    stated = markdown.facts.parse(change.text)
     if stated is None:
         raise _RejectedError(f"{change.text[:200]!r} is not a fact")
     link = _provenance(change)
@@ -409,7 +409,7 @@ def _stated_on(change: Change, stated: Said) -> date:
 
 def _lines_to_end(note: Note, change: Change) -> tuple[str, ...]:
     """Return the own lines of the facts in a note that a fact would end."""
-    stated = markdown.facts.said(change.text)
+    stated = markdown.facts.parse(change.text)
     if stated is None or not (change.single or change.gone):
         return ()
     known = {fact.ref: entry.raw for entry, fact in note.facts}
@@ -521,7 +521,7 @@ def _checked(
     Raises:
         _RejectedError: another entry or heading would be added, removed or changed.
     """
-    after = note.saying(spliced(note.data, splices))
+    after = note.with_data(spliced(note.data, splices))
     before_words, after_words = (Counter(entry.text for entry in version.entries) for version in (note, after))
     before_titles, after_titles = (
         [section.title for section in version.document.sections if section.level] for version in (note, after)
@@ -684,7 +684,7 @@ class _Plan:
             return splices  # state tags and block ids change nothing outside their lines
         if self._only_appends(splices):
             return splices
-        after = self.note.saying(spliced(self.note.data, splices))
+        after = self.note.with_data(spliced(self.note.data, splices))
         if after is self.note:
             return []
         found = [(entry.text, entry.depth, entry.section) for entry in after.entries]
@@ -747,14 +747,14 @@ class _Plan:
         if change.provenance:
             if change.provenance in self._changed:
                 return False
-            same_source = self.note.sources.get(change.provenance, ())
+            same_source = self.note.entries_by_source.get(change.provenance, ())
             if present := next((entry for entry in same_source if entry.raw != change.replaces), None):
                 why = f"{self.note.path} line {self._line_after(present)} came from the same line"
                 return self._no_op(change, why, present.text)
         if change.op == "append":
             return not change.children and self._plan_append(change, parts)
         target = _with_lf(change.replaces)
-        same = [] if target in self._changed else self.note.raws.get(target, [])
+        same = [] if target in self._changed else self.note.entries_by_raw.get(target, [])
         occurrence = 0 if change.op == "mark" else change.occurrence
         same = same if occurrence is None else same[occurrence : occurrence + 1]
         if len(same) != 1 or self._touched_lines & set(range(same[0].line, same[0].end_line + 1)):
@@ -781,8 +781,8 @@ class _Plan:
         elif not change.again:
             if words in self._changed:
                 return False
-            if words in note.texts:
-                line_number = self._line_after(note.texts[words][0])
+            if words in note.entries_by_text:
+                line_number = self._line_after(note.entries_by_text[words][0])
                 return self._no_op(change, f"{note.path} line {line_number} says exactly this", words)
         rendered = _rendered(change, words)
         line = _encoded(rendered)

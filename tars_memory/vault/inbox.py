@@ -179,7 +179,7 @@ def words_of(text: str) -> list[str]:
     return []
 
 
-def purge(session: WriteSession, vault: Vault, words: str) -> int:
+def forget_words(session: WriteSession, vault: Vault, words: str) -> int:
     """Remove words that must be forgotten from the inbox and from recorded decisions; the decisions themselves stay.
 
     Returns:
@@ -199,7 +199,7 @@ def purge(session: WriteSession, vault: Vault, words: str) -> int:
     return count
 
 
-def kept_for_review(proposal: dict[str, Any], what: str = "rule") -> str:
+def waiting_notice(proposal: dict[str, Any], what: str = "rule") -> str:
     """Return the notice about a pending proposal; ``what`` is ``rule`` or ``playbook``."""
     return f"a {what} needs a person: proposal {proposal['id']} waits: tars-memory review"
 

@@ -94,7 +94,7 @@ class Links:
             target: the text between ``[[`` and ``]]``; the part after ``#`` or ``|`` is ignored.
             source: path of the note that has the link.
         """
-        wanted = named_in(target)
+        wanted = file_part(target)
         folder = source.rpartition("/")[0]
         if not wanted:
             return source or None
@@ -110,7 +110,7 @@ class Links:
                 return found
         return None
 
-    def lead(self, link: Outlink, source: str) -> tuple[Way, str | None]:
+    def follow(self, link: Outlink, source: str) -> tuple[Way, str | None]:
         """Return how a link finds its file, and the path of the file; ``source`` is the note that has the link."""
         if not link.target:
             return "name", source
@@ -127,7 +127,7 @@ class Links:
         found = self.resolve(link.target, source)
         return ("", None) if found is None else ("name", found)
 
-    def called_alike(self, path: str) -> list[str]:
+    def same_name(self, path: str) -> list[str]:
         """Return the other files with the same name."""
         return [other for other in self._by_name.get(key_of(path.rpartition("/")[2]), ()) if other != path]
 
@@ -174,7 +174,7 @@ def resolve(vault: Vault, target: str) -> str | None:
 
     A note named by its path, or in the vault's root, is found without listing the vault.
     """
-    wanted = named_in(target).strip("/")
+    wanted = file_part(target).strip("/")
     try:
         if wanted and not wanted.startswith(".") and vault.look(f"{wanted}.md") is not None:
             return f"{wanted}.md"
@@ -300,6 +300,6 @@ def _markdown_link(raw: str, embed: bool) -> Iterator[Outlink]:
     yield Outlink("markdown", unquote(target.partition("?")[0]), unquote(anchor), embed)
 
 
-def named_in(target: str) -> str:
+def file_part(target: str) -> str:
     """Return the part of a link's target that names a file."""
     return target.partition("|")[0].partition("#")[0].strip().replace("\\", "/")

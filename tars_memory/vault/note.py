@@ -45,7 +45,7 @@ class Note:
         """Return a note of a vault; ``data`` is None for a missing note."""
         return cls(path, data or b"", layout=layout)
 
-    def saying(self, data: bytes) -> Note:
+    def with_data(self, data: bytes) -> Note:
         """Return the note with other bytes; itself if they are the same."""
         return self if data == self.data else Note(self.path, data, timed=self._timed, layout=self._layout)
 
@@ -80,17 +80,17 @@ class Note:
         return tuple(markdown.facts.read(self.path, self.document))
 
     @cached_property
-    def raws(self) -> dict[str, list[Entry]]:
+    def entries_by_raw(self) -> dict[str, list[Entry]]:
         """Its entries by their own lines."""
         return _grouped((entry.raw, entry) for entry in self.entries)
 
     @cached_property
-    def texts(self) -> dict[str, list[Entry]]:
+    def entries_by_text(self) -> dict[str, list[Entry]]:
         """Its entries by their words."""
         return _grouped((entry.text, entry) for entry in self.entries)
 
     @cached_property
-    def sources(self) -> dict[str, list[Entry]]:
+    def entries_by_source(self) -> dict[str, list[Entry]]:
         """Its entries that came from another line, by their provenance (``2026-11-21#^d-abc``)."""
         return _grouped((entry.provenance, entry) for entry in self.entries if entry.provenance)
 

@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import disk
-from tars_memory.errors import SettingsError, TarsError, cut
+from tars_memory.errors import SettingsError, TarsError, shortened
 from tars_memory.vault.markdown.document import Document, front_day, front_strings, plain_heading
 from tars_memory.vault.suspicion import visible
 from tars_memory.vault.vault import Vault, is_conflict_copy, key_of
@@ -62,7 +62,7 @@ class Playbook(NamedTuple):
     pinned: bool = False
     approved: bool = False
 
-    def fades(self, days: int) -> date | None:
+    def expires_on(self, days: int) -> date | None:
         """Return the first day on which the playbook is no longer in prompts; None if it stays.
 
         Args:
@@ -75,7 +75,7 @@ class Playbook(NamedTuple):
 
     def is_shown(self, today: date, days: int) -> bool:
         """Whether the playbook is in prompts on a day."""
-        end = self.fades(days)
+        end = self.expires_on(days)
         return end is None or today < end
 
     @property
@@ -101,7 +101,7 @@ def read(note: Note, changed: date | None = None) -> Playbook:
     return Playbook(
         note.path,
         " ".join(visible(title).split()) or note.path.rpartition("/")[2][:-3],
-        cut(when, MAX_WHEN),
+        shortened(when, MAX_WHEN),
         front_day(properties) or (None if used else changed),
         used,
         str(properties.get(PINNED, "")).strip().lower() in ("true", "yes"),
@@ -118,12 +118,12 @@ def _first_paragraph(document: Document) -> str:
     return ""
 
 
-def shelf(vault: Vault, used: Mapping[str, date], scopes: Iterable[str]) -> list[Playbook]:
+def read_all(vault: Vault, used: Mapping[str, date], scopes: Iterable[str]) -> list[Playbook]:
     """Return the playbooks of some scopes, in the order of their paths; unreadable notes are left out.
 
     Args:
         vault: the vault to read.
-        used: day of the last use by path (:func:`uses`).
+        used: day of the last use by path (:func:`last_uses`).
         scopes: projects; '' for the notes outside projects.
     """
     found = []
@@ -147,7 +147,7 @@ def paths(vault: Vault, scopes: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
-def called(books: Iterable[Playbook], name: str) -> list[Playbook]:
+def find_by_name(books: Iterable[Playbook], name: str) -> list[Playbook]:
     """Return the playbooks with a name: a path, else a file's name, else a title, else part of a title or path.
 
     Case is ignored.
@@ -186,7 +186,7 @@ def _files_below(root: Path, folder: str) -> Iterator[str]:
 # --- composing a playbook
 
 
-def composed(title: str, when: str, steps: str) -> str:
+def compose(title: str, when: str, steps: str) -> str:
     """Return the text of a playbook, without properties; several plain lines are numbered.
 
     Args:
@@ -235,7 +235,7 @@ def lines_of(text: str) -> list[str]:
 # --- the last use
 
 
-def uses(state: Path) -> dict[str, date]:
+def last_uses(state: Path) -> dict[str, date]:
     """Return the day of the last use of each playbook on this machine, by path; empty if the file can't be read."""
     found: dict[str, date] = {}
     with contextlib.suppress(SettingsError):
@@ -249,7 +249,7 @@ def uses(state: Path) -> dict[str, date]:
 
 def use(state: Path, used: Iterable[str], day: date) -> None:
     """Record the use of playbooks on a day, each once a day; a state folder that can't be written is ignored."""
-    known = uses(state)
+    known = last_uses(state)
     new = [path for path in dict.fromkeys(used) if known.get(path, day - timedelta(1)) < day]
     if not new:
         return

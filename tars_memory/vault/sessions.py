@@ -202,7 +202,7 @@ def facts_of(found: Sequence[Entry], section: str | None = "Facts") -> Iterator[
         yield entry, fact
 
 
-def linked(data: bytes) -> dict[str, SessionFact]:
+def facts_by_block(data: bytes) -> dict[str, SessionFact]:
     """Return the facts of a session note by the block id of their line in a daily note, without parsing the note."""
     found: dict[str, SessionFact] = {}
     name = ""
@@ -275,7 +275,7 @@ def catalogue(vault: Vault) -> dict[str, str]:
     return found
 
 
-def examined(vault: Vault, digests: Sequence[str], known: Mapping[str, str] | None = None) -> KnownSession | None:
+def find_examined(vault: Vault, digests: Sequence[str], known: Mapping[str, str] | None = None) -> KnownSession | None:
     """Find the note of the longest beginning of a conversation that was examined before; None if there is none.
 
     Args:
@@ -576,11 +576,11 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
     old = read("", data) or SessionNote(date="", source="", source_hash="", turns=0)
     changes = Changes(data)
     if old.source_hash not in ("", new.source_hash):
-        changes.make(renewed(changes.data, "earlier", f"[{', '.join(_earlier_hashes(data, old.source_hash))}]"))
-    changes.make(renewed(changes.data, "source_hash", new.source_hash))
-    changes.make(renewed(changes.data, "turns", str(new.turns)))
+        changes.make(set_property(changes.data, "earlier", f"[{', '.join(_earlier_hashes(data, old.source_hash))}]"))
+    changes.make(set_property(changes.data, "source_hash", new.source_hash))
+    changes.make(set_property(changes.data, "turns", str(new.turns)))
     if new.facts and (day := max(new.extracted, old.extracted)):
-        changes.make(renewed(changes.data, "extracted", day))
+        changes.make(set_property(changes.data, "extracted", day))
     for title, lines in _new_bullets(data, old, new):
         if lines:
             changes.make(insert_ordered(changes.data, title, lines, SECTIONS))
@@ -628,7 +628,7 @@ def _new_bullets(data: bytes, old: SessionNote, new: SessionNote) -> Iterable[tu
         yield title, list(dict.fromkeys(lines))
 
 
-def renewed(data: bytes, key: str, value: str) -> list[Splice]:
+def set_property(data: bytes, key: str, value: str) -> list[Splice]:
     """Set a property of the front matter; add its line if it is missing.
 
     Args:

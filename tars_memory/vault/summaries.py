@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Splice
-from tars_memory.vault.sessions import DAY, front_of, front_value, insert_ordered, renewed
+from tars_memory.vault.sessions import DAY, front_of, front_value, insert_ordered, set_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -171,7 +171,7 @@ def add(data: bytes, new: Summary) -> list[Splice]:
     old = read(data)
     changes = edits.Changes(data)
     if new.left_out:
-        changes.make(renewed(changes.data, "left_out", str(old.left_out + new.left_out)))
+        changes.make(set_property(changes.data, "left_out", str(old.left_out + new.left_out)))
     changes.make(_update_turns(changes.data, new.sources))
     text = changes.data.decode("utf-8", "surrogateescape")
     lines = tuple(line for line in new.lines if line.text not in old.texts)

@@ -209,7 +209,7 @@ def visible(text: str, replaced: Callable[[str], str] = lambda _: "") -> str:
     return _kept_or_invisible().sub(lambda found: found["kept"] or replaced(found[0]), text)
 
 
-def written(path: str) -> str:
+def shell_path(path: str) -> str:
     r"""Return a path on one line in a form that can be used in a shell.
 
     A path with invisible characters is quoted for bash, zsh and ksh, with their bytes in octal as git writes them:
@@ -226,7 +226,7 @@ def _in_octal(characters: str) -> str:
     return escapes.get(characters, octal)
 
 
-def hidden(text: str) -> int:
+def count_invisible(text: str) -> int:
     """Return the number of invisible characters; soft hyphens, byte order marks and line breaks don't count."""
     if text.isascii() and text.isprintable():
         return 0

@@ -14,7 +14,7 @@ from tars_memory.settings import PROJECTS, with_setting
 from tars_memory.vault.layout import DAILY_FORMAT, OURS, Layout, shipped
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.model import Splice
-from tars_memory.vault.vault import CONVERTED, is_narrow
+from tars_memory.vault.vault import CONVERTED, is_single_byte
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def make_root(path: Path) -> Path:
         raise UnwritableError(f"{path} can't be made: {why}", "name a folder that you may write") from error
 
 
-def imagined(path: Path) -> InitReport:
+def planned_init(path: Path) -> InitReport:
     """Return what ``init`` would create at a path that doesn't exist, for a dry run.
 
     Raises:
@@ -201,7 +201,7 @@ def _filled_template(vault: Vault, name: str | None, path: str, when: datetime, 
     if not name:
         return b""
     try:
-        if is_narrow(data := vault.read(name)):
+        if is_single_byte(data := vault.read(name)):
             raise PartialError(f"{name} is not UTF-8", CONVERTED)
         return fill(data, path.rpartition("/")[2][:-3], when, vault.layout)
     except TarsError as error:

@@ -72,7 +72,7 @@ class Vault:
         self.root = root
         self.scope = scope
         self.id = read_id(root)
-        self.passed_over: dict[str, list[str]] = {}
+        self.skipped_paths: dict[str, list[str]] = {}
         self.limits = limits or LimitsOptions()
         self._options = layout
         self._layout: Layout | None = None
@@ -101,7 +101,7 @@ class Vault:
     @property
     def skipped(self) -> dict[str, int]:
         """Number of files that the last sweep skipped, by reason."""
-        return {reason: len(paths) for reason, paths in self.passed_over.items()}
+        return {reason: len(paths) for reason, paths in self.skipped_paths.items()}
 
     @property
     def layout(self) -> Layout:
@@ -142,7 +142,7 @@ class Vault:
                 self.id = read_id(self.root)
         return self.id
 
-    def is_one(self) -> bool:
+    def looks_like_vault(self) -> bool:
         """Whether the folder holds ``.tars``, ``.obsidian`` or a note; True if it can't be listed."""
         try:
             names = os.listdir(self.root)
@@ -157,7 +157,7 @@ class Vault:
             VaultError: the vault itself can't be listed.
         """
         sweep = _Sweep(self.root)
-        found, self.passed_over = sweep.notes(), sweep.passed_over
+        found, self.skipped_paths = sweep.notes(), sweep.passed_over
         return found
 
     def paths(self) -> list[str]:
@@ -168,7 +168,7 @@ class Vault:
         """
         return [folder.prefix + name for folder in self.sweep() for name in folder.names]
 
-    def ours(self, tier: Tier) -> list[str]:
+    def tier_paths(self, tier: Tier) -> list[str]:
         """Return the paths of the notes of a tier in our scope, archived ones too, in no order."""
         return [path for path in self.paths() if self.layout.is_ours(path) and self.layout.tier_of(path) is tier]
 
@@ -592,7 +592,7 @@ def is_conflict_copy(name: str) -> bool:
     return any(hint in low for hint in _HINTS) and re.search(_COPY, name) is not None
 
 
-def numbered(path: str) -> str | None:
+def original_of_numbered(path: str) -> str | None:
     """Return the path of the original of a numbered copy (``Tea 2.md``: iCloud, Finder); None if there is no number.
 
     The name proves little: people number notes, too.
@@ -619,7 +619,7 @@ def wide_encoding(data: bytes) -> str:
     return "UTF-32" if nuls * 2 > len(data) else "UTF-16" if nuls * 3 > len(data) else ""
 
 
-def is_narrow(data: bytes) -> bool:
+def is_single_byte(data: bytes) -> bool:
     """Whether a note is in a single-byte encoding such as Latin-1: it has non-ASCII bytes, none of them UTF-8."""
     if data.isascii():
         return False
@@ -638,7 +638,7 @@ def has_markers(data: bytes) -> bool:
     return at > 0
 
 
-def lacks(original: bytes, copy: bytes) -> list[bytes]:
+def lines_only_in_copy(original: bytes, copy: bytes) -> list[bytes]:
     """Return the lines of a copy that are nowhere in its original, without blank ones."""
     present = {line.strip() for line in re.split(rb"\r\n|\r|\n", original)}
     found = (line.strip() for line in re.split(rb"\r\n|\r|\n", copy))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tars_memory.capture.facts import again
+from tars_memory.capture.facts import run_spooled
 from tars_memory.capture.remember import Caller
 from tars_memory.disk import Places
 from tars_memory.jobs.forgetting import forget
@@ -20,7 +20,7 @@ ZONE = timezone(timedelta(hours=1))
 
 
 def carried_out(ctx: Caller, command: str, said: dict[str, Any]) -> Any:
-    return forget(ctx, said["target"]) if command == "forget" else again(ctx, command, said)
+    return forget(ctx, said["target"]) if command == "forget" else run_spooled(ctx, command, said)
 
 
 class Bench:

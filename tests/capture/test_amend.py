@@ -163,7 +163,7 @@ def test_an_edit_keeps_tags_and_fields_unless_it_brings_its_own(bench, old, new,
     receipt = edit(bench.ctx(), entry.ref, new, **more)
     assert receipt.text == expected
     assert bench.get("Memory.md") == f"## Notes\n\n- {expected} ([[2026-11-14#^d-abc|2026-11-14]]) ^m-1\n  - below\n"
-    kept = [part for part in grammar.carried(old, new) if not more.get("bare")]
+    kept = [part for part in grammar.kept_fields(old, new) if not more.get("bare")]
     assert [notice for notice in receipt.notices if notice.startswith("kept")] == (
         [f"kept of the old text: {' '.join(kept)} (--bare leaves it out)"] if kept else []
     )

@@ -87,7 +87,7 @@ def test_a_proposal_in_review_md_shows_each_step_and_is_understood(bench):
     assert (item.words, item.doubt, item.decided) == ("how I release", "", False)
     ticked = text.replace("- [ ] how", "- [x] how").encode()
     assert review_note.decisions([review_note.read(ticked)])[0][proposal.id].accept
-    assert review_note.is_bare(review_note.without(ticked, {proposal.id}))
+    assert review_note.is_bare(review_note.without_proposals(ticked, {proposal.id}))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_title_names_a_file_in_the_folder_whatever_it_holds(bench, title, path
     made = learn(bench.ctx(), title, "one\ntwo")
     assert made.path == path
     assert bench.get(path).startswith("---\ncreated: 2026-11-21\n---\n# ")
-    assert [each.path for each in playbooks.shelf(bench.ctx().vault, {}, [""])] == [path]
+    assert [each.path for each in playbooks.read_all(bench.ctx().vault, {}, [""])] == [path]
 
 
 @pytest.mark.parametrize("title", ["", "  ", "///", "...", "##", "\u200b", "x (conflicted copy)"])
@@ -210,7 +210,7 @@ def test_the_last_use_is_kept_beside_the_index_and_survives_damage(bench, tmp_pa
     file = tmp_path / playbooks.USES
     assert file.read_bytes().count(b"\n") == 2
     file.write_bytes(file.read_bytes() + b'{"path": "playbooks/B.md", "day": "2026-99-99"}\nhalf {"pa')
-    assert playbooks.uses(tmp_path) == {"playbooks/A.md": day, "playbooks/\udcff.md": day}
+    assert playbooks.last_uses(tmp_path) == {"playbooks/A.md": day, "playbooks/\udcff.md": day}
     playbooks.use(tmp_path / "no" / "folder", ["x"], day)
     (tmp_path / "file").write_text("")
     playbooks.use(tmp_path / "file", ["x"], day)
@@ -222,9 +222,9 @@ def test_an_unused_one_fades_and_a_pinned_one_stays(bench):
     bench.put("playbooks/C.md", "---\ncreated: 2026-01-01\nLast_Used: 2026-11-01\n---\n# C\n")
     bench.put("playbooks/D.md", "---\nlast used: 2026-01-01\n---\n# D\n")
     today = bench.now.date()
-    shelf = playbooks.shelf(bench.ctx().vault, {}, [""])
+    shelf = playbooks.read_all(bench.ctx().vault, {}, [""])
     assert [book.is_shown(today, 90) for book in shelf] == [False, True, True, False]
-    assert [str(book.fades(90)) for book in shelf] == ["2026-04-02", "None", "2027-01-31", "2026-04-02"]
+    assert [str(book.expires_on(90)) for book in shelf] == ["2026-04-02", "None", "2027-01-31", "2026-04-02"]
     assert shelf[1].named == "B: When it rains"
-    assert playbooks.shelf(bench.ctx().vault, {"playbooks/A.md": today}, [""])[0].is_shown(today, 90)
+    assert playbooks.read_all(bench.ctx().vault, {"playbooks/A.md": today}, [""])[0].is_shown(today, 90)
     assert all(book.is_shown(today, 0) for book in shelf)

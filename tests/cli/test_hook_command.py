@@ -22,7 +22,7 @@ from terminal import environment, on_a_terminal, program, started
 
 from tars_memory.doors.cli import background
 from tars_memory.jobs import hooks
-from tars_memory.jobs.hooks import Desk
+from tars_memory.jobs.hooks import HookFolder
 from tars_memory.testing import make_vault
 from tars_memory.vault.writing.system import VaultLock
 
@@ -150,7 +150,7 @@ def test_a_session_that_was_killed_is_examined_when_another_one_appears(agent: A
     assert "begun again: 1" in agent.told
     agent.waits_for(lambda: "spare key is under the blue pot" in agent.notes and agent.runs() == 1)
     waits = [] if name == "SessionStart" else [str(other)]
-    agent.waits_for(lambda: Desk(agent.desk).left() == waits)
+    agent.waits_for(lambda: HookFolder(agent.desk).left() == waits)
     answered(agent.hook("SessionStart", transcript_path=str(other)))
     assert agent.told.count("begun again") == 1, "its own session has not been left behind"
 
@@ -333,7 +333,7 @@ def test_what_only_begins_work_imports_no_room(agent: Agent) -> None:
 
 
 def test_the_log_is_bounded(tmp_path: Path) -> None:
-    desk = Desk(tmp_path / "desk")
+    desk = HookFolder(tmp_path / "desk")
     for number in range(1000):
         desk.log(f"{number} " + "x\ny" * 2000)
     sizes = [path.stat().st_size for path in (tmp_path / "desk").iterdir()]
@@ -352,7 +352,7 @@ def test_what_a_command_says_is_bounded() -> None:
 def test_what_is_old_is_removed(tmp_path: Path) -> None:
     talk = tmp_path / "talk.jsonl"
     talk.write_bytes(b"{}\n")
-    desk = Desk(tmp_path / "desk")
+    desk = HookFolder(tmp_path / "desk")
     assert [desk.count(str(talk)) for _ in range(3)] == [1, 2, 3]
     desk.keep(str(talk))
     (copy,) = desk.kept(str(talk))
@@ -366,7 +366,7 @@ def test_what_is_old_is_removed(tmp_path: Path) -> None:
 
 
 def test_what_waits_is_known_until_it_was_examined(tmp_path: Path) -> None:
-    desk = Desk(tmp_path / "desk")
+    desk = HookFolder(tmp_path / "desk")
     assert desk.left() == []
     for name, age in (("/a", 50), ("/a", 50), ("/b", 90), ("/c", 10), ("/d", 70)):
         desk.watch(name)

@@ -16,7 +16,7 @@ from terminal import environment
 from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.call import Call
 from tars_memory.testing import make_vault
-from tars_memory.vault.suspicion import written
+from tars_memory.vault.suspicion import shell_path
 
 SEARCH = Path(__file__).parents[2] / "docs" / "search.md"
 TODAY = "2026-11-21.md"
@@ -251,15 +251,15 @@ def test_a_name_with_what_nobody_sees_is_printed_as_a_shell_takes_it(tmp_path: P
     )
     for name in names:
         (tmp_path / name).write_text("tea\n")
-        shown = written(name)
+        shown = shell_path(name)
         assert shown.isascii() and shown.isprintable() and "\u202e" not in shown
         assert (
             subprocess.run(["bash", "-c", f"cat {shown}"], cwd=tmp_path, capture_output=True, check=True).stdout
             == b"tea\n"
         )
-    assert [written(name) for name in ("new\nline.md", "e\x1b.md")] == [r"$'new\nline.md'", r"$'e\033.md'"]
+    assert [shell_path(name) for name in ("new\nline.md", "e\x1b.md")] == [r"$'new\nline.md'", r"$'e\033.md'"]
     for plain in ('it\'s \\ a "note".md', "日本 ä.md", "👩‍👧.md", "می‌خواهم.md"):
-        assert written(plain) == plain
+        assert shell_path(plain) == plain
 
 
 def test_a_script_can_use_every_path_that_is_printed(stood: Stood) -> None:

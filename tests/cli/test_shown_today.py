@@ -10,7 +10,7 @@ import pytest
 from cli.fake_memory import hit, result
 
 from tars_memory.doors.cli.output import SHOWN, shown_today
-from tars_memory.errors import Passing
+from tars_memory.errors import TransientNotice
 
 DAY = date(2026, 11, 21)
 MAKING, MISSING = "semantic search covers {} %, about {} min left", "answered by keywords only: no model"
@@ -29,20 +29,20 @@ def search(tm: Any, memory: Any, *notices: str, day: str = "2026-11-21", words: 
 
 
 def test_it_is_told_once_a_day_whatever_its_numbers(tm: Any, at_a_terminal: Any) -> None:
-    assert "covers 12 %" in search(tm, at_a_terminal, Passing(MAKING.format(12, 9)), MISSING).err
-    again = search(tm, at_a_terminal, Passing(MAKING.format(40, 6)), MISSING)
+    assert "covers 12 %" in search(tm, at_a_terminal, TransientNotice(MAKING.format(12, 9)), MISSING).err
+    again = search(tm, at_a_terminal, TransientNotice(MAKING.format(40, 6)), MISSING)
     assert "covers" not in again.err and MISSING in again.err
-    assert "covers 50 %" in search(tm, at_a_terminal, Passing(MAKING.format(50, 5)), day="2026-11-22").err
-    assert "other" in search(tm, at_a_terminal, Passing("something other"), day="2026-11-22").err
+    assert "covers 50 %" in search(tm, at_a_terminal, TransientNotice(MAKING.format(50, 5)), day="2026-11-22").err
+    assert "other" in search(tm, at_a_terminal, TransientNotice("something other"), day="2026-11-22").err
 
 
 def test_json_and_scripts_are_told_each_time(tm: Any, at_a_terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
-        told = search(tm, at_a_terminal, Passing(MAKING.format(12, 9)), words=("--json",))
+        told = search(tm, at_a_terminal, TransientNotice(MAKING.format(12, 9)), words=("--json",))
         assert told.json["notices"] == [MAKING.format(12, 9)]
     monkeypatch.setattr("tars_memory.doors.cli.call.Call.actor", property(lambda _: "script"))
     for _ in range(2):
-        assert "covers" in search(tm, at_a_terminal, Passing(MAKING.format(12, 9))).err
+        assert "covers" in search(tm, at_a_terminal, TransientNotice(MAKING.format(12, 9))).err
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\n\0", b"2026-11-21", b"x" * 100_000])

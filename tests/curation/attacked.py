@@ -54,7 +54,7 @@ class Watch:
         self.top = root
         self.vault = make_vault(root / "vault", {**TIERS, **notes})
         self.before = self.files()
-        self.around = self.outside()
+        self.around = self.visible_scopes()
 
     def files(self) -> dict[str, bytes]:
         """All of the vault."""
@@ -74,7 +74,7 @@ class Watch:
     def check(self) -> dict[str, bytes]:
         """Hold what is there now against the laws; answers with it."""
         now = self.files()
-        assert self.outside() == self.around
+        assert self.visible_scopes() == self.around
         for path, old in self.before.items():
             assert path in now, f"{path} is gone"
             if now[path] == old:
@@ -121,7 +121,7 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
     log = root / "logs" / case.file
     log.parent.mkdir()
     log.write_bytes(case.log)
-    watch.around = watch.outside()
+    watch.around = watch.visible_scopes()
     facts, failed = 0, ""
     with watch.memory() as memory:
         with Limit("extract"):
@@ -145,7 +145,7 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
             assert watch.files() == first, "a second run changed something"
         with Limit("review"):
             review = memory.review()
-            asked = suggestions.to_sort(review)
+            asked = suggestions.candidates_to_sort(review)
             if asked.candidates:
                 try:
                     suggestions.suggest(review, asked, model)
@@ -154,7 +154,7 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
         with Limit("tidy"):
             context = memory.workspace.capture()
             try:
-                suggestions.compare(context, suggestions.to_compare(context), model)
+                suggestions.compare(context, suggestions.lines_to_compare(context), model)
             except ModelUnavailableError as error:
                 failed = failed or error.message
             listed = memory.review().waiting(limit=0)

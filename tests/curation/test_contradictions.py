@@ -10,7 +10,7 @@ import pytest
 
 from curation.tidykit import Desk
 from tars_memory.curation.models import dialogues
-from tars_memory.curation.suggestions import LINES, Offered, compare, to_compare
+from tars_memory.curation.suggestions import LINES, Suggested, compare, lines_to_compare
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.testing import ScriptedLLM
 from tars_memory.vault import inbox
@@ -29,9 +29,9 @@ def desk(tmp_path: Path) -> Desk:
     return desk
 
 
-def told(desk: Desk, *ops: dict[str, Any], actor: Any = "cron", text: str | None = None) -> Offered:
+def told(desk: Desk, *ops: dict[str, Any], actor: Any = "cron", text: str | None = None) -> Suggested:
     ctx = desk.ctx(actor)
-    asked = to_compare(ctx)
+    asked = lines_to_compare(ctx)
     code = next(line for line in asked.dialogue.prompt.user.split("\n") if '"for"' in line).rpartition('"for": "')[2][
         :6
     ]
@@ -98,7 +98,7 @@ def test_an_answer_that_is_none_writes_nothing(desk: Desk, text: str) -> None:
 def test_projects_are_not_shown_and_many_lines_are_cut_and_said(desk: Desk) -> None:
     desk.put("projects/a/Memory.md", "- the secret of a\n")
     desk.put("Memory.md", "".join(f"- line {n}\n" for n in range(LINES + 3)))
-    asked = to_compare(desk.ctx())
+    asked = lines_to_compare(desk.ctx())
     assert "secret" not in str(asked.dialogue.prompt)
     assert (len(asked.lines), asked.left_out) == (LINES, 4)
     assert "not compared" in " ".join(told(desk).notices)
@@ -106,5 +106,5 @@ def test_projects_are_not_shown_and_many_lines_are_cut_and_said(desk: Desk) -> N
 
 def test_credentials_are_masked_in_the_prompt(desk: Desk) -> None:
     desk.put("Memory.md", "- the token is ghp_0123456789abcdefghijABCDEFGHIJ012345\n- b\n")
-    assert "ghp_0123456789" not in str(to_compare(desk.ctx()).dialogue.prompt)
+    assert "ghp_0123456789" not in str(lines_to_compare(desk.ctx()).dialogue.prompt)
     assert dialogues.code(["a"]) != dialogues.code(["b"])

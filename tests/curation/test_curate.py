@@ -13,7 +13,7 @@ from curation.reviewing import NOW
 from curation.tidykit import Desk
 from tars_memory.curation import suggestions
 from tars_memory.curation.models.llm import Prompt
-from tars_memory.curation.suggestions import Offered, to_curate
+from tars_memory.curation.suggestions import Suggested, notes_to_curate
 from tars_memory.errors import ConflictError
 from tars_memory.memory import Memory
 from tars_memory.testing import ScriptedLLM, make_vault
@@ -46,9 +46,9 @@ def answering(ops: list[dict[str, Any]]) -> ScriptedLLM:
     return ScriptedLLM(answer)
 
 
-def told(desk: Desk, *ops: dict[str, Any]) -> Offered:
+def told(desk: Desk, *ops: dict[str, Any]) -> Suggested:
     ctx = desk.ctx("cron")
-    return suggestions.curate(ctx, to_curate(ctx), answering([*ops]))
+    return suggestions.curate(ctx, notes_to_curate(ctx), answering([*ops]))
 
 
 def waiting(desk: Desk) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ def waiting(desk: Desk) -> list[dict[str, Any]]:
 
 
 def test_it_is_shown_memory_the_last_days_and_current_facts(desk: Desk) -> None:
-    shown = to_curate(desk.ctx("cron")).dialogue.prompt.user
+    shown = notes_to_curate(desk.ctx("cron")).dialogue.prompt.user
     for line in (
         "N1| 2026-11-19 Wir nehmen das blaue Zelt. Das war teuer.",
         "N2| 2026-11-20 Anna no longer drinks tea",
@@ -74,7 +74,7 @@ def test_it_is_shown_memory_the_last_days_and_current_facts(desk: Desk) -> None:
 
 def test_the_newest_notes_find_room_and_what_an_agent_wrote_is_not_shown(desk: Desk) -> None:
     desk.put("2026-11-20.md", "## Log\n" + "".join(f"- 10:00 line {n} {'x' * 980}\n" for n in range(12)))
-    shown = to_curate(desk.ctx("cron")).notes
+    shown = notes_to_curate(desk.ctx("cron")).notes
     assert [" ".join(entry.text.split()[:2]) for _, entry in shown] == [
         *(f"line {n}" for n in range(4, 12)), "I moved",
     ]  # fmt: skip
@@ -82,7 +82,7 @@ def test_the_newest_notes_find_room_and_what_an_agent_wrote_is_not_shown(desk: D
         session.write(
             "2026-11-21.md", lambda data: [inbox.Splice(len(data or b""), len(data or b""), b"- 09:00 obey\n")]
         )
-    assert all(entry.text != "obey" for _, entry in to_curate(desk.ctx("cron")).notes)
+    assert all(entry.text != "obey" for _, entry in notes_to_curate(desk.ctx("cron")).notes)
 
 
 def test_each_op_waits_for_review_with_its_source_and_no_note_changes(desk: Desk) -> None:
@@ -146,7 +146,7 @@ def test_whatever_else_it_says_is_left_out_and_said(desk: Desk) -> None:
 @pytest.mark.parametrize("path", ["Memory.md", "Facts.md", "2026-11-20.md", "2026-11-21.md"])
 def test_a_note_that_changes_while_it_is_asked_ends_it_all(desk: Desk, path: str) -> None:
     ctx = desk.ctx("cron")
-    asked = to_curate(ctx)
+    asked = notes_to_curate(ctx)
     model = answering([{"op": "remove", "lines": [2]}])
     answer = model.answers
     assert callable(answer)
@@ -164,7 +164,7 @@ def test_a_note_that_changes_while_it_is_asked_ends_it_all(desk: Desk, path: str
 def test_a_day_that_begins_while_it_is_asked_ends_it_too(desk: Desk) -> None:
     (desk.root / "2026-11-21.md").unlink()
     ctx = desk.ctx("cron")
-    asked = to_curate(ctx)
+    asked = notes_to_curate(ctx)
     desk.put("2026-11-21.md", "## Log\n- 09:00 the first line\n")
     with pytest.raises(ConflictError):
         suggestions.curate(ctx, asked, answering([]))
@@ -177,7 +177,7 @@ def test_an_end_is_accepted_as_an_end(tmp_path: Path) -> None:
     with Memory(root, actor="person", interactive=True, now=NOW, env=env) as memory:
         ctx = memory.workspace.capture()
         ops = [{"op": "end", "notes": [4], "facts": [1]}, {"op": "add", "notes": [1], "section": 2}]
-        done = suggestions.curate(ctx, to_curate(ctx), answering(ops))
+        done = suggestions.curate(ctx, notes_to_curate(ctx), answering(ops))
         assert done.told == "+1 added, 1 ended proposed"
         memory.review().decide(accept=done.kept)
     lines = (root / "Facts.md").read_text().split("\n")
@@ -189,4 +189,4 @@ def test_an_end_is_accepted_as_an_end(tmp_path: Path) -> None:
 
 def test_nothing_noted_nothing_asked(desk: Desk) -> None:
     desk.now += timedelta(days=30)
-    assert suggestions.nothing_noted(to_curate(desk.ctx("cron"))) == "nothing was noted in the last 7 days"
+    assert suggestions.nothing_noted(notes_to_curate(desk.ctx("cron"))) == "nothing was noted in the last 7 days"

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 from random_documents import sized, within
 
-from tars_memory.curation.tidying.findings import Finding, TidyNote, World, ending, role_of
+from tars_memory.curation.tidying.findings import Finding, TidyNote, World, last_day_named, role_of
 from tars_memory.curation.tidying.tidy import fixable, found_in
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
@@ -273,7 +273,7 @@ def test_a_link_to_another_note_of_the_name_is_told_how_it_is_written_right() ->
     ],
 )
 def test_the_end_that_a_line_names(text: str, end: date | None) -> None:
-    assert ending(text, TODAY) == end
+    assert last_day_named(text, TODAY) == end
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def brought(house: House, *sources: Any, **more: Any) -> Any:
 def waiting(house: House) -> list[Any]:
     with house.memory() as memory:
         found = memory.review(writes=False).waiting(limit=1_000).proposals
-        return [one for each in found for one in each.each]
+        return [one for each in found for one in each.leaves]
 
 
 def places(done: Any) -> list[tuple[str, str]]:

@@ -63,7 +63,8 @@ def test_nothing_said_can_pass_for_the_frame(text: str) -> None:
     assert all(line.startswith("| ") for line in lines[2:])
     assert "<|" not in prompt.user
     assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", prompt.user)
-    lists = dialogues.over("review", {"candidates": [text], "lines": [text, "b"], "sections": [text]}, day=DAY).prompt
+    material = {"candidates": [text], "lines": [text, "b"], "sections": [text]}
+    lists = dialogues.ops_question("review", material, day=DAY).prompt
     shown = [line for line in marked(lists, "lists").split("\n") if line]
     assert [line[:3] for line in shown] == ["Can", "C1|", "Lin", "L1|", "L2|", "Sec", "S1|"]
 
@@ -85,8 +86,8 @@ def test_credentials_are_masked_in_the_prompt_itself() -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     for prompt in (
         dialogues.extract((TURNS[0]._replace(text=f"my token is {key}"),), day=DAY).prompt,
-        dialogues.over("review", {"candidates": [key], "lines": [key], "sections": [key]}, day=DAY).prompt,
-        dialogues.over("tidy", {"lines": [key]}, day=DAY).prompt,
+        dialogues.ops_question("review", {"candidates": [key], "lines": [key], "sections": [key]}, day=DAY).prompt,
+        dialogues.ops_question("tidy", {"lines": [key]}, day=DAY).prompt,
     ):
         assert key not in str(prompt)
         assert "masked" in prompt.user
@@ -98,7 +99,7 @@ def test_the_code_of_lists_is_that_of_their_words_and_order() -> None:
         for lists in ([["a", "b"]], [["b", "a"]], [["ab"]], [["a"], ["b"]], [["a", "b"], []], [[], ["a", "b"]])
     }
     assert len(codes) == 6
-    prompt = dialogues.over("tidy", {"lines": ["a", "b"]}, day=DAY).prompt
+    prompt = dialogues.ops_question("tidy", {"lines": ["a", "b"]}, day=DAY).prompt
     assert f'"for": "{dialogues.code(["a", "b"])}"' in prompt.user
     assert dialogues.code(["a", "b"]) in json.dumps(prompt.schema)
 
@@ -115,11 +116,11 @@ def test_every_schema_is_one_that_strict_modes_take() -> None:
             for value in schema:
                 check(value)
 
-    lists = dialogues.over("review", {"candidates": ["a"], "lines": [], "sections": []}, day=DAY).prompt
+    lists = dialogues.ops_question("review", {"candidates": ["a"], "lines": [], "sections": []}, day=DAY).prompt
     for prompt in (
         dialogues.extract(TURNS, day=DAY).prompt,
         lists,
-        dialogues.over("tidy", {"lines": ["a"]}, day=DAY).prompt,
+        dialogues.ops_question("tidy", {"lines": ["a"]}, day=DAY).prompt,
     ):
         check(prompt.schema)
     assert "(none)" in lists.user
@@ -129,9 +130,11 @@ def test_every_schema_is_one_that_strict_modes_take() -> None:
 def test_the_wording_names_every_field_of_the_schema(job: str) -> None:
     prompt = {
         "extract": dialogues.extract(TURNS, day=DAY).prompt,
-        "review": dialogues.over("review", {"candidates": ["a"], "lines": ["b"], "sections": ["c"]}, day=DAY).prompt,
-        "tidy": dialogues.over("tidy", {"lines": ["a"]}, day=DAY).prompt,
-        "curate": dialogues.over(
+        "review": dialogues.ops_question(
+            "review", {"candidates": ["a"], "lines": ["b"], "sections": ["c"]}, day=DAY
+        ).prompt,
+        "tidy": dialogues.ops_question("tidy", {"lines": ["a"]}, day=DAY).prompt,
+        "curate": dialogues.ops_question(
             "curate", {"notes": ["a"], "lines": ["b"], "facts": ["c"], "sections": ["d"]}, day=DAY
         ).prompt,
     }[job]

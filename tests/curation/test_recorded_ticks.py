@@ -58,7 +58,7 @@ def test_no_command_of_an_agent_applies_ticks(vault: Vault, does: str) -> None:
         log.write_bytes(b'{"role": "user", "content": "hi"}\n{"role": "assistant", "content": "ho"}\n')
         sleep(memory, [str(log)])
     elif does == "watch":
-        memory.workspace.take_ticks()  # as each look of the watcher does
+        memory.workspace.apply_pending_ticks()  # as each look of the watcher does
     elif does == "tidy":
         memory.tidy(apply=True)
     elif does == "extract":
@@ -191,7 +191,7 @@ def test_each_project_has_its_own(vault: Vault) -> None:
 def test_a_damaged_record_costs_itself_alone(vault: Vault, data: bytes) -> None:
     memory = vault.memory(**AGENT)
     memory.review().from_note()
-    path = memory.workspace.made_state() / ticks.RECORD
+    path = memory.workspace.ensure_state() / ticks.RECORD
     assert b"tea" not in path.read_bytes(), "no words stand there"
     path.write_bytes(data)
     assert found(vault.memory()) == []

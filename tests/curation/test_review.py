@@ -306,7 +306,7 @@ def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vaul
     from tars_memory.curation import suggestions
 
     review = vault.review()
-    asked = suggestions.to_sort(review)
+    asked = suggestions.candidates_to_sort(review)
     number = {each.text: n for n, each in enumerate(asked.candidates, 1)}
     line = {each.text: n for n, each in enumerate(asked.lines, 1)}
     before = {path: data for path, data in vault.files().items() if not path.startswith(".tars")}
@@ -362,7 +362,7 @@ def test_an_unusable_answer_writes_nothing(vault: Vault) -> None:
 
     before = vault.files()
     review = vault.review()
-    asked = suggestions.to_sort(review)
+    asked = suggestions.candidates_to_sort(review)
     for said in ("I'm sorry, I can't", answer("000000", {"op": "skip", "candidates": [1]}), "<html>"):
         with pytest.raises(ModelUnavailableError):
             suggestions.suggest(review, asked, ScriptedLLM([said, said]))

@@ -46,7 +46,7 @@ class Desk(House):
 
     def offered(self, **how: Any) -> list[Proposal]:
         listed = self.person().review(**how).waiting(limit=0, expired=True).proposals
-        return [one for each in listed for one in each.each]
+        return [one for each in listed for one in each.leaves]
 
     def the(self, words: str) -> Proposal:
         """The proposal with these words in it."""

@@ -174,18 +174,18 @@ def test_taking_items_out_leaves_every_other_item_and_line(
 ) -> None:
     data, _ = case
     before = [(item.id, item.box, item.words) for item in review_note.read(data)]
-    after = review_note.without(data, ids)
+    after = review_note.without_proposals(data, ids)
     assert [(item.id, item.box, item.words) for item in review_note.read(after)] == [
         i for i in before if i[0] not in ids
     ]
     assert b"something of mine" in after
-    assert review_note.without(after, ids) == after
+    assert review_note.without_proposals(after, ids) == after
 
 
 def test_what_the_person_wrote_under_an_item_stays() -> None:
     line = b"- [ ] likes tea 0 ^r-00000000\n"
     data = WRITTEN.replace(line, line.replace(b"[ ]", b"[x]") + b"  - ask Anna about it\n")
-    after = review_note.without(data, {"00000000"})
+    after = review_note.without_proposals(data, {"00000000"})
     assert b"- [x] likes tea 0\n  - ask Anna about it\n" in after
     assert "00000000" not in {item.id for item in review_note.read(after)}
 
@@ -197,7 +197,7 @@ def test_in_any_note_at_all() -> None:
         own = document(rng)
         grown = review_note.with_new(own, PROPOSALS[:2])
         assert len(review_note.read(grown)) == 2 or b"%%" in own or b"<" in own or b"`" in own or b"~" in own
-        back = review_note.without(grown, {each.id for each in PROPOSALS})
+        back = review_note.without_proposals(grown, {each.id for each in PROPOSALS})
         lines = own.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"\n").split(b"\n")
         assert all(line in back for line in lines if line.strip())
 
@@ -718,14 +718,14 @@ def test_the_box_above_decides_what_has_no_mark_of_its_own(all_: str, own: str) 
 def test_the_box_goes_with_the_last_of_its_lines() -> None:
     data = TOGETHER
     for each in PROPOSALS[:2]:
-        data = review_note.without(data, {each.id})
+        data = review_note.without_proposals(data, {each.id})
         assert HEAD in data
-    data = review_note.without(data, {PROPOSALS[2].id})
+    data = review_note.without_proposals(data, {PROPOSALS[2].id})
     assert [item.id for item in review_note.read(data)] == [PROPOSALS[3].id]
     assert HEAD not in data
     mine = TOGETHER.replace(b"\n  - [ ] ", b"\n  - of mine\n  - [ ] ", 1)
-    assert b"  - of mine\n" in review_note.without(mine, {each.id for each in PROPOSALS[:3]})
-    assert review_note.is_bare(review_note.without(TOGETHER, {each.id for each in PROPOSALS[:4]}))
+    assert b"  - of mine\n" in review_note.without_proposals(mine, {each.id for each in PROPOSALS[:3]})
+    assert review_note.is_bare(review_note.without_proposals(TOGETHER, {each.id for each in PROPOSALS[:4]}))
 
 
 def test_a_box_above_that_cannot_be_understood_decides_nothing() -> None:

@@ -13,9 +13,9 @@ from tars_memory.capture.turns import Turn
 from tars_memory.curation.extraction import rules
 from tars_memory.curation.models import grounding
 from tars_memory.curation.proposals import Drawn
-from tars_memory.language.dates import absolute, names_day
+from tars_memory.language.dates import names_day, with_absolute_dates
 from tars_memory.language.statements import sentences
-from tars_memory.language.words import LANGUAGES, language, spoken
+from tars_memory.language.words import LANGUAGES, language, language_of
 
 DAY = date(2026, 11, 21)
 LONG = "a line that goes on for as long as lines may go in a letter or a mail,"
@@ -143,13 +143,13 @@ def test_dates_count_from_the_day_of_each_turn() -> None:
     ],
 )
 def test_relative_dates(code: str, text: str, wanted: str) -> None:
-    assert absolute(text, DAY, code) == wanted
-    assert absolute(wanted, DAY, code) == wanted
+    assert with_absolute_dates(text, DAY, code) == wanted
+    assert with_absolute_dates(wanted, DAY, code) == wanted
 
 
 def test_a_date_beyond_the_calendar_stays_as_it_was_said() -> None:
-    assert absolute("999 years ago", date(1, 1, 1)) == "999 years ago"
-    assert absolute("in 999 years", date(9999, 12, 31)) == "in 999 years"
+    assert with_absolute_dates("999 years ago", date(1, 1, 1)) == "999 years ago"
+    assert with_absolute_dates("in 999 years", date(9999, 12, 31)) == "in 999 years"
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_topics_and_decisions() -> None:
     ],
 )
 def test_the_language_of_a_turn_is_told_by_its_function_words(text: str, code: str) -> None:
-    assert spoken(text) == code
+    assert language_of(text) == code
 
 
 def test_turns_that_the_rules_cannot_read_are_counted() -> None:

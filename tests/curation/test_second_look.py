@@ -197,9 +197,9 @@ def test_one_that_was_left_out_can_be_proposed_after_all(house: House) -> None:
     before = house.files()
     one = out(house)["I bought a boat"]
     with house.memory() as memory, pytest.raises(ConflictError):
-        review.offer(memory.workspace.capture(), [one.entry.ref, "aaaaaaaa"])
+        review.offer_left_out(memory.workspace.capture(), [one.entry.ref, "aaaaaaaa"])
     with house.memory() as memory:
-        review.offer(memory.workspace.capture(), [one.entry.ref])
+        review.offer_left_out(memory.workspace.capture(), [one.entry.ref])
     assert "I bought a boat" not in out(house)
     found = listed(house)["I bought a boat"]
     assert (found.quote, found.kind, found.checked) == ("I bought a boat", "stated", True)

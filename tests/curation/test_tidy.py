@@ -12,7 +12,7 @@ import random_documents
 from curation.tidykit import Desk
 from tars_memory.curation.review import Review
 from tars_memory.curation.tidying.findings import Finding
-from tars_memory.curation.tidying.tidy import MOST, Tidied, look, tidy
+from tars_memory.curation.tidying.tidy import MOST, Tidied, find_all, tidy
 from tars_memory.errors import NotFoundError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries
@@ -28,7 +28,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def found(desk: Desk) -> list[Finding]:
-    return look(desk.ctx())
+    return find_all(desk.ctx())
 
 
 def run(desk: Desk, actor: Any = "person", *, dry_run: bool = False, **more: Any) -> Tidied:
@@ -210,7 +210,7 @@ def test_a_note_that_cannot_be_read_is_said(desk: Desk) -> None:
     desk.put("Memory.md", "- tea\n- tea\n")
     ctx = desk.ctx()
     ctx.vault.limits = type(ctx.vault.limits)(max_note_bytes=3)
-    assert look(ctx) == []
+    assert find_all(ctx) == []
     assert any("Memory.md" in notice for notice in ctx.notices)
 
 
@@ -269,4 +269,4 @@ def test_opposites_wait_as_a_question_and_go_only_if_they_are_chosen(desk: Desk)
     review.decide([home.id], replace={home.id: [home.choices[0].ref]})
     assert "- lives in:: Cork [since:: 2024-01-02] [until:: 2026-01-02]\n- lives in:: Oslo" in desk.get("Facts.md")
     assert oslo.text == "lives in Oslo"
-    assert [each.kind for each in look(desk.ctx()) if each.op] == []
+    assert [each.kind for each in find_all(desk.ctx()) if each.op] == []

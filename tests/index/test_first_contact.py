@@ -22,7 +22,7 @@ from tars_memory.index.indexer import Index
 from tars_memory.index.intake import RefreshBudget
 from tars_memory.index.reader import Filter
 from tars_memory.memory import Memory
-from tars_memory.settings import may_go_on_apart
+from tars_memory.settings import may_start_background
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.workspace import Workspace
 
@@ -186,12 +186,12 @@ def test_it_reads_all_notes_and_makes_all_vectors(place: Path) -> None:
     with Memory(place) as memory:
         assert memory.workspace.index().refresh().changed == 0
         assert memory.workspace.index().pending() == 0
-        assert detached.told(memory.workspace.state).ended == ""
+        assert detached.read_progress(memory.workspace.state).ended == ""
         assert memory.status()["background"] == {"running": False, "covers": 100, "left": None, "ended": ""}
 
 
 def test_there_is_never_a_second_one(place: Path) -> None:
-    with Memory(place) as memory, IndexFiles(memory.workspace.made_state()).lock(0.0, BACKGROUND) as mine:
+    with Memory(place) as memory, IndexFiles(memory.workspace.ensure_state()).lock(0.0, BACKGROUND) as mine:
         assert mine and detached.is_running(memory.workspace.state)
         assert background.finish(str(place)) == 0
         assert memory.workspace.index().files.current() is None  # it did nothing
@@ -204,7 +204,7 @@ def test_on_battery_words_are_read_and_vectors_wait(place: Path, monkeypatch: py
     with Memory(place) as memory:
         assert memory.workspace.index().refresh().changed == 0
         assert memory.workspace.index().pending() > 60
-        assert "battery" in detached.told(memory.workspace.state).ended
+        assert "battery" in detached.read_progress(memory.workspace.state).ended
         assert not detached.is_due(memory.workspace.state)
         monkeypatch.setattr(detached, "on_battery", lambda: False)
         assert detached.is_due(memory.workspace.state)  # plugged in, it goes on at the next search
@@ -219,7 +219,7 @@ def test_what_ends_it_is_told_and_no_search_tries_again_at_once(place: Path, mon
     monkeypatch.setattr(Workspace, "open_embedder", missing)
     background.finish(str(place))
     with Memory(place) as memory:
-        assert detached.told(memory.workspace.state).ended == "the model is not here; install it"
+        assert detached.read_progress(memory.workspace.state).ended == "the model is not here; install it"
         assert not detached.is_due(memory.workspace.state)
         later = time.time() + detached.PAUSE + 1
         monkeypatch.setattr(detached.time, "time", lambda: later)
@@ -232,7 +232,7 @@ def test_a_vault_that_is_gone_ends_it(place: Path) -> None:
         for note in place.iterdir():
             note.unlink() if note.is_file() else None
         background.finish(str(place))
-        assert "looks empty" in detached.told(memory.workspace.state).ended
+        assert "looks empty" in detached.read_progress(memory.workspace.state).ended
         assert memory.workspace.index().status()["notes"] == 62  # what was read answers still
     assert background.finish(str(place / "nowhere")) == 0
 
@@ -245,13 +245,13 @@ def test_a_disk_without_room_costs_only_the_news(place: Path, monkeypatch: pytes
     assert background.finish(str(place)) == 0
     with Memory(place) as memory:
         assert memory.workspace.index().pending() == 0
-        assert detached.told(memory.workspace.state) == detached.Work()
+        assert detached.read_progress(memory.workspace.state) == detached.Work()
 
 
 @pytest.mark.parametrize("said", [b"", b"{", b"[]", b'{"done": "many"}', b'{"phase": 3}', b"\xff" * 100])
 def test_of_a_damaged_note_nothing_is_known(tmp_path: Path, said: bytes) -> None:
     (tmp_path / detached.NOTE).write_bytes(said)
-    assert detached.told(tmp_path) == detached.Work()
+    assert detached.read_progress(tmp_path) == detached.Work()
     assert detached.is_due(tmp_path)
 
 
@@ -304,7 +304,7 @@ def test_a_library_leaves_no_process_behind(place: Path, tmp_path: Path, begun: 
 
 @pytest.mark.parametrize(("value", "may"), [("", True), ("1", True), ("0", False), ("off", False), (" No ", False)])
 def test_the_variable(value: str, may: bool) -> None:
-    assert may_go_on_apart({"TARS_MEMORY_BACKGROUND": value}) is may
+    assert may_start_background({"TARS_MEMORY_BACKGROUND": value}) is may
 
 
 def test_init_begins_it_for_a_vault_of_many_notes_alone(
@@ -442,7 +442,7 @@ def test_it_outlives_the_terminal_and_a_killed_one_is_followed_by_another(tmp_pa
     root = make_vault(tmp_path / "vault", vault_notes(400))
     env = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(tmp_path / "home"), "LC_ALL": "C.UTF-8"}
     env |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    state = Memory(root, env=env).workspace.made_state()
+    state = Memory(root, env=env).workspace.ensure_state()
 
     def search() -> None:
         asked = [*started("--vault", str(root)), "search", "--mode", "lexical", "plain 41"]
@@ -461,7 +461,7 @@ def test_it_outlives_the_terminal_and_a_killed_one_is_followed_by_another(tmp_pa
     search()
     if not Path("/proc/self/cmdline").exists():
         return
-    until(lambda: detached.told(state).phase == "vectors" and detached.told(state).done > 0)
+    until(lambda: detached.read_progress(state).phase == "vectors" and detached.read_progress(state).done > 0)
     (pid,) = pids()
     assert os.getsid(pid) == pid and os.getpriority(os.PRIO_PROCESS, pid) >= 10
     os.kill(pid, signal.SIGKILL)

@@ -29,7 +29,7 @@ from tars_memory.index.postgres import TeamIndex, address
 from tars_memory.index.postgres_reader import parsed, pattern
 from tars_memory.index.reader import Filter
 from tars_memory.index.watcher import Watcher
-from tars_memory.jobs.sleep import Watching
+from tars_memory.jobs.sleep import IndexKeeper
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, hashed, make_vault
 
@@ -663,7 +663,7 @@ def test_watching_publishes_what_changes(postgres: str, tmp_path: Path) -> None:
         return memory
 
     one = TeamIndex(postgres, "watched-vault")
-    batches = Watching(opened, Watcher(root)).batches()
+    batches = IndexKeeper(opened, Watcher(root)).batches()
     next(batches)
     assert one.read(lambda reader: len(reader.embedded([1]))) == 1
     (root / "b.md").write_text("river\n")

@@ -18,7 +18,7 @@ from tars_memory.errors import BusyError
 from tars_memory.index import models
 from tars_memory.index.models import QueryVector
 from tars_memory.index.watcher import WarmServer, Watcher
-from tars_memory.jobs.sleep import Batch, Watching
+from tars_memory.jobs.sleep import Batch, IndexKeeper
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.workspace import Workspace
@@ -35,7 +35,7 @@ class Running:
         self.watcher = Watcher(root, **options)
         self.batches: list[Batch] = []
         self.error: BaseException | None = None
-        self._watching = Watching(open_memory, self.watcher)
+        self._watching = IndexKeeper(open_memory, self.watcher)
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
@@ -286,7 +286,7 @@ def test_one_watcher_a_vault(opener: Callable[[], Memory]) -> None:
     root = root_of(opener)
     with Running(opener, root), Running(opener, root) as second:
         assert isinstance(second.error, BusyError) and "watched already" in second.error.message
-        assert Watching(opener, Watcher(root)).once().changed == 0  # a look of its own is not a second watcher
+        assert IndexKeeper(opener, Watcher(root)).once().changed == 0  # a look of its own is not a second watcher
 
 
 def test_a_changed_setting_counts_from_the_next_look(opener: Callable[[], Memory]) -> None:

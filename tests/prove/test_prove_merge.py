@@ -18,7 +18,7 @@ from random_documents import scale, seeded
 from tars_memory.errors import TarsError
 from tars_memory.index.watcher import Watcher
 from tars_memory.jobs.merge import text_merge
-from tars_memory.jobs.sleep import Watching
+from tars_memory.jobs.sleep import IndexKeeper
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import entries
@@ -268,7 +268,7 @@ def test_a_team_day_loses_nothing_and_keeps_every_author(
         if chance.random() < 0.5:
             memory.reindex()
         else:
-            assert not Watching(lambda: opened(0), Watcher(root)).once().notices
+            assert not IndexKeeper(lambda: opened(0), Watcher(root)).once().notices
 
     def finds(memory: Memory, text: str) -> bool:
         """Whether a search finds a line, and not only a question about it.

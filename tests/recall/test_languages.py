@@ -7,7 +7,7 @@ from recalled import Recalled
 
 from tars_memory.index.fulltext import Filter
 from tars_memory.index.models import EMBEDDED, is_english
-from tars_memory.language.words import foreign, is_latin
+from tars_memory.language.words import foreign_language, is_latin
 
 pytestmark = pytest.mark.usefixtures("proved_engine")
 
@@ -135,7 +135,7 @@ def test_what_no_note_holds_is_not_found(vault, text):
     ],
 )
 def test_the_language_of_a_question(text, language):
-    assert foreign(text) == language
+    assert foreign_language(text) == language
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_the_language_of_a_question(text, language):
     ],
 )
 def test_english_is_not_taken_for_anything_else(text):
-    assert foreign(text) == ""
+    assert foreign_language(text) == ""
 
 
 @pytest.mark.parametrize(

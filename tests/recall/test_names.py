@@ -8,7 +8,7 @@ from recalled import Recalled
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.index.naming import keys_within, mistakes
 from tars_memory.memory import Memory
-from tars_memory.recall.names import called
+from tars_memory.recall.names import path_of_note
 from tars_memory.recall.weights import LINE_NAMED, NOTE_NAME
 from tars_memory.testing import make_vault
 
@@ -198,7 +198,7 @@ def test_what_finds_nothing_is_told_the_names_that_are_spelt_alike(vault, text, 
 def test_of_a_name_that_no_note_has_the_ones_that_begin_so_are_offered(vault, text, offered):
     def ask(reader):
         with pytest.raises(NotFoundError) as told:
-            called(reader, text, scope="")
+            path_of_note(reader, text, scope="")
         return str(told.value.hint)
 
     hint = vault.index.read(ask)

@@ -157,7 +157,7 @@ def check_ends(count: int, seed: int) -> int:
         if not edits.parses_at_end(note.document, more.encode()):
             continue
         taken += 1
-        after, section = note.saying(data + more.encode()), note.document.sections[-1].title
+        after, section = note.with_data(data + more.encode()), note.document.sections[-1].title
         wanted = [(entry.text, entry.depth, entry.section, entry.raw) for entry in note.entries]
         titles = [(each.title, each.level) for each in note.document.sections]
         for line in more.split("\n"):

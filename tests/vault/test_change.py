@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from random_documents import document, scale, seeded
 
-from tars_memory.vault.change import OPS, Change, apply as applied, locate, named
+from tars_memory.vault.change import OPS, Change, apply as applied, locate, reference_to
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import insert_bullet, splices_between
@@ -151,7 +151,7 @@ class TestTargets:
 
     def test_an_entry_is_named_by_its_lines_and_which_of_them_it_is(self) -> None:
         note = Note("Memory.md", b"- b\n- b\n- c\n")
-        assert [named(note, entry) for entry in note.entries] == [("- b", 0), ("- b", 1), ("- c", None)]
+        assert [reference_to(note, entry) for entry in note.entries] == [("- b", 0), ("- b", 1), ("- c", None)]
 
     @pytest.mark.parametrize("now", [b"- a\n", b"", b"- other words ^m-1\n", b"```\n- b ^m-1\n```\n", b"- b\n- b\n"])
     @pytest.mark.parametrize("op", ["remove", "replace", "mark"])

@@ -8,7 +8,7 @@ import pytest
 
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.lines import begins_in, end_in, ended_lines, may_say_end, note_end, windows_of
+from tars_memory.vault.markdown.lines import end_in, ended_lines, may_have_any_end, note_end, start_in, windows_of
 
 DAY = date(2026, 12, 1)
 
@@ -41,9 +41,9 @@ def test_the_end_that_words_say(words: str, until: date | None) -> None:
 
 
 def test_the_begin_that_words_say() -> None:
-    assert begins_in("in Cork [since:: [[2026-12-01]]] [until:: 2027-01-01]") == DAY
-    assert begins_in("in Cork [until:: 2026-12-01]") is None
-    assert begins_in("in Cork `[since:: 2026-12-01]`") is None
+    assert start_in("in Cork [since:: [[2026-12-01]]] [until:: 2027-01-01]") == DAY
+    assert start_in("in Cork [until:: 2026-12-01]") is None
+    assert start_in("in Cork `[since:: 2026-12-01]`") is None
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_a_fact_ends_as_it_is_read() -> None:
     "data", [b"- x [until:: 2026-12-01]", b"---\nexpires: 2026-12-01\n---\n", b"---\nvalid-until: x\n---\n"]
 )
 def test_what_may_end_is_seen_at_a_glance(data: bytes) -> None:
-    assert may_say_end(data)
-    assert not may_say_end(b"- until then: it expires\n")
+    assert may_have_any_end(data)
+    assert not may_have_any_end(b"- until then: it expires\n")
 
 
 def test_a_whole_note_ends_by_its_properties() -> None:

@@ -65,7 +65,7 @@ def day(text: str) -> date:
     ],
 )
 def test_the_grammar(text: str, expected: Said | None) -> None:
-    assert facts.said(text) == expected
+    assert facts.parse(text) == expected
 
 
 NAMES = st.text(st.characters(categories=["L", "Nd"]), min_size=1, max_size=12)
@@ -74,7 +74,7 @@ DAYS = st.none() | st.dates(date(2000, 1, 1), date(2100, 1, 1))
 
 @given(predicate=NAMES, object_=NAMES, since=DAYS, until=DAYS)
 def test_what_is_written_is_read_again(predicate: str, object_: str, since: date | None, until: date | None) -> None:
-    assert facts.said(facts.words(predicate, object_, since, until)) == Said(predicate, object_, since, until)
+    assert facts.parse(facts.words(predicate, object_, since, until)) == Said(predicate, object_, since, until)
 
 
 def test_a_note_and_what_in_it_is_no_fact() -> None:
@@ -156,7 +156,7 @@ def test_a_fact_by_hand_that_never_held_counts_for_nothing() -> None:
     ],
 )
 def test_a_field_that_is_no_date_is_noticed(text: str, field: str) -> None:
-    assert facts.stray(text) == field
+    assert facts.stray_field(text) == field
 
 
 def test_there_and_back_again() -> None:
@@ -199,7 +199,7 @@ def test_what_only_signs_tell_apart_is_another_value(old: str, new: str) -> None
 
 @pytest.mark.parametrize(("old", "new"), [("Cork", "[[Cork]]"), ("Cork", "[[places/Cork|cork ]]"), ("a  b", "A b")])
 def test_what_only_a_link_or_case_tells_apart_is_the_same(old: str, new: str) -> None:
-    assert facts.alike(old, new)
+    assert facts.same_object(old, new)
 
 
 def test_nobody_is_called_as_the_note() -> None:

@@ -385,11 +385,11 @@ def test_a_conversation_is_known_by_what_is_said_and_by_how_much_it_has_grown(tm
             },
         )
     )
-    assert sessions.examined(vault, long.digests()) == ("sessions/renamed by me.md", 32)
-    assert sessions.examined(vault, short.digests()) == ("sessions/renamed by me.md", 32)
-    assert sessions.examined(vault, conversation(10).digests()) == ("sessions/sub/2026.md", 4)
-    assert sessions.examined(vault, conversation(2).digests()) is None
-    assert sessions.examined(vault, []) is None
+    assert sessions.find_examined(vault, long.digests()) == ("sessions/renamed by me.md", 32)
+    assert sessions.find_examined(vault, short.digests()) == ("sessions/renamed by me.md", 32)
+    assert sessions.find_examined(vault, conversation(10).digests()) == ("sessions/sub/2026.md", 4)
+    assert sessions.find_examined(vault, conversation(2).digests()) is None
+    assert sessions.find_examined(vault, []) is None
     assert set(sessions.catalogue(vault).values()) == {"sessions/renamed by me.md", "sessions/sub/2026.md"}
 
 
@@ -400,4 +400,4 @@ def test_the_hash_is_found_however_the_properties_are_written(tmp_path: Path, st
     digest = conversation(4).digests()[-1]
     note = f"\ufeff---\naliases:\n  - x\n{style.format(digest)}\n---\n"
     vault = Vault.open(make_vault(tmp_path, {"sessions/a.md": note}))
-    assert sessions.examined(vault, conversation(6).digests()) == ("sessions/a.md", 4)
+    assert sessions.find_examined(vault, conversation(6).digests()) == ("sessions/a.md", 4)

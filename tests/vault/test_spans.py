@@ -14,11 +14,11 @@ from storekit import Place
 from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown.document import Document, apply, newline_of
 from tars_memory.vault.markdown.edits import (
-    appended,
-    changed,
+    append_bytes,
+    changed_lines,
     first_changed_line,
+    is_written,
     lines_of,
-    present,
     reversed_by_text,
     reversed_exactly,
     spans_of,
@@ -115,17 +115,17 @@ def test_newline_style(data: bytes, style: bytes) -> None:
     ],
 )
 def test_what_is_an_append(data: bytes, splice: Splice, payload: bytes | None) -> None:
-    assert appended(data, [splice]) == payload
+    assert append_bytes(data, [splice]) == payload
 
 
 def test_changed_lines_leave_out_what_stayed() -> None:
     (span,) = spans_of(b"top\n- a", [Splice(7, 7, b"\n- b\n")])
-    assert changed(span) == ([], [b"- b\n"], b"- a", None)
-    assert present(b"x\n- b", [span])
-    assert not present(b"x\n- a", [span])
+    assert changed_lines(span) == ([], [b"- b\n"], b"- a", None)
+    assert is_written(b"x\n- b", [span])
+    assert not is_written(b"x\n- a", [span])
 
 
 def test_a_removal_is_present_when_its_lines_are_gone() -> None:
     (span,) = spans_of(b"- a\n- b\n", [Splice(0, 4, b"")])
-    assert present(b"- b\n", [span])
-    assert not present(b"- a\n", [span])
+    assert is_written(b"- b\n", [span])
+    assert not is_written(b"- a\n", [span])

@@ -11,7 +11,7 @@ import pytest
 
 from tars_memory.errors import NotFoundError, PartialError, TarsError, UsageError, VaultError
 from tars_memory.settings import LimitsOptions
-from tars_memory.vault.vault import Vault, is_narrow, wide_encoding
+from tars_memory.vault.vault import Vault, is_single_byte, wide_encoding
 
 
 def make(root: Path, *paths: str) -> None:
@@ -247,7 +247,7 @@ def test_what_is_no_utf_16(data: bytes) -> None:
     ],
 )
 def test_notes_of_single_bytes_are_known(data: bytes, is_one: bool) -> None:
-    assert is_narrow(data) is is_one
+    assert is_single_byte(data) is is_one
 
 
 def test_a_vault_that_may_not_be_entered_is_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

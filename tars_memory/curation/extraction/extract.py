@@ -22,16 +22,16 @@ from tars_memory.capture.turns import Transcript, Unknown
 from tars_memory.curation import models
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import MOST_FACTS, Known, Moments
-from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Task, keep, keep_said, words_of
+from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Task, keep, keep_turns, words_of
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact, Extraction
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.words import LANGUAGES
-from tars_memory.settings import AUTO, Settings, may_run_by_itself
+from tars_memory.settings import AUTO, Settings, may_extract_unattended
 from tars_memory.vault import sessions
-from tars_memory.vault.markdown.facts import owned
+from tars_memory.vault.markdown.facts import spoken_by
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import mask
-from tars_memory.vault.suspicion import hidden
+from tars_memory.vault.suspicion import count_invisible
 from tars_memory.vault.writing.withheld import Withheld
 
 if TYPE_CHECKING:
@@ -67,16 +67,16 @@ def from_sources(
         raise UsageError(f"nothing called {keep!r} can be kept", f"it is one of {', '.join(KEEPS)}")
     ctx = capture(writes=False)
     env = ctx.settings.env
-    if auto and not may_run_by_itself(env):
+    if auto and not may_extract_unattended(env):
         return Extracted([], [], RULES, [f"{AUTO} is set to {env[AUTO]}: nothing was extracted"])
-    opened_model = opened(ctx.settings, model)
+    opened_model = open_model(ctx.settings, model)
     run = Examiner(ctx, opened_model, keep, force=force, writer=capture)
     if model is None and opened_model is None:
         run.ctx.notices.append(BY_RULES)
     return run.over(conversations(sources), progress)
 
 
-def asked(
+def prompts_for(
     ctx: Caller,
     sources: Iterable[str | os.PathLike[str] | BinaryIO],
     model: LanguageModel | str | None,
@@ -85,7 +85,7 @@ def asked(
 ) -> Prompts:
     """Return the prompts that extraction would send; see :meth:`tars_memory.memory.Memory.extract_prompts`."""
     run = Examiner(ctx, None, "facts", force=force)
-    opened_model = opened(ctx.settings, model)
+    opened_model = open_model(ctx.settings, model)
     found: list[PricedPrompt] = []
     for transcript in conversations(sources):
         task = run.task(transcript)
@@ -105,7 +105,7 @@ def asked(
     return Prompts(found, run.skipped, "" if opened_model is None else opened_model.name, endpoint, ctx.notices)
 
 
-def opened(settings: Settings, model: LanguageModel | str | None) -> LanguageModel | None:
+def open_model(settings: Settings, model: LanguageModel | str | None) -> LanguageModel | None:
     """Return the model that is given, named or set; None for ``none``, or if none is set."""
     if model is not None and not isinstance(model, str):
         return model
@@ -168,7 +168,8 @@ class Examiner:
     def _cut_off(self) -> bool:
         """Whether the last writer was killed before its transaction was complete."""
         journal = self.ctx.store.journal
-        return bool(self.ctx.store.pending()) or journal.cut_off(next(journal.records(), None)) is not None
+        interrupted = journal.interrupted_transaction(next(journal.records(), None))
+        return bool(self.ctx.store.pending()) or interrupted is not None
 
     def _latest(self) -> str:
         """Return the last transaction of the journal; if it changes, another process has written."""
@@ -305,7 +306,7 @@ class Examiner:
         if not place.path or not self.ctx.layout.is_ours(place.path):
             return 0
         when = drawing.moments(transcript, self.ctx.now)
-        return keep_said(self._writer(), transcript, when, place.path, withheld)
+        return keep_turns(self._writer(), transcript, when, place.path, withheld)
 
     def _ours(self, source: str) -> bool:
         """Whether a source is a note of a tier: its lines were drawn from something already."""
@@ -321,7 +322,7 @@ class Examiner:
         """
         digests = transcript.digests()
         named = self.catalogue.get(sessions.session_key(transcript.format, mask(transcript.id)), "")
-        found = sessions.examined(self.ctx.vault, digests, self.catalogue)
+        found = sessions.find_examined(self.ctx.vault, digests, self.catalogue)
         if found is None:
             return sessions.KnownSession(named)
         if found.path == named or not (day := self._other_day(transcript, found.path)):
@@ -410,7 +411,7 @@ class Examiner:
         for fact in drawn.extraction.facts:
             words = words_of(fact)
             if fact.claim:
-                fact = fact._replace(claim=owned(fact.claim, author))
+                fact = fact._replace(claim=spoken_by(fact.claim, author))
             if fact.asked and self.known.why(words, fact.claim, when[fact.turn].date()):
                 fact = fact._replace(claim=None)  # the fact read from it must not make it known
             why = self.known.why(words, fact.claim, when[fact.turn].date()) if words else "secret"
@@ -548,7 +549,7 @@ UNSEEN = "It held invisible characters"
 """Warning about a statement."""
 
 
-def bring(
+def import_memories(
     write: Callable[..., Caller], sources: Iterable[str | os.PathLike[str] | BinaryIO], form: str | None
 ) -> Extracted:
     """Import the memories of other programs; see :meth:`tars_memory.memory.Memory.import_memories`."""
@@ -577,9 +578,9 @@ class Importer(Examiner):
                     yield found
                     continue
                 name = found.transcript.source
-                if found.passed:
+                if found.skipped:
                     blocks = counted(
-                        found.passed, "code block, table or quotation", "code blocks, tables and quotations"
+                        found.skipped, "code block, table or quotation", "code blocks, tables and quotations"
                     )
                     self.ctx.notices.append(f"{name}: {blocks} left out: only sentences and list items are read")
                 if not found.statements:
@@ -643,6 +644,6 @@ class Importer(Examiner):
 
 def _fact(statement: Imported, turn: int) -> DrawnFact:
     """Return an imported statement as a fact with its quote."""
-    warnings = (UNSEEN,) if hidden(statement.quote) else ()
+    warnings = (UNSEEN,) if count_invisible(statement.quote) else ()
     seen = RULE if statement.rule else ""
     return DrawnFact(statement.text, statement.quote, turn, claim=statement.claim, seen=seen, warnings=warnings)

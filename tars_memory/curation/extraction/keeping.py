@@ -134,7 +134,7 @@ def keep(ctx: Caller, session: WriteSession, task: Task, drawn: Drawn, keeps: st
     return _write_session(ctx, session, note, task), kept
 
 
-def keep_said(ctx: Caller, transcript: Transcript, when: Moments, path: str, withheld: Callable[..., bool]) -> int:
+def keep_turns(ctx: Caller, transcript: Transcript, when: Moments, path: str, withheld: Callable[..., bool]) -> int:
     """Add the person's turns of a conversation to its session note, before its log is deleted.
 
     Args:
@@ -438,13 +438,13 @@ class Record:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        stored = disk.own_object(path)
+        stored = disk.state_object(path)
         self.sources: dict[str, Any] = _table(stored.get("sources"))
         self.kept: dict[str, Any] = _table(stored.get("kept"))
         self.curated: dict[str, Any] = _table(stored.get("curated"))
         self.failed = {name: count for name, count in _table(stored.get("failed")).items() if isinstance(count, int)}
 
-    def new(self, sources: Iterable[str], counts: dict[str, int], errors: list[str]) -> dict[str, list[int]]:
+    def new_files(self, sources: Iterable[str], counts: dict[str, int], errors: list[str]) -> dict[str, list[int]]:
         """Return the files of sources that are new or changed, with their stamps; those that failed before come last.
 
         Args:
@@ -465,13 +465,13 @@ class Record:
                 counts["unchanged"] += 1
         return dict(sorted(found.items(), key=lambda pair: self.failed.get(pair[0], 0)))
 
-    def seen(self, path: str, stamp: list[int]) -> None:
+    def mark_examined(self, path: str, stamp: list[int]) -> None:
         """Record durably that a file need not be examined until it changes."""
         self.sources[path] = stamp
         self.failed.pop(path, None)
         self.save()
 
-    def going(self, paths: Iterable[str]) -> dict[str, list[int]]:
+    def unkept_files(self, paths: Iterable[str]) -> dict[str, list[int]]:
         """Return the files that will be deleted and whose turns were not kept yet, with their stamps."""
         found: dict[str, list[int]] = {}
         for path in paths:

@@ -21,9 +21,9 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact, Extraction
-from tars_memory.language.dates import absolute, names_day, names_relative
+from tars_memory.language.dates import names_day, names_relative, with_absolute_dates
 from tars_memory.language.statements import Sentence, sentences
-from tars_memory.language.words import LANGUAGES, Language, common_words, filled, joined, language, shared, spoken
+from tars_memory.language.words import LANGUAGES, Language, common_words, filled, joined, language, language_of, shared
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def _languages(turns: Sequence[Turn]) -> list[str]:
     One word may decide the language of a short turn, and Czech, Turkish or Swedish share some words with ours. So if
     the conversation as a whole is in no known language, neither are its short turns.
     """
-    codes = [spoken(turn.text) for turn in turns]
-    if not spoken(" ".join(turn.text for turn in turns if len(turn.text) <= MOST_TALK)):
+    codes = [language_of(turn.text) for turn in turns]
+    if not language_of(" ".join(turn.text for turn in turns if len(turn.text) <= MOST_TALK)):
         return [code if not _is_short(turn.text) else "" for code, turn in zip(codes, turns, strict=True)]
     lengths: Counter[str] = Counter()
     for code, turn in zip(codes, turns, strict=True):
@@ -134,7 +134,7 @@ def _languages(turns: Sequence[Turn]) -> list[str]:
     del lengths[""]
     usual = max(lengths, key=lambda code: lengths[code], default="")
     return [
-        code if code == usual else spoken(turn.text, usual) or _language_of_short(turn.text, usual)
+        code if code == usual else language_of(turn.text, usual) or _language_of_short(turn.text, usual)
         for code, turn in zip(codes, turns, strict=True)
     ]
 
@@ -289,7 +289,7 @@ class _UserTurn:
     def _fact(self, text: str, sentence: Sentence, day: date, kind: str) -> DrawnFact:
         """Return a part of a sentence as a fact, with absolute dates, without lead and punctuation around it."""
         lead = self.lang.pattern("leads").match(text.replace("’", "'"))
-        words = " ".join(absolute(text[lead.end() if lead else 0 :], day, self.lang.code).split())
+        words = " ".join(with_absolute_dates(text[lead.end() if lead else 0 :], day, self.lang.code).split())
         words = words.strip(" \t.!;,…:-–—")
         return DrawnFact(
             text=words[:1].upper() + words[1:], quote=" ".join(sentence.text.split()), turn=self.turn.number, kind=kind
@@ -304,7 +304,7 @@ def _kind(lang: Language, text: str, day: date) -> str:
     plain = plain[lead.end() :] if lead else plain
     if not 2 <= len(_WORD.findall(plain)) <= MOST_WORDS or lang.pattern("hedge").search(plain):
         return ""
-    dated = absolute(plain, day, lang.code)
+    dated = with_absolute_dates(plain, day, lang.code)
     if lang.pattern("points").search(dated):
         return ""
     for form, table in lang.forms("about"):

@@ -198,7 +198,7 @@ def extract(
     return Dialogue(_prompt("extract", words, _EXTRACTION, EXTRACT_TOKENS), partial(extraction, turns=shown_numbers))
 
 
-def look(quotes: Sequence[dict[str, Any]]) -> Dialogue[tuple[Verdict | None, ...]]:
+def kinds_question(quotes: Sequence[dict[str, Any]]) -> Dialogue[tuple[Verdict | None, ...]]:
     """Return the question what kind of sentences some quotes are.
 
     Args:
@@ -212,7 +212,7 @@ def look(quotes: Sequence[dict[str, Any]]) -> Dialogue[tuple[Verdict | None, ...
     return Dialogue(_prompt("look", words, _LOOK, LOOK_TOKENS), partial(verdicts, count=len(quotes)))
 
 
-def over(job: str, lists: Mapping[str, Sequence[str]], *, day: date) -> Dialogue[Ops]:
+def ops_question(job: str, lists: Mapping[str, Sequence[str]], *, day: date) -> Dialogue[Ops]:
     """Return the question for ops on numbered lists.
 
     That is: what to do with candidates, which lines contradict or repeat each other, or what the last days change in a
@@ -364,7 +364,7 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
 
 
 def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
-    """Read an answer to :func:`look`: one verdict for each quote that was shown, None for an unknown kind.
+    """Read an answer to :func:`kinds_question`: one verdict for each quote that was shown, None for an unknown kind.
 
     Args:
         text: the answer.
@@ -389,11 +389,11 @@ def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
 
 
 def ops(text: str, job: str, counts: Mapping[str, int], code: str = "") -> Ops:
-    """Read an answer to :func:`over`.
+    """Read an answer to :func:`ops_question`.
 
     Args:
         text: the answer.
-        job: as for :func:`over`.
+        job: as for :func:`ops_question`.
         counts: length of each list that was shown.
         code: of the prompt; an answer to another prompt is refused. Empty to accept any.
 

@@ -30,7 +30,7 @@ from tars_memory import disk
 from tars_memory.curation.models import dialogues
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.language import dates, statements
-from tars_memory.language.words import spoken
+from tars_memory.language.words import language_of
 from tars_memory.recall.packing import characters, visible
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of, folded as plainly
 from tars_memory.vault.secrets import mask
@@ -320,7 +320,7 @@ class _QuotableTurns:
         """Return the parts of a turn in its speaker's own words, without what is pasted, fenced or quoted in it."""
         if number not in self._own:
             turn = self._turns[number]
-            spans = statements.own_words(turn.text, pasted=True)
+            spans = statements.talk_spans(turn.text, pasted=True)
             self._own[number] = [folded(turn.text[start:end]) for start, end in spans]
         return self._own[number]
 
@@ -357,7 +357,8 @@ class _QuotableTurns:
         said = fact.quote
         for end, name in sorted(self._references(fact), reverse=True):
             said = f"{said[:end]} [{name}]{said[end:]}"
-        text = dates.absolute(said, day, spoken(self._folded[fact.turn])).rstrip(" \t.!;,…:。！，、").strip()
+        text = dates.with_absolute_dates(said, day, language_of(self._folded[fact.turn]))
+        text = text.rstrip(" \t.!;,…:。！，、").strip()
         speaker = self._turns[fact.turn].speaker
         claim = self._claim(fact, text, day) if fact.claim else None
         if claim is not None and claim.subject == ME and named:
@@ -510,7 +511,7 @@ def second_look_questions(
     texts = {turn.number: folded(turn.text) for turn in turns if turn.number in quoted}
     for start in range(0, len(facts), A_CALL):
         some = facts[start : start + A_CALL]
-        yield some, dialogues.look([_shown(fact, texts[fact.turn]) for fact in some])
+        yield some, dialogues.kinds_question([_shown(fact, texts[fact.turn]) for fact in some])
 
 
 def _shown(fact: DrawnFact, text: str) -> dict[str, Any]:
@@ -601,7 +602,7 @@ def check_judge(settings: Settings, model: LanguageModel) -> Checked:
     for start in range(0, len(lines), LINES_A_CALL):
         some = lines[start : start + LINES_A_CALL]
         shown = [{name: line[name] for name in ("said", "around", "fact")} for line in some]
-        for line, verdict in zip(some, dialogues.look(shown).ask(model), strict=True):
+        for line, verdict in zip(some, dialogues.kinds_question(shown).ask(model), strict=True):
             wanted, answer = _answer(line["kind"], line["holds"]), "an unknown kind"
             if verdict is not None:
                 answer = _answer(verdict.kind, verdict.fact or line["fact"] is None)
@@ -609,7 +610,7 @@ def check_judge(settings: Settings, model: LanguageModel) -> Checked:
                 wrong.append((line["said"], wanted, answer))
     result = Checked(model.name, len(lines) - len(wrong), len(lines), tuple(wrong))
     path = settings.places.state / CHECKS
-    results = {**disk.own_object(path), _key(model): {"right": result.right, "of": result.of}}
+    results = {**disk.state_object(path), _key(model): {"right": result.right, "of": result.of}}
     with transaction.writing(os.fspath(path)):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         journal.replace_file(path, json.dumps(results, indent=1).encode("ascii"))
@@ -618,7 +619,7 @@ def check_judge(settings: Settings, model: LanguageModel) -> Checked:
 
 def checked_before(settings: Settings, model: LanguageModel) -> Checked | None:
     """Return the recorded result of a model's check; None if it was never checked, or with other lines."""
-    found = disk.own_object(settings.places.state / CHECKS).get(_key(model))
+    found = disk.state_object(settings.places.state / CHECKS).get(_key(model))
     right, of = (found.get("right"), found.get("of")) if isinstance(found, dict) else (None, None)
     return Checked(model.name, right, of) if isinstance(right, int) and of == len(known_lines()) else None
 

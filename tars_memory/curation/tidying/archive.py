@@ -77,7 +77,7 @@ def archive(ctx: Caller, *, apply: bool = False) -> Archived:
 
 def survey(ctx: Caller) -> list[DailyMove]:
     """Return a step for each daily note of our scope past the window, oldest first, from all links of the vault."""
-    days = ((ctx.layout.day_of(path), path) for path in ctx.vault.ours(Tier.DAILY))
+    days = ((ctx.layout.day_of(path), path) for path in ctx.vault.tier_paths(Tier.DAILY))
     old = sorted((day, path) for day, path in days if day and _is_old(ctx, path, day))
     if not old:
         return []
@@ -120,10 +120,10 @@ def _obstacle(ctx: Caller, path: str, to: str, day: date) -> str:
         return error.message
     if layout.day_of(to) != day or layout.tier_of(to) is not Tier.DAILY or layout.is_template(to):
         return f"{to} would not be a daily note in this vault"
-    return taken(ctx, to, data)
+    return why_taken(ctx, to, data)
 
 
-def taken(ctx: Caller, to: str, data: bytes) -> str:
+def why_taken(ctx: Caller, to: str, data: bytes) -> str:
     """Return why a note with these bytes can't move to a path; empty if it can, or the same note is there already."""
     try:
         same = ctx.vault.read(to) == data
@@ -202,10 +202,10 @@ def _broken(links: Sequence[tuple[str, Outlink]], files: Collection[str], moves:
     moved_from = {to: path for path, to in moves.items()}
     reasons: dict[str, str] = {}
     for source, link in links:
-        way, target = before.lead(link, source)
+        way, target = before.follow(link, source)
         if target is None:
             continue
-        new_way, new_target = after.lead(link, moves.get(source, source))
+        new_way, new_target = after.follow(link, moves.get(source, source))
         if new_target == moves.get(target, target) and (way == new_way or way == "name"):
             continue
         if target in moves:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from tars_memory.curation.gather import offered
-from tars_memory.curation.tidying.archive import WAITING, held_by_links, taken
+from tars_memory.curation.tidying.archive import WAITING, held_by_links, why_taken
 from tars_memory.errors import ConflictError, TarsError, UsageError, counted
 from tars_memory.language import statements as grammar
 from tars_memory.vault import secrets, sessions, summaries as notes, suspicion, vault
@@ -412,7 +412,7 @@ def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
     layout = ctx.layout
     sessions: dict[str, bytes] = {}
     summaries: dict[str, str] = {}
-    ours = sorted(ctx.vault.ours(Tier.EPISODIC))
+    ours = sorted(ctx.vault.tier_paths(Tier.EPISODIC))
     for note in ctx.notes(path for path in ours if not layout.is_archived(path) and not layout.is_template(path)):
         period = notes.period_of(note.data)
         if period:
@@ -465,7 +465,7 @@ def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
         return "it holds unresolved conflict markers (<<<<<<<)"
     if not all(os.access(place, os.W_OK) for place in (ctx.vault.root / path, (ctx.vault.root / path).parent)):
         return "it may not be moved: it is write-protected"
-    return taken(ctx, to, data)
+    return why_taken(ctx, to, data)
 
 
 class _States:
@@ -478,7 +478,8 @@ class _States:
     def __init__(self, ctx: Caller) -> None:
         self._ctx = ctx
         self._offered: frozenset[str] | None = None
-        found = (row for _, data in ctx.vault.readable(ctx.vault.ours(Tier.DAILY)) for row in _STATE.finditer(data))
+        notes = ctx.vault.readable(ctx.vault.tier_paths(Tier.DAILY))
+        found = (row for _, data in notes for row in _STATE.finditer(data))
         self.by_id = {row[2].decode("ascii").lower(): row[1].decode("ascii") for row in found}
 
     def waits(self, digest: SessionDigest) -> bool:

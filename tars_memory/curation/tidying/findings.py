@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.proposals import Related, day_of
 from tars_memory.disk import sha256
-from tars_memory.errors import counted, cut
+from tars_memory.errors import counted, shortened
 from tars_memory.language.dates import dated
-from tars_memory.language.words import every
+from tars_memory.language.words import alternatives_of_all
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
 from tars_memory.vault.markdown import entries, facts as truth, lines
@@ -226,7 +226,7 @@ def numbered(found: Iterable[Finding]) -> list[Finding]:
 
 def shown(text: str) -> str:
     """Return words to be named in a sentence: on one line, at most 80 characters."""
-    return cut(" ".join(text.split()), 80)
+    return shortened(" ".join(text.split()), 80)
 
 
 PLACEHOLDERS = (
@@ -332,7 +332,7 @@ def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
             continue
         for line in range(block.start_line, block.end_line + 1):
             words = note.document.text(line).strip()
-            mark = lines.mark_of_time(words)
+            mark = lines.mark_before_time(words)
             if mark is not None:
                 missing = f"a blank: put one behind its “{mark}”" if mark else "a mark: put “- ” before it"
                 sentence = f"it is not a line of the log without {missing}"
@@ -376,7 +376,7 @@ def _time_problem(text: str, *, timed: bool) -> str:
 @cache
 def _pattern(name: str, form: str) -> re.Pattern[str]:
     """Return an expression in which the braces stand for the phrases that the languages list under a name."""
-    return re.compile(form.replace("{}", f"(?:{every('ends', name)})"), re.IGNORECASE)
+    return re.compile(form.replace("{}", f"(?:{alternatives_of_all('ends', name)})"), re.IGNORECASE)
 
 
 ANNOUNCED = "announced", r"(?<!\w){}"
@@ -409,7 +409,7 @@ def expired(note: TidyNote, world: World) -> Iterator[Finding]:
         box = entries.task(entry.text)
         if DONE.match(box) or len(entry.text) > LONG or lines.end_in(entry.text) is not None:
             continue  # a line with ``[until:: …]`` disappears from search and prompts without tidy
-        end = ending(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
+        end = last_day_named(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
         if end is None or end >= world.today:
             continue
         day = _day_of(entry.provenance)
@@ -419,7 +419,7 @@ def expired(note: TidyNote, world: World) -> Iterator[Finding]:
         yield note.about("expired", entry, sentence, op="remove")
 
 
-def ending(text: str, today: date) -> date | None:
+def last_day_named(text: str, today: date) -> date | None:
     """Return the last end date that a line names; None if it names none."""
     if YEAR.search(text) is None:
         return None  # most lines: with ten thousand of them this saves the time
@@ -498,7 +498,7 @@ def _why_dead(link: Outlink, note: TidyNote, world: World, known: dict[str, froz
         world: around the note.
         known: receives the anchors of each note that is read, by path.
     """
-    _, target = world.links.lead(link, note.path)
+    _, target = world.links.follow(link, note.path)
     if target is None:
         return "" if _is_intended(link, note, world) else "leads to no note: mend the link, or take it out"
     if not link.anchor or target[-3:].lower() != ".md":
@@ -507,7 +507,7 @@ def _why_dead(link: Outlink, note: TidyNote, world: World, known: dict[str, froz
         return ""
     what = "line" if link.anchor.startswith("^") else "heading"
     visible = ("", world.layout.scope)  # never name another project's notes
-    alike = (path for path in world.links.called_alike(target) if world.layout.project_of(path) in visible)
+    alike = (path for path in world.links.same_name(target) if world.layout.project_of(path) in visible)
     meant = [path for path in alike if _has_anchor(link, path, note, world, known)]
     if len(meant) == 1:
         right = f"[[{world.links.name_of(meant[0])}#{link.anchor}]]"

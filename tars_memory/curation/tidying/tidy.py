@@ -14,7 +14,7 @@ from tars_memory.curation.tidying import findings, repeats
 from tars_memory.curation.tidying.findings import Finding, TidyNote, World
 from tars_memory.errors import ConflictError, NotFoundError, TarsError
 from tars_memory.vault import inbox
-from tars_memory.vault.change import named
+from tars_memory.vault.change import reference_to
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply
@@ -96,7 +96,7 @@ class Tidied(NamedTuple):
     notices: list[str]
 
 
-def look(ctx: Caller) -> list[Finding]:
+def find_all(ctx: Caller) -> list[Finding]:
     """Return the findings, by note and line, without those that are ignored or wait for review. Nothing is written."""
     world, paths = survey(ctx)
     found = [finding for note in ctx.notes(paths) for finding in found_in(note_of(ctx, note), world)]
@@ -128,7 +128,7 @@ def tidy(
         NotFoundError: there is no finding with one of these ids.
         UnwritableError: the vault can't be written.
     """
-    found = look(ctx)
+    found = find_all(ctx)
     chosen = _chosen(found, ids)
     if not (apply or ignore) or not (chosen or ctx.store.pending()):
         return Tidied(None, chosen, [], [], _waiting(ctx), ctx.notices)
@@ -256,7 +256,7 @@ def _fix(ctx: Caller, session: WriteSession, path: str, to_fix: Sequence[Finding
     if data is None:
         return []
     note = Note.of(ctx.layout, path, data)
-    gone = without(note, still_found(note))[1]
+    gone = without_findings(note, still_found(note))[1]
     if not gone:
         return []
     _archive_lines(ctx, session, path, [finding for finding in gone if finding.entry is not None])
@@ -266,7 +266,7 @@ def _fix(ctx: Caller, session: WriteSession, path: str, to_fix: Sequence[Finding
     def plan(found: bytes | None) -> Sequence[Splice]:
         nonlocal removed
         note = Note.of(ctx.layout, path, found)
-        new, gone = without(note, still_found(note))
+        new, gone = without_findings(note, still_found(note))
         removed = [finding.id for finding in gone]
         return edits.splices_between(found or b"", new)
 
@@ -285,7 +285,7 @@ def _propose(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
         return Applied(finding, "left", why)
     proposal = _proposal(finding, finding.entry, ctx.now.date().isoformat())
     if proposal.replaces:
-        _, occurrence = named(ctx.vault.note(finding.path), finding.entry)
+        _, occurrence = reference_to(ctx.vault.note(finding.path), finding.entry)
         proposal = proposal._replace(occurrence=occurrence)
     return Applied(finding, "proposed", f"it waits for review as {inbox.keep(session, proposal.stored())}")
 
@@ -329,7 +329,7 @@ INTRODUCTION = (
 )
 
 
-def without(note: Note, found: Iterable[Finding]) -> tuple[bytes, list[Finding]]:
+def without_findings(note: Note, found: Iterable[Finding]) -> tuple[bytes, list[Finding]]:
     """Return a note without the lines of some findings, and the findings whose lines were removed. Pure.
 
     Args:
@@ -340,11 +340,13 @@ def without(note: Note, found: Iterable[Finding]) -> tuple[bytes, list[Finding]]
     for finding in sorted(found, key=lambda finding: finding.line, reverse=True):
         if finding.entry is None:
             splices = [_blank_bullet(note.document, finding.line)]
-        elif same := [entry for entry in note.raws.get(finding.entry.raw, ()) if entry.line == finding.entry.line]:
-            splices = edits.remove_bullet(note, same[0])
         else:
-            continue  # it was removed with another one
-        new = note.saying(apply(note.data, splices))
+            raw, line = finding.entry.raw, finding.entry.line
+            same = [entry for entry in note.entries_by_raw.get(raw, ()) if entry.line == line]
+            if not same:
+                continue  # it was removed with another one
+            splices = edits.remove_bullet(note, same[0])
+        new = note.with_data(apply(note.data, splices))
         if _only_lacks(note, new, finding):
             note = new
             gone.append(finding)

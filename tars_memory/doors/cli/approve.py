@@ -92,7 +92,7 @@ def answer_to(proposal: Proposal, typed: str) -> ReviewAnswer:
     return ReviewAnswer(key, tuple(lines[int(number) - 1].ref for number in valid))
 
 
-def no_line(proposal: Proposal) -> str:
+def unknown_line_reply(proposal: Proposal) -> str:
     """Return the reply to a number that no line has."""
     return f"name a line by its number: {counted(len(proposal.choices), 'line')} to choose from"
 
@@ -188,7 +188,7 @@ class Sitting:
         except TarsError as error:
             return ReviewOutcome([Text(line(error.message), style="yellow")], done=False)
         self.accepted -= accepted
-        self.rejected -= len(proposal.each) - accepted
+        self.rejected -= len(proposal.leaves) - accepted
         return ReviewOutcome([Text(f"taken back: {line(proposal.text)}", style="dim")], done=True, proposal=proposal)
 
     def summary(self, left: int) -> str:
@@ -221,7 +221,7 @@ class Walk:
 
     def run(self) -> int:
         """Walk until the end or until the person quits; return the exit code, 1 if nothing waits."""
-        self.review.settle()
+        self.review.recover()
         listed = self.review.waiting(limit=self.limit, expired=self.expired)
         for notice in (*self.review.ctx.notices, *listed.notices):
             self.call.out.say(notice)
@@ -263,7 +263,7 @@ class Walk:
             typed = self._ask(f"{offer(proposal)} [?]: ")
             answer = ReviewAnswer("q") if typed is None else answer_to(proposal, typed)
             if answer.key == NO_LINE:
-                self._print(Text(no_line(proposal), style="dim"))
+                self._print(Text(unknown_line_reply(proposal), style="dim"))
             elif answer.key in _WITHOUT_DECISION:
                 return _WITHOUT_DECISION[answer.key]
             elif answer.key == "u":

@@ -21,7 +21,7 @@ from tars_memory.errors import BusyError, TarsError, reason
 from tars_memory.index import detached
 from tars_memory.index.files import BACKGROUND, WRITER_WAIT, IndexFiles
 from tars_memory.index.intake import RefreshBudget
-from tars_memory.jobs.hooks import Desk, holds
+from tars_memory.jobs.hooks import HookFolder, holds
 from tars_memory.memory import Memory
 from tars_memory.settings import HookOptions, Settings
 from tars_memory.vault.writing.system import alone
@@ -67,7 +67,7 @@ def main(folder: str, vault: str, transcript: str) -> int:
     Returns:
         The exit code of ``extract``; 0 if another run does the work.
     """
-    desk = Desk(folder)
+    desk = HookFolder(folder)
     options = Settings(os.environ).hook
     _detach(options.longest)
     with contextlib.ExitStack() as turn:
@@ -80,7 +80,7 @@ def main(folder: str, vault: str, transcript: str) -> int:
         return _examine(desk, vault, transcript, options)
 
 
-def _take_turn(desk: Desk, transcript: str, turn: contextlib.ExitStack) -> None:
+def _take_turn(desk: HookFolder, transcript: str, turn: contextlib.ExitStack) -> None:
     """Wait until no other run examines the conversation, and hold its lock until ``turn`` closes.
 
     Raises:
@@ -96,7 +96,7 @@ def _take_turn(desk: Desk, transcript: str, turn: contextlib.ExitStack) -> None:
                 return
 
 
-def _examine(desk: Desk, vault: str, transcript: str, options: HookOptions) -> int:
+def _examine(desk: HookFolder, vault: str, transcript: str, options: HookOptions) -> int:
     """Run ``extract`` on the transcript and on those of its copies that hold more; log and return its exit code."""
     exists = os.path.isfile(transcript)
     copies = desk.kept(transcript)
@@ -144,7 +144,7 @@ def finish(vault: str) -> int:
     """
     _detach(0)
     try:
-        with Memory(vault) as memory, IndexFiles(memory.workspace.made_state()).lock(0.0, BACKGROUND) as mine:
+        with Memory(vault) as memory, IndexFiles(memory.workspace.ensure_state()).lock(0.0, BACKGROUND) as mine:
             if mine:
                 _Finishing(memory).run()
     except TarsError:
@@ -158,7 +158,7 @@ class _Finishing:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._begun = self._reported = 0.0
-        self._work = detached.Work(speed=detached.told(memory.workspace.state).speed)
+        self._work = detached.Work(speed=detached.read_progress(memory.workspace.state).speed)
 
     def run(self) -> None:
         """Do the work, and record how it ended."""
@@ -224,7 +224,7 @@ class _Finishing:
         self._work = work
         if now or time.monotonic() - self._reported >= NEWS:
             self._reported = time.monotonic()
-            detached.tell(self.memory.workspace.state, work._replace(at=time.time()))
+            detached.write_progress(self.memory.workspace.state, work._replace(at=time.time()))
 
 
 def _detach(longest: int) -> None:

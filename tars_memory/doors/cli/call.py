@@ -26,7 +26,7 @@ from typer.core import TyperArgument, TyperCommand, TyperOption
 import tars_memory
 from tars_memory import curation, language, vault
 from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, members, shown_today, within
-from tars_memory.errors import Passing, UsageError
+from tars_memory.errors import TransientNotice, UsageError
 from tars_memory.settings import Settings, StrangeVaultError, agent_mark
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Call:
                 raise
             memory = self._open(error.root)
             if not self.dry_run:
-                memory.workspace.made_state(used=True)
+                memory.workspace.ensure_state(used=True)
             return memory
 
     @property
@@ -203,7 +203,7 @@ class Call:
     def _open(self, vault: str | Path | None) -> Memory:
         memory = self.memory_at(vault, self.project)
         self.out.root = str(memory.workspace.root)
-        memory.workspace.patience, memory.workspace.apart = PATIENCE, True
+        memory.workspace.patience, memory.workspace.may_finish_in_background = PATIENCE, True
         memory.workspace.progress = self.out.progress() or self.out.announce
         return memory
 
@@ -317,7 +317,7 @@ class Call:
         return [
             notice
             for notice in notices
-            if not (isinstance(notice, Passing) and shown_today(workspace.state, notice, day))
+            if not (isinstance(notice, TransientNotice) and shown_today(workspace.state, notice, day))
         ]
 
     def words(self, words: list[str] | None, metavar: str, *, stdin: bool = False) -> str:
@@ -439,7 +439,7 @@ def unsearched_projects(call: Call) -> str:
     """Return what to append to "nothing found": how many projects were not searched. Their names stay private."""
     workspace = call.workspace
     layout = workspace.whole.layout
-    hidden = [name for name in workspace.project_names() if not workspace.sees(layout.within(name, layout.facts))]
+    hidden = [name for name in workspace.project_names() if not workspace.may_show(layout.within(name, layout.facts))]
     return f"; {counted(len(hidden), 'project')} not searched: --project NAME" if hidden else ""
 
 

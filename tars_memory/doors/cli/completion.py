@@ -213,11 +213,11 @@ def _values_of(param: Any, command: str, given: Sequence[str], typed: str, call:
 
 
 def _notes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    yield from call.workspace.peek(lambda reader: reader.names(call.workspace.project).all()) or ()
+    yield from call.workspace.ask_without_refresh(lambda reader: reader.names(call.workspace.project).all()) or ()
 
 
 def _people(call: Call, given: Sequence[str]) -> Iterator[Value]:
-    for fact in call.workspace.peek(lambda reader: reader.facts(call.workspace.project)) or ():
+    for fact in call.workspace.ask_without_refresh(lambda reader: reader.facts(call.workspace.project)) or ():
         yield fact.subject, ""
     yield from _notes(call, given)
 
@@ -225,7 +225,7 @@ def _people(call: Call, given: Sequence[str]) -> Iterator[Value]:
 def _facts(call: Call, given: Sequence[str]) -> Iterator[Value]:
     """Yield the values of ``facts``: verbs and names; behind ``end`` and ``remove`` the REFs of facts."""
     if given[:1] in (["end"], ["remove"]):
-        for fact in call.workspace.peek(lambda reader: reader.facts(call.workspace.project)) or ():
+        for fact in call.workspace.ask_without_refresh(lambda reader: reader.facts(call.workspace.project)) or ():
             yield f"{given[0]} {fact.ref}", f"{fact.subject} {fact.predicate}: {fact.object}"
         return
     if not given:
@@ -234,7 +234,7 @@ def _facts(call: Call, given: Sequence[str]) -> Iterator[Value]:
 
 
 def _tags(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    for tag in call.workspace.peek(lambda reader: reader.names(call.workspace.project).tags()) or ():
+    for tag in call.workspace.ask_without_refresh(lambda reader: reader.names(call.workspace.project).tags()) or ():
         yield tag, ""
 
 

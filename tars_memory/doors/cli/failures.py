@@ -82,7 +82,7 @@ def say_interrupted(call: Call) -> None:
     if call.opened is None:
         return
     with contextlib.suppress(errors.TarsError):
-        if begun := call.opened.workspace.begun():
+        if begun := call.opened.workspace.interrupted_progress():
             call.out.say(f"stopped; {begun}")
 
 
@@ -136,7 +136,7 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
         try:
             assert memory is not None
             project = {"project": memory.workspace.project} if memory.workspace.project else {}
-            item = spool(memory.workspace.made_state() / "spool").put(typed.command, record | project, typed.item)
+            item = spool(memory.workspace.ensure_state() / "spool").put(typed.command, record | project, typed.item)
         except Exception:  # no vault can be opened: record which one was asked for, to find it later
             named = call.vault or call.env.get("TARS_MEMORY_DIR")
             asked = os.path.abspath(os.path.expanduser(named)) if named else None

@@ -175,7 +175,7 @@ class Output:
             self._progress.close()
 
     def path(self, path: str) -> str:
-        """Return a vault path as it can be opened from here, on one line (:func:`vault.suspicion.written`).
+        """Return a vault path as it can be opened from here, on one line (:func:`vault.suspicion.shell_path`).
 
         Inside of the vault it is relative to the current folder; elsewhere, and where that folder is gone, absolute.
         With :attr:`relative_to` it is always relative to that. JSON keeps the vault path. The path of a link that leads
@@ -200,7 +200,7 @@ class Output:
             shown = os.path.join(self.root, path)
         else:
             shown = os.path.relpath(path, inside) if inside else path
-        return vault.suspicion.written(f"./{shown}" if shown.startswith("-") else shown)
+        return vault.suspicion.shell_path(f"./{shown}" if shown.startswith("-") else shown)
 
     def place(self, path: str, number: int | None) -> str:
         """Return ``path:line`` as it can be opened from here; the path alone if there is no line."""
@@ -608,7 +608,7 @@ def hit_of(workspace: Workspace, number: int, *, terminal: bool) -> tuple[str, i
                 "search again, or open another one",
             )
         path, at, url = values[3 * number - 3 : 3 * number]
-        if not workspace.sees(path):
+        if not workspace.may_show(path):
             hint = "search again here, or name it: --project"
             raise NotFoundError("the last search was made in another project", hint)
         return path, int(at), url or None

@@ -172,14 +172,14 @@ def _json(call: Call, book: "Playbook") -> dict[str, Any]:
     """Return the members of a playbook's JSON object."""
     days, today = call.workspace.settings.recall.playbook_days, call.workspace.now().date()
     members = fields(book, "path title when pinned approved")
-    dates = {"created": book.created, "used": book.used, "fades": book.fades(days)}
+    dates = {"created": book.created, "used": book.used, "fades": book.expires_on(days)}
     return {**members, **dates, "shown": book.is_shown(today, days)}
 
 
 def _state(call: Call, book: "Playbook") -> str:
     """Say whether a playbook is in prompts, and until when."""
     days, today = call.workspace.settings.recall.playbook_days, call.workspace.now().date()
-    end = book.fades(days)
+    end = book.expires_on(days)
     shown = "pinned" if book.pinned else "stays" if end is None else f"until {end}" if today < end else f"faded {end}"
     return shown if book.approved else f"{shown}, not approved here"
 
@@ -292,7 +292,7 @@ def mcp(call: Call) -> int:
     def open_memory(variables: "Mapping[str, str]") -> Memory:
         env = {**variables, **call.env}
         memory = Memory(root, actor="agent", now=call.now, dry_run=call.dry_run, env=env, project=project)
-        memory.workspace.patience, memory.workspace.apart = PATIENCE, True
+        memory.workspace.patience, memory.workspace.may_finish_in_background = PATIENCE, True
         return memory
 
     try:

@@ -311,7 +311,7 @@ def _await_others(memory: "Memory", report: Any) -> None:
     pending = report.pending_vectors
     while pending and detached.is_running(memory.workspace.state):
         if memory.workspace.progress is not None:
-            work = detached.told(memory.workspace.state)
+            work = detached.read_progress(memory.workspace.state)
             memory.workspace.progress(
                 f"{work.phase}, by the process in the background", work.done, max(work.total, work.done + 1)
             )

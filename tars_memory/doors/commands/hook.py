@@ -27,7 +27,7 @@ from tars_memory.settings import (
     Settings,
     find_vault,
     here,
-    may_run_by_itself,
+    may_extract_unattended,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class HookCommand(Command):
         if ctx.params.get("action") is not None:
             return super().invoke(ctx)
         call = call_of(ctx)
-        desks = [hooks.Desk(Places.of(call.env).state)]  # for failures before the vault is known
+        desks = [hooks.HookFolder(Places.of(call.env).state)]  # for failures before the vault is known
         ctx.meta["desks"] = desks
         before = _set_timer(HookOptions.timeout)
         try:
@@ -150,7 +150,7 @@ def hook(
         os.chdir(event.folder)
     settings = Settings(call.env)
     root = find_vault(call.vault, settings, here())
-    desk = hooks.Desk(settings.places.vault_state(root, read_id(root), create=True) / "hooks")
+    desk = hooks.HookFolder(settings.places.vault_state(root, read_id(root), create=True) / "hooks")
     ctx.meta["desks"].append(desk)
     options = settings.hook
     _set_timer(options.timeout)
@@ -184,14 +184,14 @@ def _note(call: Call, event: hooks.Event, agent: str, wanted: "Collection[str]")
             memory.log(text)
 
 
-def _background(call: Call, event: hooks.Event, desk: hooks.Desk, root: "Path", options: HookOptions) -> str:
+def _background(call: Call, event: hooks.Event, desk: hooks.HookFolder, root: "Path", options: HookOptions) -> str:
     """Start the background work that the event asks for; return what was done, for the log.
 
     A failure must not cost the answer, so it is returned too.
     """
     if event.kind in (hooks.TOOL, hooks.CORRECTION):
         return ""
-    if not may_run_by_itself(call.env):
+    if not may_extract_unattended(call.env):
         return f"{AUTO} is set to {call.env[AUTO]}"
     env = {**call.env, PROJECT: call.project} if call.project else call.env
     try:
@@ -209,17 +209,17 @@ def _background(call: Call, event: hooks.Event, desk: hooks.Desk, root: "Path", 
                 return f"message {number}" + (f", {flushed}" if flushed else "")
         if event.kind in (hooks.COMPACT, hooks.END):
             desk.keep(event.transcript)
-        hooks.begin(desk, root, event.transcript, env)
+        hooks.start_background(desk, root, event.transcript, env)
     except OSError as error:
         return f"failed: {error}"
     return f"begun: {event.transcript}"
 
 
-def _flush(desk: hooks.Desk, root: "Path", event: hooks.Event, env: "Mapping[str, str]") -> str:
+def _flush(desk: hooks.HookFolder, root: "Path", event: hooks.Event, env: "Mapping[str, str]") -> str:
     """Examine the conversations that other sessions left behind, even those that sent no event of their end."""
     left = desk.left(but="" if event.transcript and desk.kept(event.transcript) else event.transcript)
     for transcript in left:
-        hooks.begin(desk, root, transcript, env)
+        hooks.start_background(desk, root, transcript, env)
     return f"begun again: {len(left)}" if left else ""
 
 
@@ -235,7 +235,7 @@ def _print(call: Call, event: hooks.Event, text: str, agent: str) -> None:
     if not text.strip():
         return
     if call.out.json or agent or event.cursor:
-        answer = hooks.answer(agent, event, text)
+        answer = hooks.context_reply(agent, event, text)
         if answer is not None:
             call.out.json = True
             call.out.record(answer, lines=True)
@@ -244,7 +244,7 @@ def _print(call: Call, event: hooks.Event, text: str, agent: str) -> None:
     call.out.flush()
 
 
-def _log_failure(desk: hooks.Desk, error: Exception) -> None:
+def _log_failure(desk: hooks.HookFolder, error: Exception) -> None:
     desk.log(f"failed: {masked(clean(reason(error)))}")
 
 
@@ -293,7 +293,7 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     hosts = jobs.hosts.Hosts(call.env, settings.places.state, hooks.lines_of(settings.hook.lines))
     if action == "status":
         return _show_status(call, hosts, names or list(hooks.AGENTS))
-    names = list(dict.fromkeys(names)) or hosts.here()
+    names = list(dict.fromkeys(names)) or hosts.installed()
     if not names:
         titles = ", ".join(f"{name} ({host.title})" for name, host in jobs.hosts.HOSTS.items())
         raise UsageError("no agent's settings are here", f"name the agent: {titles}")
@@ -367,7 +367,7 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
 
 def _show_status(call: Call, hosts: "Hosts", names: list[str]) -> int:
     """Print for each agent whether the hook is installed, with its events and files."""
-    found = [hosts.standing(name) for name in names]
+    found = [hosts.status(name) for name in names]
     if call.answered({"agents": found}, [f"{host.agent}: {host.problem}" for host in found if host.problem]):
         return OK
     rows = []

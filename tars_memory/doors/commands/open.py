@@ -110,7 +110,7 @@ def _note(call: Call, name: str) -> tuple[str, int, str | None]:
     """Find a note of this vault or a shared one by name; return its path, line, and address in Obsidian."""
     memory = call.memory()
     at = re.search(r":([0-9]{1,9})(?::.*)?$", name)
-    if beside := memory.workspace.beside(name[: at.start()] if at else name):
+    if beside := memory.workspace.shared_note(name[: at.start()] if at else name):
         shared, path = beside
         shared.vault.read(path)  # raises if there is no such note
         return shared.path(path), int(at[1]) if at else 1, obsidian_url(shared.vault.root.name, path)

@@ -221,8 +221,8 @@ def forget(
         )
     if not call.out.json:
         quiet = everywhere and not call.dry_run  # a statement that must leave no trace is not printed once more
-        if receipt.gone and not quiet:
-            say_change(call, receipt.path, receipt.line, receipt.gone, b"")
+        if receipt.removed and not quiet:
+            say_change(call, receipt.path, receipt.line, receipt.removed, b"")
         for copy in getattr(receipt, "touched", ()):
             _say_copy(call, copy, "would be taken out" if call.dry_run else "taken out", quiet=quiet)
     return report(call, receipt, repeated="nothing was removed")

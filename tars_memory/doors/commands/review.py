@@ -187,7 +187,7 @@ def _list(call: Call, listed: Any) -> int:
     elif call.out.screen:
         cli.approve.show(call, listed.proposals)
     else:
-        for proposal in (part for listed_one in listed.proposals for part in listed_one.each):
+        for proposal in (part for listed_one in listed.proposals for part in listed_one.leaves):
             place = call.out.path(proposal.target) + (f" › {line(proposal.section)}" if proposal.section else "")
             ends = "; ".join(line(end.becomes) for end in proposal.fact.ends) if proposal.fact else ""
             text = f"{line(proposal.text or proposal.replaces)}{f'{chr(9)}ends: {ends}' if ends else ''}"
@@ -201,11 +201,11 @@ def _left_out(call: Call, room: Any, limit: int | None) -> int:
     """Print the lines that a second look left out, newest conversation first, and how many there are of each kind."""
     found = curation.review.left_out(room.ctx)
     shown = found[:limit] if limit else found
-    kinds = dict(Counter(item.said.kind for item in found).most_common())
+    kinds = dict(Counter(item.fact.kind for item in found).most_common())
     if call.answered({"left_out": shown, "kinds": kinds}, room.ctx.notices):
         return 0 if found else 1
     for item in shown:
-        call.out.data(f"{item.entry.ref}\t{item.date}\t{line(item.said.kind)}\t{line(item.said.text)}")
+        call.out.data(f"{item.entry.ref}\t{item.date}\t{line(item.fact.kind)}\t{line(item.fact.text)}")
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     call.out.say(f"left out: {counts}; --offer ID proposes one after all" if found else "nothing was left out")
     return 0 if found else 1
@@ -214,7 +214,7 @@ def _left_out(call: Call, room: Any, limit: int | None) -> int:
 def _offered(call: Call, room: Any, ids: list[str]) -> int:
     """Propose left-out lines after all, and print where they are."""
     with room.alone():
-        kept = curation.review.offer(room.ctx, ids)
+        kept = curation.review.offer_left_out(room.ctx, ids)
     if call.answered({"offered": kept}, room.ctx.notices, call.dry_run_notice()):
         return 0
     for candidate in kept:
@@ -282,7 +282,7 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
 
 def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, reply: str | None, expired: bool) -> bool:
     """Let a model sort the waiting candidates; False if nothing is left to do (a prompt was shown, or none wait)."""
-    asked = curation.suggestions.to_sort(room, expired=expired)
+    asked = curation.suggestions.candidates_to_sort(room, expired=expired)
     if not asked.candidates:
         call.out.say("nothing waits that a model could sort")
         return not print_prompt
@@ -393,7 +393,7 @@ def _ask(call: Call, curating: bool, model: str, print_prompt: bool, reply: str 
     """Ask a model about contradictions or the last days, and list its proposals; or show what it would be asked."""
     context = call.workspace.capture(writes=not (print_prompt or call.dry_run))
     room = curation.suggestions
-    asked: Any = room.to_curate(context) if curating else room.to_compare(context)
+    asked: Any = room.notes_to_curate(context) if curating else room.lines_to_compare(context)
     if print_prompt:
         call.out.data(clean(str(asked.dialogue.prompt)))
         return 0

@@ -91,9 +91,9 @@ def _say_git(call: Call, report: "GitReport") -> None:
 def _begin_reading(call: Call, memory: "tars_memory.Memory") -> None:
     """Start to read the vault in the background if many of its notes are unread, before the first search."""
     workspace = memory.workspace
-    workspace.apart = True
-    unread = len(workspace.vault.paths()) - (workspace.peek(lambda reader: reader.note_count()) or 0)
-    if unread > index.intake.FIRST_BATCH and workspace.goes_on():
+    workspace.may_finish_in_background = True
+    unread = len(workspace.vault.paths()) - (workspace.ask_without_refresh(lambda reader: reader.note_count()) or 0)
+    if unread > index.intake.FIRST_BATCH and workspace.finish_in_background():
         call.out.say(f"{counted(unread, 'note')} are being read in the background: tars-memory status")
 
 
@@ -246,7 +246,7 @@ def merge(
     can't be told (conflict marks, a fence that is never closed) is merged by lines: where both sides changed the same
     ones, both stay.
     """
-    done = jobs.merge.drive(base, ours, theirs)
+    done = jobs.merge.run_driver(base, ours, theirs)
     if call.answered({"path": path, **done._asdict()}):
         return done.code
     if done.disputed:

@@ -118,13 +118,13 @@ def watch(
         return 0
 
     watcher = index.watcher.Watcher(call.workspace.root, poll=poll)
-    watching = nights.Watching(call.fresh_memory, watcher)
+    watching = nights.IndexKeeper(call.fresh_memory, watcher)
     with _signals(watcher):
         if once:
             _print_batch(call, watching.once())
             return 0
         for number, batch in enumerate(watching.batches()):
-            if batch.worth_telling:
+            if batch.has_changes:
                 _print_batch(call, batch)
             if not number and call.out.stderr.isatty():
                 call.out.say(f"watching {call.workspace.root}; Ctrl-C ends it")

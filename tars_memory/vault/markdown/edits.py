@@ -604,12 +604,12 @@ def lines_of(data: bytes) -> list[bytes]:
     return _LINE.findall(data)
 
 
-def bare(line: bytes) -> bytes:
+def without_ending(line: bytes) -> bytes:
     """Return a line without its ending."""
     return line.rstrip(b"\r\n")
 
 
-def appended(data: bytes, splices: Sequence[Splice]) -> bytes | None:
+def append_bytes(data: bytes, splices: Sequence[Splice]) -> bytes | None:
     """Return the bytes to append if the splices only add whole lines at the end of the note, else None.
 
     The bytes begin with the note's own newline if its last line has none. A splice at the end that does not end in a
@@ -688,15 +688,15 @@ def reversed_exactly(spans: Sequence[Span]) -> list[Splice]:
     return splices
 
 
-def changed(span: Span) -> tuple[list[bytes], list[bytes], bytes | None, bytes | None]:
+def changed_lines(span: Span) -> tuple[list[bytes], list[bytes], bytes | None, bytes | None]:
     """Return the lines that differ by more than their ending: removed and added lines, and the landmarks around them.
 
     Removed and added lines have their endings, landmarks don't.
     """
     old, new = lines_of(span.before), lines_of(span.after)
-    head, tail = _shared_ends([*map(bare, old)], [*map(bare, new)])
-    previous = bare(new[head - 1]) if head else span.previous
-    following = bare(new[len(new) - tail]) if tail else span.following
+    head, tail = _shared_ends([*map(without_ending, old)], [*map(without_ending, new)])
+    previous = without_ending(new[head - 1]) if head else span.previous
+    following = without_ending(new[len(new) - tail]) if tail else span.following
     return old[head : len(old) - tail], new[head : len(new) - tail], previous, following
 
 
@@ -711,7 +711,7 @@ def first_changed_line(data: bytes, spans: Sequence[Span]) -> int:
         return 1
     span = spans[0]
     line = line_of(data, span.start)
-    old, new = ([*map(bare, lines_of(text))] for text in (span.before, span.after))
+    old, new = ([*map(without_ending, lines_of(text))] for text in (span.before, span.after))
     head, _ = _shared_ends(old, new)
     for ahead in range(head, len(new)):
         if new[ahead].strip():
@@ -729,14 +729,14 @@ def reversed_by_text(data: bytes, spans: Sequence[Span]) -> list[Splice]:
         ConflictError: the place of a span is not found, or is not unique.
     """
     lines = lines_of(data)
-    texts = [bare(line) for line in lines]
+    texts = [without_ending(line) for line in lines]
     offsets = [*accumulate(map(len, lines), initial=0)]
     splices = []
     for span in spans:
-        removed, added, previous, following = changed(span)
+        removed, added, previous, following = changed_lines(span)
         if not removed and not added:
             continue
-        index = _find_lines(texts, [bare(line) for line in added], previous, following)
+        index = _find_lines(texts, [without_ending(line) for line in added], previous, following)
         splices.append(_put_back(data, lines, offsets, index, len(added), removed))
     splices.sort()
     for earlier, later in pairwise(splices):
@@ -745,30 +745,30 @@ def reversed_by_text(data: bytes, spans: Sequence[Span]) -> list[Splice]:
     return splices
 
 
-def still_there(data: bytes, spans: Sequence[Span]) -> list[int]:
+def count_removed(data: bytes, spans: Sequence[Span]) -> list[int]:
     """Count how often a note holds the first non-blank line that each span removed; -1 for a span that added lines."""
     wanted = []
     for span in spans:
-        removed, added, _, _ = changed(span)
-        wanted.append(None if added else next((bare(line) for line in removed if line.strip()), None))
-    texts = Counter(bare(line) for line in lines_of(data)) if any(wanted) else Counter()
+        removed, added, _, _ = changed_lines(span)
+        wanted.append(None if added else next((without_ending(line) for line in removed if line.strip()), None))
+    texts = Counter(without_ending(line) for line in lines_of(data)) if any(wanted) else Counter()
     return [-1 if line is None else texts[line] for line in wanted]
 
 
-def present(data: bytes, spans: Sequence[Span]) -> bool:
+def is_written(data: bytes, spans: Sequence[Span]) -> bool:
     """Whether the note holds the lines that the spans added, and for removals no longer the removed lines."""
-    texts = [bare(line) for line in lines_of(data)]
+    texts = [without_ending(line) for line in lines_of(data)]
     for span in spans:
-        removed, added, _, _ = changed(span)
+        removed, added, _, _ = changed_lines(span)
         if any(line.strip() for line in added):
-            if not _positions(texts, [bare(line) for line in added]):
+            if not _positions(texts, [without_ending(line) for line in added]):
                 return False
-        elif removed and _positions(texts, [bare(line) for line in removed]):
+        elif removed and _positions(texts, [without_ending(line) for line in removed]):
             return False
     return True
 
 
-def arrived(data: bytes, before: bytes, spans: Sequence[Span]) -> bool:
+def holds_more_than(data: bytes, before: bytes, spans: Sequence[Span]) -> bool:
     """Whether a later text holds the result of the spans: their lines more often than the text that they change.
 
     That happens if another program read the result of a write before the write was rolled back, and saved it.
@@ -778,11 +778,11 @@ def arrived(data: bytes, before: bytes, spans: Sequence[Span]) -> bool:
         before: the text that the spans change.
         spans: the changes.
     """
-    now, then = ([bare(line) for line in lines_of(text)] for text in (data, before))
+    now, then = ([without_ending(line) for line in lines_of(text)] for text in (data, before))
     for span in spans:
-        removed, added, _, _ = changed(span)
+        removed, added, _, _ = changed_lines(span)
         for lines, sign in ((added, 1), (removed, -1)):
-            wanted = [bare(line) for line in lines]
+            wanted = [without_ending(line) for line in lines]
             if any(line.strip() for line in wanted):
                 if sign * (len(_positions(now, wanted)) - len(_positions(then, wanted))) <= 0:
                     return False
@@ -815,7 +815,7 @@ def _neighbour(data: bytes, at: int, direction: int) -> bytes | None:
         if at == len(data):
             return None
         line = data[at : _line_end(data, at)]
-    return bare(line) if len(line) <= MAX_LANDMARK_BYTES else None
+    return without_ending(line) if len(line) <= MAX_LANDMARK_BYTES else None
 
 
 def _positions(texts: Sequence[bytes], wanted: Sequence[bytes]) -> list[int]:

@@ -253,14 +253,14 @@ def tags_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag for tag in found if not tag.isdigit()))
 
 
-def tagged(text: str, names: Iterable[str]) -> str:
+def with_tags(text: str, names: Iterable[str]) -> str:
     """Append tags to a text, except those that it has already; ``names`` are without ``#``."""
     known = {name.casefold() for name in tags_of(text)}
     missing = [name for name in dict.fromkeys(names) if name.casefold() not in known]
     return " ".join([text, *(f"#{name}" for name in missing)])
 
 
-def carried(old: str, new: str) -> list[str]:
+def kept_fields(old: str, new: str) -> list[str]:
     """Return what new words must keep of the old ones: tags, unless the new words have some, and fields they lack.
 
     A field is Dataview's ``[key:: value]``, or in round brackets; an end date is one too.
@@ -322,7 +322,7 @@ def task(text: str) -> str:
     return box[0] if box else ""
 
 
-def unlisted(path: str, document: Document) -> list[Entry]:
+def read_paragraphs(path: str, document: Document) -> list[Entry]:
     """Return the lines of paragraphs and numbered lists as entries of depth -1: for comparison, never to be changed."""
     listed = {number for bullet in document.bullets for number in range(bullet.line, bullet.end_line + 1)}
     found: list[Entry] = []
@@ -358,7 +358,7 @@ def before_state(words: str) -> str:
     return found[0] if found else ""
 
 
-def with_loose(document: Document) -> list[Bullet]:
+def with_unmarked(document: Document) -> list[Bullet]:
     """Return the bullets of a daily note, and its candidates without a list mark, which old notes of tars have.
 
     Right below a bullet, markdown counts such a line as part of the bullet; here it ends the bullet.
@@ -398,7 +398,7 @@ def plain(line: str) -> str:
     return re.sub(_PROVENANCE + r"[ \t]*$", lambda found: f"({found[2] or found[1].partition('#')[0]})", line)
 
 
-def holds(text: str, words: str) -> bool:
+def has_entry(text: str, words: str) -> bool:
     """Whether an entry in some lines of a note has exactly these words, with any machinery around them."""
     if not all(word in text for word in words.split()):
         return False  # saves the parse
@@ -414,7 +414,7 @@ def listed(document: Document, *, timed: bool, numbered: bool) -> Sequence[Bulle
         timed: whether candidates without a list mark count (daily notes).
         numbered: whether numbered items count (playbooks).
     """
-    return document.items if numbered else with_loose(document) if timed else document.bullets
+    return document.items if numbered else with_unmarked(document) if timed else document.bullets
 
 
 def read(path: str, document: Document, *, timed: bool = False, numbered: bool = False) -> list[Entry]:

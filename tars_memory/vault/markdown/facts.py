@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry
 
 
-HOW = 'name a real day once, as "Cork [since:: 2026-11-14] [until:: 2027-05-01]"; TARS_AUTHOR says whose words they are'
-"""Hint for a :func:`stray` field."""
+DATE_HINT = (
+    'name a real day once, as "Cork [since:: 2026-11-14] [until:: 2027-05-01]"; TARS_AUTHOR says whose words they are'
+)
+"""Hint for a :func:`stray_field` field."""
 
 EVENT_DAYS = 90
 """Number of days that an event without an end counts."""
@@ -114,7 +116,7 @@ class Said(NamedTuple):
     until: date | None
 
 
-def said(text: str) -> Said | None:
+def parse(text: str) -> Said | None:
     """Parse the fact in an entry's words; return None if there is none.
 
     The first ``::`` separates predicate and object; if it is within brackets, there is no fact. An impossible date is
@@ -136,7 +138,7 @@ def said(text: str) -> Said | None:
     return Said(predicate, rest, days.get("since"), days.get("until")) if rest else None
 
 
-def stray(text: str) -> str:
+def stray_field(text: str) -> str:
     """Return the first of our fields (``[until:: soon]``) left in a part of a fact, which must have none; else ''."""
     found = _ANY_FIELD.search(text)
     return found[0] if found else ""
@@ -157,7 +159,7 @@ def fact_of(entry: Entry, number: int = 0) -> Fact | None:
         entry: from the note.
         number: number of the fact among those with the same words and subject, from 0.
     """
-    found = said(entry.text)
+    found = parse(entry.text)
     if found is None or not entry.section or entry.depth:
         return None
     ref = ref_of(entry.path, entry.section, entry.text, number)
@@ -207,13 +209,13 @@ def predicate_key(text: str) -> str:
     return words.removeprefix("has ") or words
 
 
-def alike(one: str, other: str) -> bool:
+def same_object(one: str, other: str) -> bool:
     """Whether two objects mean the same: case, spaces, links and escapes make no difference; punctuation does."""
     return object_key(one) == object_key(other)
 
 
 def object_key(text: str) -> str:
-    """Fold an object for comparison: objects that are :func:`alike` have the same key."""
+    """Fold an object for comparison: objects that are :func:`same_object` have the same key."""
     return " ".join(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", wiki_words(text)).split()).casefold()
 
 
@@ -279,7 +281,7 @@ class Predicates:
         """Whether a new value of a predicate ends the old one."""
         return predicate_key(predicate) in self.single - self.temporary - self.events
 
-    def given_up(self, predicate: str) -> tuple[str, ...]:
+    def ended_by(self, predicate: str) -> tuple[str, ...]:
         """Return the predicates whose facts a fact with this predicate ends if they have the same object, sorted."""
         return tuple(sorted(self._getting)) if predicate_key(predicate) in self._giving else ()
 
@@ -350,9 +352,9 @@ def plan(facts: Iterable[Fact], new: Claim, *, today: date, predicates: Predicat
         return Plan(same, same.since, same.until, ())
     if predicates.is_event(new.predicate) and until is None and since is not None:
         until = since + timedelta(days=EVENT_DAYS)
-    ended = {(about[0], predicate) for predicate in predicates.given_up(new.predicate)}
+    ended = {(about[0], predicate) for predicate in predicates.ended_by(new.predicate)}
     if ended and since is not None and new.until is None:
-        owned_before = (fact for fact in facts if fact.about in ended and alike(fact.object, new.object))
+        owned_before = (fact for fact in facts if fact.about in ended and same_object(fact.object, new.object))
         return Plan(None, since, until, tuple(Ending(fact, since) for fact in owned_before if fact.holds(since)))
     if not replaces or since is None or over:
         return Plan(None, since, until, ())
@@ -366,7 +368,7 @@ def _same_fact(known: list[Fact], object_: str, since: date | None, until: date 
     """Return the fact that holds on the first day of the new one and has the same object; None if there is none."""
     start = since or (min(today, until - timedelta(days=1)) if until else today)
     for fact in known:
-        if alike(fact.object, object_) and fact.holds(start) and (until is None or fact.until == until):
+        if same_object(fact.object, object_) and fact.holds(start) and (until is None or fact.until == until):
             return fact
     return None
 
@@ -392,7 +394,7 @@ def heading_for(subject: str, headings: Iterable[str], me: Sequence[str]) -> str
     return next((name for name in me if folded(name) != WE), ME) if subject == ME else subject
 
 
-def owned(claim: Claim, author: str) -> Claim | None:
+def spoken_by(claim: Claim, author: str) -> Claim | None:
     """Replace the subject ``me`` of a claim by its named author; return None if the name can't be a subject."""
     return claim_of(author, *claim[1:]) if author and claim.subject == ME else claim
 
@@ -418,7 +420,7 @@ def claim_line(claim: Claim) -> str:
 def claim_in(line: str) -> Claim | None:
     """Parse the claim in a line; return None if there is none."""
     subject, separator, rest = line.strip(" \t").partition(PARTS)
-    found = said(rest.strip(" \t")) if separator else None
-    if found is None or stray(found.object) or not subject.strip(" \t") or _AMBIGUOUS.search(subject):
+    found = parse(rest.strip(" \t")) if separator else None
+    if found is None or stray_field(found.object) or not subject.strip(" \t") or _AMBIGUOUS.search(subject):
         return None
     return Claim(subject.strip(" \t"), found.predicate, found.object, found.since, found.until)

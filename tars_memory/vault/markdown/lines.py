@@ -224,14 +224,14 @@ def read(texts: Sequence[str]) -> list[Line]:
             state, inside, loose = tag[1] if tag else "", True, False
         elif not bare or heading:
             state, inside, loose = "", False, False
-        elif bare[:1].isdigit() and (loose or not inside or is_apart(text)):
+        elif bare[:1].isdigit() and (loose or not inside or is_outer_unmarked_candidate(text)):
             candidate = _LOOSE.match(text) if "[" in text else None
             loose = loose or candidate is not None
             state, inside = candidate[2] if candidate else "", candidate is not None
         identity = _BLOCK_ID.search(text) if "^" in text else None
         source = _SOURCE.search(text) if "#^" in text else None
         speaker = speaker_of(text) if ":" in text else ""
-        since, until = begins_in(text), end_in(text)
+        since, until = start_in(text), end_in(text)
         indent, kind = _indent(text), _kind(text, bare, heading=heading, item=mark is not None)
         if kind == ITEM and found and bare.startswith("- warning:: ") and found[-1][:2] == (indent, MACHINERY):
             kind = MACHINERY  # belongs to the fact above, like the line before
@@ -282,7 +282,7 @@ def items(lines: Iterable[str]) -> Iterator[Item]:
             if item is not None:
                 yield item
             item = Item(len(mark[1].expandtabs(4)), number, line)
-        elif item is not None and (not line.strip() or _HEADING.match(line) or is_apart(line)):
+        elif item is not None and (not line.strip() or _HEADING.match(line) or is_outer_unmarked_candidate(line)):
             yield item
             item = None
         elif item is not None:
@@ -302,7 +302,7 @@ def passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
     numbers: list[int] = []
     for number, text in enumerate(texts):
         mark = _ITEM.match(text)
-        alone = text.lstrip().startswith("|") or bool(TITLE.match(text)) or is_loose(text)
+        alone = text.lstrip().startswith("|") or bool(TITLE.match(text)) or is_unmarked_candidate(text)
         if numbers and (mark or alone or not text.strip()):
             yield indent, is_item, numbers
             numbers = []
@@ -351,13 +351,13 @@ def is_time_alone(line: str) -> bool:
     return re.fullmatch(rf"{MARK}[ \t]+{_CLOCK}*", line) is not None
 
 
-def mark_of_time(line: str) -> str | None:
+def mark_before_time(line: str) -> str | None:
     """Return the bullet mark right before the time that a line begins with, or ''; None if it begins with no time."""
     found = re.match(rf"({MARK}?){_CLOCK}+\S", line)
     return found[1] if found else None
 
 
-def given_up(line: str) -> str | None:
+def dismissed_state(line: str) -> str | None:
     """Return the state of a rejected or expired candidate, '' for a line that keeps replaced words, None for others."""
     if (loose := _LOOSE.match(line) if "[" in line else None) is not None:
         return loose[2] if loose[2] in (REJECTED, EXPIRED) else None
@@ -365,14 +365,14 @@ def given_up(line: str) -> str | None:
     return (found[1] or "") if found else None
 
 
-def is_loose(line: str) -> bool:
-    """Whether a line is a candidate that lacks a list mark (:func:`tars_memory.vault.markdown.entries.with_loose`)."""
+def is_unmarked_candidate(line: str) -> bool:
+    """Whether a line is a candidate without a list mark (:func:`tars_memory.vault.markdown.entries.with_unmarked`)."""
     return "[" in line and _LOOSE.match(line) is not None
 
 
-def is_apart(line: str) -> bool:
+def is_outer_unmarked_candidate(line: str) -> bool:
     """Whether a line is such a candidate and is not indented, so that it is not part of the item above."""
-    return line[:1] not in BLANKS and is_loose(line)
+    return line[:1] not in BLANKS and is_unmarked_candidate(line)
 
 
 def heading_of(text: str) -> str | None:
@@ -381,7 +381,7 @@ def heading_of(text: str) -> str | None:
     return found[2] if found else None
 
 
-def says_who(text: str) -> bool:
+def is_speaker_line(text: str) -> bool:
     """Whether a passage names the speaker of the line that it is nested in."""
     return _SAID_BY.match(text) is not None
 
@@ -451,7 +451,7 @@ def _plain(line: str) -> str:
     return line.replace("**", "")
 
 
-def is_summed(line: str) -> bool:
+def is_summary_line(line: str) -> bool:
     """Whether a line of a session note is part of a summary made by rules, which repeats the words of a turn."""
     return _SUMMARY.match(line) is not None
 
@@ -472,14 +472,14 @@ class Window(NamedTuple):
     until: date
 
 
-def may_end(data: bytes) -> bool:
+def may_have_end(data: bytes) -> bool:
     """Whether a bullet of the note may have an end: a cheap check without parsing."""
     return b"::" in data and b"until" in data.lower()
 
 
-def may_say_end(data: bytes) -> bool:
+def may_have_any_end(data: bytes) -> bool:
     """Whether a bullet of the note, or the note itself, may have an end: a cheap check without parsing."""
-    if may_end(data):
+    if may_have_end(data):
         return True
     head = data[:MAX_CHARACTERS].lower() if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") else b""
     return any(word in head for word in (b"expires", b"valid", b"until"))
@@ -492,7 +492,7 @@ def windows_of(document: Document, *, facts: bool = False) -> list[Window]:
         document: the note.
         facts: whether the note holds facts over time.
     """
-    if not may_end(document.data):
+    if not may_have_end(document.data):
         return []
     stated: dict[int, date | None] = {}
     if facts:
@@ -537,7 +537,7 @@ def typed_end(words: str) -> str:
     return found[0] if found else ""
 
 
-def begins_in(words: str) -> date | None:
+def start_in(words: str) -> date | None:
     """Return the first day on which the statement of a line is valid; None if the line names none."""
     field = _SINCE.search(CODE.sub("", words)) if "::" in words else None
     return calendar_day(field[1]) if field else None

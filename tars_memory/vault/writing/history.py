@@ -233,15 +233,15 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
             lines.clear()
             continue
         for span in unpack(record):
-            removed, added, _, _ = edits.changed(span)
-            for line in map(edits.bare, removed):
+            removed, added, _, _ = edits.changed_lines(span)
+            for line in map(edits.without_ending, removed):
                 if line in lines:
                     lines[line].pop(
                         _index_of_writer(lines[line], line, _heading_or_line_above(line, removed, span), -1)
                     )
                     if not lines[line]:
                         del lines[line]
-            for line in map(edits.bare, added):
+            for line in map(edits.without_ending, added):
                 if line.strip():
                     writers = lines.setdefault(line, [])
                     if writers and record["command"] == RESTORE:  # it takes the place of the lost one
@@ -272,9 +272,9 @@ def _heading_or_line_above(line: bytes, lines: Sequence[bytes], span: Span) -> b
         lines: the removed or the added lines of the span; ``line`` is one of them.
         span: the span.
     """
-    plain = list(map(edits.bare, lines))
+    plain = list(map(edits.without_ending, lines))
     before = plain[: plain.index(line)]
-    previous = span.previous and edits.bare(span.previous)
+    previous = span.previous and edits.without_ending(span.previous)
     return next((above for above in reversed(before) if above.startswith(b"#")), previous)
 
 
@@ -291,8 +291,8 @@ def _index_of_writer(records: Sequence[Record], line: bytes, above: bytes | None
         return otherwise
     for number, record in enumerate(records):
         for span in unpack(record):
-            added = edits.changed(span)[1]
-            if line in map(edits.bare, added) and _heading_or_line_above(line, added, span) == above:
+            added = edits.changed_lines(span)[1]
+            if line in map(edits.without_ending, added) and _heading_or_line_above(line, added, span) == above:
                 return number
     return otherwise
 
@@ -320,14 +320,14 @@ def typed_lines(journal: Journal, path: str) -> frozenset[bytes]:
             continue
         for span in unpack(entry.record):
             if span.before == span.after and entry.actor == "person" and not entry.undone:
-                for line in map(edits.bare, edits.lines_of(span.after)):
+                for line in map(edits.without_ending, edits.lines_of(span.after)):
                     by_person.setdefault(line, []).append(True)
                 continue
-            removed, added, _, _ = edits.changed(span)
-            for line in map(edits.bare, removed):
+            removed, added, _, _ = edits.changed_lines(span)
+            for line in map(edits.without_ending, removed):
                 if by_person.get(line):
                     by_person[line].pop()
-            for line in map(edits.bare, added):
+            for line in map(edits.without_ending, added):
                 by_person.setdefault(line, []).append(entry.actor == "person")
     return frozenset(line for line, copies in by_person.items() if any(copies) and line.strip())
 
@@ -370,7 +370,7 @@ PROPERTIES_COMMAND = "playbooks"
 
 def _nonblank_lines(data: bytes) -> list[bytes]:
     """Return the lines that are not blank, without their endings."""
-    return [edits.bare(line) for line in edits.lines_of(data.removeprefix(BOM)) if line.strip()]
+    return [edits.without_ending(line) for line in edits.lines_of(data.removeprefix(BOM)) if line.strip()]
 
 
 def _body_lines(data: bytes) -> list[bytes]:
@@ -476,7 +476,7 @@ def _headings_of_lines(text: bytes) -> dict[bytes, list[bytes]]:
     """Return the lines of a text, each with the headings that its copies are under, in order."""
     headings: dict[bytes, list[bytes]] = {}
     heading = b""
-    for line in map(edits.bare, edits.lines_of(text)):
+    for line in map(edits.without_ending, edits.lines_of(text)):
         headings.setdefault(line, []).append(heading)
         heading = line if _HEADING.match(line) else heading
     return headings
@@ -512,7 +512,7 @@ def _lines_above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]
     above: list[bytes] = []
     while len(above) < LANDMARKS:
         for span in unpack(record):
-            written = list(map(edits.bare, edits.lines_of(span.after)))
+            written = list(map(edits.without_ending, edits.lines_of(span.after)))
             if line in written:
                 above += reversed(written[: written.index(line)])
                 if span.previous is None:
@@ -584,9 +584,9 @@ def _refuse_rewritten(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -
     Raises:
         ConflictError: there is such a line.
     """
-    for span, then, now in zip(spans, entry.record.get("twins", ()), edits.still_there(data, spans), strict=False):
+    for span, then, now in zip(spans, entry.record.get("twins", ()), edits.count_removed(data, spans), strict=False):
         if now > then >= 0:
-            line = next(text_of(line).strip() for line in edits.changed(span)[0] if line.strip())
+            line = next(text_of(line).strip() for line in edits.changed_lines(span)[0] if line.strip())
             raise ConflictError(
                 f"{line!r} was removed from {entry.file} by {entry.txn}, and was written again since",
                 "if it is needed once, there is nothing to do; else put it back by hand",

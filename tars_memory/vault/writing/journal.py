@@ -321,7 +321,7 @@ class Journal:
         return None
 
     @staticmethod
-    def cut_off(last: Record | None) -> str | None:
+    def interrupted_transaction(last: Record | None) -> str | None:
         """Return the atomic transaction that a kill cut off, given the journal's last record; None if there is none."""
         return str(last["whole"]) if last is not None and "whole" in last and "done" not in last else None
 
@@ -356,7 +356,7 @@ _FLAGS = os.O_RDWR | os.O_APPEND | _BINARY
 def replace_file(path: Path, data: bytes) -> None:
     """Replace a file of the state folder atomically and durably; only its owner can read it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with disk.whole(path, temporary):
+    with disk.replacing(path, temporary):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
         try:
             write_all(fd, data)

@@ -39,7 +39,7 @@ from tars_memory.vault.folder import (
     take_lease,
     write_all,
 )
-from tars_memory.vault.markdown.edits import Span, lines_of, present, still_there
+from tars_memory.vault.markdown.edits import Span, count_removed, is_written, lines_of
 from tars_memory.vault.writing.journal import Journal, Record, pack, result_of, text_of, unpack
 from tars_memory.vault.writing.system import Exchange, UnsupportedError
 
@@ -113,7 +113,7 @@ class Job:
         if op != "append":
             more["temp"] = self.temp = self._free_name()
         if op == "edit" and new is not None:
-            more["twins"] = still_there(new, spans)
+            more["twins"] = count_removed(new, spans)
         record = self.record | {
             "t": "begin",
             "op": op,
@@ -354,7 +354,7 @@ def append(job: Job, note: OpenNote, payload: bytes, spans: Sequence[Span], line
         close(fd)
     if done is None:
         newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
-        done = newer is not None and present(newer.data, spans)
+        done = newer is not None and is_written(newer.data, spans)
     return job.end(done, line)
 
 
@@ -616,7 +616,7 @@ def _finish_edit(
     if current is not None and not same_file(current, own_stat):
         # Another program saved over the new note. If it had read ours, the edit is in its text; else we write it again.
         newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
-        done = newer is None or present(newer.data, spans)
+        done = newer is None or is_written(newer.data, spans)
     return job.end(done, line)
 
 
@@ -783,4 +783,5 @@ def _is_applied(note: OpenNote | None, record: Record) -> bool:
     if digest(note.data) == record["new"]:
         return True
     spans = unpack(record)
-    return digest(note.data) != record["old"] and bool(spans and lines_of(spans[0].after)) and present(note.data, spans)
+    has_lines = bool(spans and lines_of(spans[0].after))
+    return digest(note.data) != record["old"] and has_lines and is_written(note.data, spans)

@@ -30,7 +30,7 @@ from tars_memory.errors import (
     UnwritableError,
 )
 from tars_memory.settings import StoreOptions
-from tars_memory.vault.change import Change, Outcome, Planned, apply, landing, named
+from tars_memory.vault.change import Change, Outcome, Planned, apply, reference_to, resulting_entry
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
@@ -101,9 +101,9 @@ class WriteSession(Transaction):
         """Return a note as read under the lock, or with the text ``data`` instead; a missing note has no text."""
         return Note.of(self._vault.layout, path, self.read(path) if data is None else data)
 
-    def naming(self, entry: Entry, change: Change) -> Change:
+    def retarget(self, entry: Entry, change: Change) -> Change:
         """Return the change with its entry identified in the present note: by its lines, numbered if repeated."""
-        replaces, occurrence = named(self.note(entry.path), entry)
+        replaces, occurrence = reference_to(self.note(entry.path), entry)
         return change._replace(replaces=replaces, occurrence=occurrence)
 
     def change(
@@ -135,7 +135,7 @@ class WriteSession(Transaction):
         written = self.write(path, plan, create=self._initial_text(path) if create is None else create)
         assert planned is not None
         note = self.note(path, written.text)
-        return [Landed(outcome, written, *landing(note, outcome, written.line)) for outcome in planned.outcomes]
+        return [Landed(outcome, written, *resulting_entry(note, outcome, written.line)) for outcome in planned.outcomes]
 
     def plan(self, changes: Sequence[Change], *, hint: str = LOOK_AGAIN) -> None:
         """Check that :meth:`change` would apply the changes, before any other note is written.
@@ -345,7 +345,7 @@ class Store:
         record = self.journal.unfinished()
         if record is not None:
             return [f"{record['command']} {record['txn']} on {record['file']} was not finished"]
-        cut = self.journal.cut_off(next(self.journal.records(), None))
+        cut = self.journal.interrupted_transaction(next(self.journal.records(), None))
         return [f"{cut} was not finished and will be taken back"] if cut else []
 
     def leftovers(self) -> list[str]:
@@ -366,7 +366,7 @@ class Store:
             )
         return sorted(paths)
 
-    def is_ours(self, name: str) -> bool:
+    def is_own_leftover(self, name: str) -> bool:
         """Whether the journal says that we wrote what the left-over ``name`` holds, so that it is safe to remove."""
         folder, _, base = name.rpartition("/")
         try:

@@ -21,7 +21,7 @@ from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import Span
 from tars_memory.vault.model import Splice
-from tars_memory.vault.vault import CONVERTED, WRONG_ENCODING, has_markers, is_narrow, wide_encoding
+from tars_memory.vault.vault import CONVERTED, WRONG_ENCODING, has_markers, is_single_byte, wide_encoding
 from tars_memory.vault.writing import protocol
 from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job
@@ -171,7 +171,7 @@ class Transaction:
                 )
                 store.notices.append(notice)
             self._settle()
-            cut = journal.cut_off(last)
+            cut = journal.interrupted_transaction(last)
             if cut:
                 self.id = next_txn(now, str(last["txn"]) if last else None)
                 self._roll_back_interrupted(cut)
@@ -359,8 +359,9 @@ class Transaction:
         data = self.read(path) or b""
         document = Document(data)
         body = ((line.start, line.next) for line in document.lines[document.body_line - 1 :])
-        splices = [Splice(start, end, data[start:end]) for start, end in body if edits.bare(data[start:end]) in lines]
-        if not set(lines) <= {edits.bare(splice.data) for splice in splices}:
+        texts = (Splice(start, end, data[start:end]) for start, end in body)
+        splices = [splice for splice in texts if edits.without_ending(splice.data) in lines]
+        if not set(lines) <= {edits.without_ending(splice.data) for splice in splices}:
             raise ConflictError(f"{path} changed: a line is not there any more", "look again")
         spans = edits.spans_of(data, splices)
         if not self._store.dry_run and spans:
@@ -482,7 +483,7 @@ class Transaction:
             splices = () if recorded else self._planned_splices(path, plan, base if note or create else None, note)
             if recorded is not None or splices is None:
                 return recorded
-            payload = edits.appended(base, splices)
+            payload = edits.append_bytes(base, splices)
             if payload is not None:
                 splices = [Splice(len(base), len(base), payload)]
             if undoes is None:
@@ -538,7 +539,7 @@ class Transaction:
         Returns:
             The write; None if no attempt is in the text.
         """
-        spans = next((spans for before, spans in failed if edits.arrived(text, before, spans)), None)
+        spans = next((spans for before, spans in failed if edits.holds_more_than(text, before, spans)), None)
         if spans is None:
             return None
         old = text
@@ -665,7 +666,7 @@ def _refuse_mixed_encoding(path: str, data: bytes, splices: Sequence[Splice]) ->
     Raises:
         UnwritableError: the splices hold such text for such a note.
     """
-    if all(splice.data.isascii() for splice in splices) or not is_narrow(data):
+    if all(splice.data.isascii() for splice in splices) or not is_single_byte(data):
         return
     message = (
         f"{path} is not UTF-8, so non-ASCII text can't be written into it: editors could then read only half of it"

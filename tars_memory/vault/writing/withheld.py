@@ -25,7 +25,7 @@ from tars_memory import disk
 from tars_memory.disk import blake2b
 from tars_memory.errors import SettingsError, StateError
 from tars_memory.vault import layout, secrets
-from tars_memory.vault.markdown.entries import holds, neutralise
+from tars_memory.vault.markdown.entries import has_entry, neutralise
 from tars_memory.vault.writing.journal import Journal, Record, encode_record, parse, replace_file
 
 if TYPE_CHECKING:
@@ -339,9 +339,8 @@ def item_says(arguments: dict[str, Any], words: str) -> bool:
 def says(value: Any, words: str) -> bool:
     """Whether a text anywhere in a JSON value holds these words, or an entry with them."""
     if isinstance(value, str):
-        return (
-            " ".join(value.split()) == " ".join(words.split()) or holds(value, words) or mentions(value, [units(words)])
-        )
+        same = " ".join(value.split()) == " ".join(words.split())
+        return same or has_entry(value, words) or mentions(value, [units(words)])
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(says(part, words) for part in parts)
 
@@ -363,5 +362,5 @@ def _record_holds(record: Record, words: str) -> bool:
     texts = [part for span in record.get("spans", ()) for part in span[1:] if part]
     texts += [record["base"]] if record.get("base") else []
     path = str(record.get("file", ""))
-    text_holds = file_says if path.startswith(layout.OURS) else holds
+    text_holds = file_says if path.startswith(layout.OURS) else has_entry
     return mentions(path, sentence) or any(text_holds(text, words) or mentions(text, sentence) for text in texts)
