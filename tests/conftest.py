@@ -107,7 +107,7 @@ def pytest_report_header() -> list[str]:
 def nothing_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """No call in this process leaves another one behind, whatever environment it was given."""
     if "apart" not in request.keywords:
-        monkeypatch.setattr("tars_memory.index.detached.begin", lambda *_: False)
+        monkeypatch.setattr("tars_memory.index.detached.start", lambda *_: False)
 
 
 @pytest.fixture(autouse=True)

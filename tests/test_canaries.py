@@ -24,7 +24,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> planted.Planted:
 
 @pytest.fixture(autouse=True)
 def quiet_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tars_memory.jobs.hooks.begin", lambda *_: None)
+    monkeypatch.setattr("tars_memory.jobs.hooks.start_background", lambda *_: None)
 
 
 def leaks(told: str, line: str, scope: str, command: str) -> list[str]:

@@ -23,7 +23,7 @@ MARKED = b"# Day\n\n<<<<<<< HEAD\n- ours\n=======\n- theirs\n>>>>>>> branch\n"
 @pytest.fixture
 def open_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Memory]:
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n- likes oolong\n", "Tea.md": "# Tea\n\ngreen\n"})
-    monkeypatch.setattr("tars_memory.jobs.doctor.model_of", lambda memory: {"usable": True})
+    monkeypatch.setattr("tars_memory.jobs.doctor.current_model", lambda memory: {"usable": True})
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     memory = Memory(root, embedder=HashEmbedder(), env=env)
     memory.reindex()
@@ -475,10 +475,10 @@ def test_what_is_made_unasked_is_no_finding(open_memory: Callable[[], Memory], m
     (found,) = findings(open_memory)
     assert found["kind"] == "index" and "semantic search covers 9 %" in found["message"], "nothing may go on by itself"
     begun: list[Path] = []
-    monkeypatch.setattr("tars_memory.index.detached.begin", lambda state, *_: not begun.append(state))
+    monkeypatch.setattr("tars_memory.index.detached.start", lambda state, *_: not begun.append(state))
     with open_memory() as memory:
-        memory.workspace.apart = True
-        monkeypatch.setattr("tars_memory.workspace.may_go_on_apart", lambda _: True)
+        memory.workspace.may_finish_in_background = True
+        monkeypatch.setattr("tars_memory.workspace.may_start_background", lambda _: True)
         told = memory.doctor()
     assert told["findings"] == [] and begun
     assert any("without a vector yet: made in the background" in notice for notice in told["notices"])

@@ -152,7 +152,7 @@ STEPS = {
     "the journal": "tars_memory.vault.writing.withheld.purge",
     "the index": "tars_memory.index.indexer.Index.rebuild",
     "the spool": "tars_memory.vault.writing.store.Spool.purge",
-    "proposals": "tars_memory.vault.inbox.purge",
+    "proposals": "tars_memory.vault.inbox.forget_words",
     "the hashes": "tars_memory.vault.writing.withheld.Withheld._write",
 }
 

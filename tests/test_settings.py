@@ -186,4 +186,4 @@ def test_an_empty_variable_sets_nothing(tmp_path: Path) -> None:
     plain = settings(tmp_path)
     assert empty.embedding.model == plain.embedding.model
     assert empty.recall.limit == plain.recall.limit
-    assert empty.given == plain.given
+    assert empty.origins == plain.origins

@@ -103,7 +103,7 @@ def test_a_night_says_what_a_model_left_out(place: Path, monkeypatch: pytest.Mon
             return '{"verdicts": [{"n": 1, "kind": "fiction", "alone": true, "fact": true}]}'
         return '{"facts": [{"quote": "I live in a lighthouse", "turn": 1}]}'
 
-    monkeypatch.setattr(nights, "opened", lambda *_args, **_more: ScriptedLLM(answer))
+    monkeypatch.setattr(nights, "open_model", lambda *_args, **_more: ScriptedLLM(answer))
     said = [
         ("user", "Once upon a time: I live in a lighthouse."),
         ("assistant", "Ah."),
@@ -439,7 +439,7 @@ def test_what_somebody_typed_comes_first_up_to_four_fifths_of_what_a_night_may_a
     ):
         asked.clear()
         model = ScriptedLLM(answer)
-        monkeypatch.setattr(nights, "opened", lambda *_, model=model: model)
+        monkeypatch.setattr(nights, "open_model", lambda *_, model=model: model)
         with opened(place, START, TARS_MEMORY_LLM_MAX_CALLS=str(most)) as memory:
             nights.sleep(memory, [str(place / "logs")])
             Record(memory.workspace.state / "sleep.json").forget()

@@ -87,10 +87,10 @@ def test_what_was_said_is_found_by_what_it_means(world: Meaning) -> None:
     world.write("a.jsonl", turn("user", "the green couch came from my aunt", "2026-11-02T10:00"))
     world.write("b.jsonl", turn("user", "the pump in the cellar is loud", "2026-11-03T10:00"))
     world.add()
-    assert world.resolve_proposal("settee davenport") == []
+    assert world.meant("settee davenport") == []
     world.reindex()
-    assert world.resolve_proposal("settee davenport") == ["the green couch came from my aunt"]
-    assert world.resolve_proposal("settee davenport", mode="lexical") == []
+    assert world.meant("settee davenport") == ["the green couch came from my aunt"]
+    assert world.meant("settee davenport", mode="lexical") == []
     with world.memory() as memory:
         assert "green couch" in memory.context("settee davenport").text
         assert memory.sources()["pending_vectors"] == 0
@@ -113,15 +113,15 @@ def test_the_newest_have_vectors_up_to_the_cap_and_the_others_are_found_by_words
     world.add()
     settings.write_text(settings.read_text() + "vectors = 2\n")
     world.reindex()
-    assert sorted(world.resolve_proposal("settee")) == [f"couch number {day} was sold" for day in (5, 6)]
-    assert len(world.resolve_proposal("couch")) == 6
+    assert sorted(world.meant("settee")) == [f"couch number {day} was sold" for day in (5, 6)]
+    assert len(world.meant("couch")) == 6
     world.write("7.jsonl", turn("user", "couch number 7 was sold", "2026-11-07T10:00"))
     world.reindex()
-    assert sorted(world.resolve_proposal("settee")) == [f"couch number {day} was sold" for day in (6, 7)]
+    assert sorted(world.meant("settee")) == [f"couch number {day} was sold" for day in (6, 7)]
     assert world.held() == (2, 2)
     settings.write_text(settings.read_text().replace("vectors = 2", "vectors = 0"))
     world.reindex()
-    assert world.resolve_proposal("settee") == [] and world.held() == (0, 0)
+    assert world.meant("settee") == [] and world.held() == (0, 0)
 
 
 def test_neighbours_are_looked_for_among_the_newest_and_words_find_the_others_with_their_vectors(
@@ -133,8 +133,8 @@ def test_neighbours_are_looked_for_among_the_newest_and_words_find_the_others_wi
     world.add()
     for newest in ((5, 6), (6, 7)):
         world.reindex()
-        assert sorted(world.resolve_proposal("settee")) == [f"couch number {day} was sold" for day in newest]
-        assert len(world.resolve_proposal("couch")) == newest[1] and world.held() == (newest[1], newest[1])
+        assert sorted(world.meant("settee")) == [f"couch number {day} was sold" for day in newest]
+        assert len(world.meant("couch")) == newest[1] and world.held() == (newest[1], newest[1])
         with world.memory() as memory:
             assert memory.sources()["pending_vectors"] == 0
         world.write("7.jsonl", turn("user", "couch number 7 was sold", "2026-11-07T10:00"))
@@ -148,7 +148,7 @@ def test_vectors_go_with_the_log_and_with_the_source(world: Meaning) -> None:
     world.reindex()
     assert world.held() == (2, 2)
     path.unlink()
-    assert world.resolve_proposal("settee") == []
+    assert world.meant("settee") == []
     assert world.held() == (1, 1)
     with world.memory() as memory:
         memory.remove_source(str(world.logs))
@@ -165,9 +165,9 @@ def test_what_is_forgotten_everywhere_leaves_no_vector_and_the_rest_keeps_theirs
     with world.memory() as memory:
         line = memory.remember("The green couch came from my aunt")
         memory.forget(line.ref or "", everywhere=True)
-    assert world.resolve_proposal("settee") == [] and world.held() == (1, 1)
+    assert world.meant("settee") == [] and world.held() == (1, 1)
     world.reindex()
-    assert world.resolve_proposal("settee") == [] and world.held() == (1, 1)
+    assert world.meant("settee") == [] and world.held() == (1, 1)
     assert not any("couch" in text for text in world.embedder.texts[embedded:])
     assert not any("harbour" in text for text in world.embedder.texts[embedded:])  # its vector came from the cache
 
@@ -181,14 +181,14 @@ def test_a_folder_that_becomes_a_projects_takes_its_vectors_along(world: Meaning
     world.write("a.jsonl", turn("user", "the green couch came from my aunt", "2026-11-02T10:00"), folder=str(work))
     world.add()
     world.reindex()
-    seen = {name: bool(world.resolve_proposal("settee", project=name)) for name in ("", "atlas", "other")}
+    seen = {name: bool(world.meant("settee", project=name)) for name in ("", "atlas", "other")}
     assert seen == {"": False, "atlas": True, "other": False}
     (work / ".tars-project").write_text("other\n")
     for _ in range(2):  # before its vector is placed anew, and after
-        assert world.resolve_proposal("settee", project="atlas") == world.resolve_proposal("settee", project="") == []
-        assert not world.resolve_proposal("couch", project="atlas") and world.resolve_proposal("couch", project="other")
+        assert world.meant("settee", project="atlas") == world.meant("settee", project="") == []
+        assert not world.meant("couch", project="atlas") and world.meant("couch", project="other")
         world.reindex()
-    assert world.resolve_proposal("settee", project="other")
+    assert world.meant("settee", project="other")
 
 
 def test_what_is_being_embedded_while_it_is_forgotten_leaves_no_vector(
@@ -211,7 +211,7 @@ def test_what_is_being_embedded_while_it_is_forgotten_leaves_no_vector(
         assert talks is not None
         monkeypatch.setattr(Synonyms, "embed_passages", meanwhile)
         talks.index.embed_pending(memory.workspace.open_embedder)
-    assert world.resolve_proposal("settee") == [] and world.held() == (0, 0)
+    assert world.meant("settee") == [] and world.held() == (0, 0)
 
 
 def test_two_that_read_a_grown_log_at_once_count_it_once(world: Meaning) -> None:
@@ -230,7 +230,7 @@ def test_two_that_read_a_grown_log_at_once_count_it_once(world: Meaning) -> None
 
         ours.index.write = late  # type: ignore[method-assign]
         ours.refresh(None)
-    assert sum("ferry" in text for text in world.resolve_proposal("yellow ferry")) == 1
+    assert sum("ferry" in text for text in world.meant("yellow ferry")) == 1
     with world.memory() as memory:
         talks = memory.workspace.talks()
         assert talks is not None

@@ -47,7 +47,7 @@ class Bench:
         settings = Settings({}, Places(self.state, self.state, self.state))
         context = Caller(vault, store, settings, now=self.now, interactive=interactive)
         context.allowed = PermissionOptions(**more)
-        context.again = carried_out
+        context.run_command = carried_out
         return context
 
     def put(self, path: str, data: bytes | str) -> None:

@@ -39,7 +39,7 @@ def receipt(**values: Any) -> SimpleNamespace:
         "ref": "abcd2345",
         "text": "likes tea",
         "written": True,
-        "gone": b"",
+        "removed": b"",
     }
     return SimpleNamespace(**{**told, "spooled": False, "notices": [], **values})
 
@@ -141,7 +141,7 @@ class FakeMemory:
     def close(self) -> None:
         type(self).closed += 1
 
-    def sees(self, path: str) -> bool:
+    def may_show(self, path: str) -> bool:
         return not path.startswith("projects/")
 
     def __getattr__(self, name: str) -> Any:
@@ -187,7 +187,7 @@ DEFAULTS: dict[str, Any] = {
     "context": packed(),
     "evaluate": evaluated(),
     "review": SimpleNamespace(
-        waiting=lambda **_: SimpleNamespace(proposals=[proposal()], total=1, notices=[], recorded=(), asked=0)
+        waiting=lambda **_: SimpleNamespace(proposals=[proposal()], total=1, notices=[], recorded=(), refused_before=0)
     ),
     "reindex": SimpleNamespace(
         changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1, "proposals to review": 1},

@@ -537,15 +537,15 @@ def test_what_was_taken_out_and_put_back_is_said_line_by_line(tm: Run, memory: A
         "changed back: b.md:1: - new → - old",
         "taken out: c.md:2: - same",
     ]
-    memory.answers["forget"] = receipt(gone=b"- likes tea\n  - green\n")
+    memory.answers["forget"] = receipt(removed=b"- likes tea\n  - green\n")
     assert tm("forget", "tea").err.splitlines() == [
         "tars-memory: taken out: Memory.md:7: - likes tea",
         "tars-memory: taken out: Memory.md: - green",
     ]
-    memory.answers["forget"] = receipt(gone=b"- the code is 4711\n")
+    memory.answers["forget"] = receipt(removed=b"- the code is 4711\n")
     assert "4711" not in tm("forget", "code", "--everywhere").err
     many = b"".join(b"- %d\n" % row for row in range(50))
-    memory.answers["forget"] = receipt(gone=many)
+    memory.answers["forget"] = receipt(removed=many)
     assert "tars-memory: and 30 more lines of Memory.md" in tm("forget", "digits").err.splitlines()
     memory.answers["undo"] = [written("a.md", 1, many, b"")]
     assert tm("undo").err.splitlines()[-1] == "tars-memory: taken out: a.md, all of its 50 lines"

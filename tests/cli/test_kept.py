@@ -78,7 +78,7 @@ FAULTS = {
 }
 PLACES = {
     "before the vault is found": "tars_memory.workspace.find_vault",
-    "before the text is looked at": "tars_memory.workspace.Workspace.take_ticks",
+    "before the text is looked at": "tars_memory.workspace.Workspace.apply_pending_ticks",
     "while the text is looked at": "tars_memory.capture.remember.Caller.masked",
     "while the change is planned": "tars_memory.vault.writing.transaction.edits.spans_of",
     "before the note is touched": "tars_memory.vault.writing.protocol.same_state",
@@ -143,7 +143,7 @@ def test_an_edit_that_waits_keeps_its_target_its_tags_and_what_it_was_told_to_le
 def test_signals_are_as_before_when_a_command_has_ended(desk: Desk) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tars_memory.workspace.Workspace.take_ticks", raising(lambda: RuntimeError("boom")))
+        patch.setattr("tars_memory.workspace.Workspace.apply_pending_ticks", raising(lambda: RuntimeError("boom")))
         desk.call("remember", WORDS)
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)] == before
 

@@ -54,7 +54,7 @@ class Watch:
         self.top = root
         self.vault = make_vault(root / "vault", {**TIERS, **notes})
         self.before = self.files()
-        self.around = self.visible_scopes()
+        self.around = self.outside()
 
     def files(self) -> dict[str, bytes]:
         """All of the vault."""
@@ -74,7 +74,7 @@ class Watch:
     def check(self) -> dict[str, bytes]:
         """Hold what is there now against the laws; answers with it."""
         now = self.files()
-        assert self.visible_scopes() == self.around
+        assert self.outside() == self.around
         for path, old in self.before.items():
             assert path in now, f"{path} is gone"
             if now[path] == old:
@@ -121,7 +121,7 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
     log = root / "logs" / case.file
     log.parent.mkdir()
     log.write_bytes(case.log)
-    watch.around = watch.visible_scopes()
+    watch.around = watch.outside()
     facts, failed = 0, ""
     with watch.memory() as memory:
         with Limit("extract"):

@@ -522,7 +522,7 @@ def test_what_was_refused_is_not_asked_again_in_other_words(
     vault.review().decide(reject=list(vault.ids().values()))
     vault["2026-11-20.md"] = f"- 10:00 [extracted] {again} ^d-two\n"
     listed = vault.review().waiting()
-    assert (len(listed.proposals), listed.asked) == (not collapsed, collapsed)
+    assert (len(listed.proposals), listed.refused_before) == (not collapsed, collapsed)
     assert any("you refused 1 more" in each for each in listed.notices) == collapsed
     (found,) = vault.review().waiting(expired=True).proposals
     assert found.asked_before.casefold() == (refused.casefold() if collapsed else "")

@@ -53,7 +53,7 @@ def listed(house: House) -> dict[str, Proposal]:
 
 def out(house: House) -> dict[str, review.LeftOut]:
     with house.memory() as memory:
-        return {each.said.text: each for each in review.left_out(memory.workspace.capture(writes=False))}
+        return {each.fact.text: each for each in review.left_out(memory.workspace.capture(writes=False))}
 
 
 def talked(house: House, model: Any, *said: str, **more: Any) -> Any:
@@ -71,7 +71,7 @@ def test_what_is_stated_planned_or_a_rule_is_offered_and_the_rest_is_kept_in_the
         "Always answer in German": ("Procedural.md", "rule", True),
         "The NAS backs up at 03:15": ("Memory.md", "stated", True),
     }
-    assert {text: each.said.kind for text, each in out(house).items()} == {
+    assert {text: each.fact.kind for text, each in out(house).items()} == {
         "I bought a boat": "supposed",
         "She hates it": "other",
     }
@@ -181,7 +181,7 @@ def test_what_is_over_ends_a_fact_only_with_a_persons_word(house: House) -> None
         log = house.log(logs.chat_jsonl(dialogue(said, "Ah.", place)), place)
         assert len(texts(house.extract(log, model=model, force=True))) == ends
     assert "until:: 2026" not in (house.root / "Facts.md").read_text()
-    assert {each.said.kind for each in out(house).values()} == {"past"}
+    assert {each.fact.kind for each in out(house).values()} == {"past"}
     (found,) = listed(house).values()
     assert (found.op, found.target, found.kind) == ("replace", "Facts.md", "past")
     assert found.text == "lives in:: Cork [since:: 2020-01-01] [until:: 2026-11-21]"

@@ -264,14 +264,14 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         asked.append(root)
         return True
 
-    monkeypatch.setattr(detached, "begin", begin)
+    monkeypatch.setattr(detached, "start", begin)
     return asked
 
 
 def cold(place: Path, tmp_path: Path, **env: str) -> Memory:
     """A vault that was never read, as a command opens it."""
     memory = Memory(place, env={"TARS_MEMORY_HOME": str(tmp_path / "home"), **env})
-    memory.workspace.patience, memory.workspace.apart = AT_ONCE, True
+    memory.workspace.patience, memory.workspace.may_finish_in_background = AT_ONCE, True
     return memory
 
 

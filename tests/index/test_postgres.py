@@ -362,7 +362,7 @@ def test_one_machine_publishes_until_another_takes_over(team, monkeypatch) -> No
     with pytest.raises(TeamIndexError, match="is published by"):
         one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0)
     assert one.publish(index.published_from(), index.cache, None, takes_over=True, wait=1.0).whole
-    assert one.told()["by"] == "second"
+    assert one.describe()["by"] == "second"
 
 
 def test_a_connection_that_the_server_ended_is_opened_again_and_one_that_fails_is_left_alone_for_a_while(

@@ -101,7 +101,7 @@ def test_a_failing_server_leaves_everything_as_it_was(tmp_path: Path, name: str)
     log = tmp_path / "logs" / case.file
     log.parent.mkdir()
     log.write_bytes(case.log)
-    watch.around = watch.visible_scopes()
+    watch.around = watch.outside()
     with Loopback(FAILING[name]) as server:
         env = {**os.environ, **server.env(timeout=TIMEOUT), "TARS_MEMORY_HOME": str(tmp_path / "home")}
         env |= {"TARS_NOW": "2026-11-21T10:15:00+00:00", "TARS_MEMORY_ACTOR": "agent", "TZ": "UTC"}
@@ -120,7 +120,7 @@ def test_a_failing_server_leaves_everything_as_it_was(tmp_path: Path, name: str)
     assert watch.files() == watch.before | {
         path: data for path, data in watch.files().items() if path == ".tars/vault-id"
     }
-    assert watch.visible_scopes() == watch.around
+    assert watch.outside() == watch.around
 
 
 @pytest.mark.prove

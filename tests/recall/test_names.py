@@ -181,7 +181,7 @@ def test_what_finds_nothing_is_told_the_names_that_are_spelt_alike(vault, text, 
     if not result.hits:
         assert result.did_you_mean == offered
         assert result.as_dict().get("did_you_mean", []) == offered
-    assert vault.index.read(lambda reader: reader.names().near(text)) == offered
+    assert vault.index.read(lambda reader: reader.names().suggestions(text)) == offered
 
 
 @pytest.mark.parametrize(

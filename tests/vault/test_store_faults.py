@@ -141,7 +141,7 @@ def check_left(place: Place, *, whole: bool = True) -> None:
     store = place.store()
     assert store.pending() == []
     assert store.leftovers() == left
-    assert [name for name in left if whole and not store.is_ours(name)] == []
+    assert [name for name in left if whole and not store.is_own_leftover(name)] == []
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EINTR, errno.EACCES, errno.EPERM])

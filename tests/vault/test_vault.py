@@ -128,7 +128,7 @@ def test_names_that_are_no_utf_8_are_passed_over_by_name(tmp_path: Path) -> None
     os.mkdir(os.fsencode(tmp_path) + b"/f\xff")
     vault = Vault.open(tmp_path)
     assert sorted(vault.paths()) == ["a.md", "x/b.md", "x/c.md"]
-    assert [sorted(map(os.fsencode, paths)) for paths in vault.passed_over.values()] == [
+    assert [sorted(map(os.fsencode, paths)) for paths in vault.skipped_paths.values()] == [
         [b"f\xff/", b"x/n\xffame.md", b"\xff\xfe.md"]
     ]
     assert vault.skipped == {"not named in UTF-8": 3}

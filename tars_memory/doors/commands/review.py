@@ -179,7 +179,7 @@ def _pairs(values: list[str] | None) -> dict[str, list[str]]:
 def _list(call: Call, listed: Any) -> int:
     """Print proposals: as JSON, on a screen, or a line each with tabs between id, place and words."""
     code = 0 if listed.proposals else 1
-    answer = {"proposals": listed.proposals, "total": listed.total, "asked_before": listed.asked}
+    answer = {"proposals": listed.proposals, "total": listed.total, "asked_before": listed.refused_before}
     if call.answered({**answer, **_recorded(listed.recorded)}, listed.notices):
         return code
     if not listed.proposals:
