@@ -400,20 +400,16 @@ class Structure(NamedTuple):
 
 
 def split(data: bytes, *, facts: bool = False, session: bool = False) -> Structure:
-    """Split a note into its blocks; of one above :data:`SCAN_BYTES`, ``properties`` stays empty.
+    """Split a note into its blocks; one above :data:`SCAN_BYTES` by its lines alone.
 
     Args:
         data: its bytes.
         facts: the note holds facts over time.
         session: the note is a session note.
     """
-    if len(data) > SCAN_BYTES:
-        found = _split_by_lines(data, facts=facts)
-        properties = _front_matter(data)
-    else:
-        found = _split_by_blocks(data, facts=facts)
-        properties = found.properties
-    return found._replace(until=day_number(note_end(properties, session=session)))
+    by = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
+    found = by(data, facts=facts)
+    return found._replace(until=day_number(note_end(found.properties, session=session)))
 
 
 def without_skeleton(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
@@ -465,7 +461,7 @@ def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...
 
 
 def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
-    """Split a huge note by its headings, fences and blank lines alone, without front matter."""
+    """Split a huge note by its front matter, headings, fences and blank lines alone."""
     text = data.decode("utf-8-sig", "replace")
     lines = re.split(r"\r\n|\r|\n", text)
     if lines and not lines[-1]:
@@ -474,7 +470,8 @@ def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
     path: list[tuple[int, str]] = []
     fence = ""
     unit: Unit | None = None
-    for number, line in enumerate(lines, 1):
+    properties, body_line = _front_matter(data)
+    for number, line in enumerate(lines[body_line - 1 :], body_line):
         mark = FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
@@ -494,12 +491,15 @@ def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
             unit.end = number
     if may_have_end(data):
         units = _split_at_ends(lines, units, Document(data, by_lines=True), facts=facts)
-    return Structure(lines, units, {}, 1, ALWAYS)
+    return Structure(lines, units, properties, body_line, ALWAYS)
 
 
-def _front_matter(data: bytes) -> dict[str, Any]:
-    """Return the front matter of a huge note without parsing the rest."""
-    return Document(data[:MAX_CHARACTERS]).front_matter if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") else {}
+def _front_matter(data: bytes) -> tuple[dict[str, Any], int]:
+    """Return the front matter of a huge note and the first line after it, without parsing the rest."""
+    if not data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
+        return {}, 1
+    document = Document(data[:MAX_CHARACTERS])
+    return document.front_matter, document.body_line
 
 
 def _split_at_ends(lines: Sequence[str], units: list[Unit], document: Document, *, facts: bool) -> list[Unit]:

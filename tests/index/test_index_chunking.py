@@ -245,3 +245,13 @@ def test_a_note_too_big_for_the_parser_is_read_by_lines(monkeypatch: pytest.Monk
 def test_the_embedded_text_has_a_line_for_every_line_of_the_chunk() -> None:
     chunk = parse("a.md", b"one\n\ntwo **x** ^id\n").chunks[0]
     assert chunking.embedded_text(chunk.head, chunk.text) == "a\none\n\ntwo x"
+
+
+def test_a_huge_note_has_its_names_and_tags() -> None:
+    data = b"---\ntitle: The log\naliases: [Logbook]\ntags: [sea]\nvalid-until: 2030-01-01\n---\n# Days\n\n"
+    note = parse("n.md", data + b"waves and wind\n\n" * 80_000)
+    assert (note.title, note.aliases, note.tags) == ("The log", ("Logbook",), ("sea",))
+    assert note.chunks[0].start_line > 6
+    assert not any("Logbook" in chunk.text for chunk in note.chunks)
+    plain = parse("n.md", b"--- no front matter\n" + b"waves and wind\n\n" * 80_000)
+    assert (plain.title, plain.chunks[0].start_line) == ("n", 1)
