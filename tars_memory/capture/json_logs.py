@@ -63,7 +63,7 @@ class Content(NamedTuple):
 
 
 def is_message(value: object) -> bool:
-    """Whether an object is one message: a text or a tool call with a role."""
+    """Whether an object is one message: a text or a tool call with a role, or a tool's call or result by itself."""
     if not isinstance(value, dict):
         return False
     if value.get("type") in ("function_call", "function_call_output"):
@@ -646,6 +646,7 @@ class Export(NamedTuple):
 
 
 EXPORTS = (Export("chatgpt", "mapping", dict, _chatgpt), Export("claude", "chat_messages", list, _claude))
+"""Formats in which one object is a whole conversation; they are asked after :data:`RECORDS`."""
 RECORDS = (ClaudeCode, Codex, Chat)
 """Formats in which one object is a record or a message; the first one that recognises an object reads it."""
 

@@ -701,14 +701,14 @@ def located(hit: Hit, lines: list[str]) -> bool:
             i for i, line in enumerate(lines) if line == wanted[0] and (count == 1 or lines[i : i + count] == wanted)
         ]
     if not places:
-        return not (hit.partial or hit.places) and _narrowed(hit, lines, wanted)
+        return not (hit.partial or hit.places) and _reduce_to_best(hit, lines, wanted)
     at = min(places, key=lambda i: abs(i - first))
     hit.start_line, hit.end_line = at + 1, at + count
     return True
 
 
-def _narrowed(hit: Hit, lines: list[str], wanted: list[str]) -> bool:
-    """Whether a note contains the best line of a hit; reduces the hit to it and the neighbours that are there."""
+def _reduce_to_best(hit: Hit, lines: list[str], wanted: list[str]) -> bool:
+    """Reduce a hit to its best line and the neighbours that the note still contains; False if that line is gone."""
     best, expected = hit.best, hit.start_line - 1 + hit.best
     places = [i for i, line in enumerate(lines) if line == wanted[best] and line.strip()]
     if not places:

@@ -196,7 +196,7 @@ def _hits_per_note(
 
 
 def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:
-    """Yield what a query of filters only leaves: whole chunks, newest first, without rejected and silent lines."""
+    """Yield the hits of a query that has filters but no words: whole chunks, newest first, without rejected lines."""
     ids = reader.newest(narrowed, limit if query.selection is None else limit * SPARE)
     rows = reader.chunks(ids)
     states, _ = candidate_states(reader, rows.values())
@@ -220,8 +220,8 @@ more than once what it is about; a neighbour by chance is alone. Each model has 
 On three sets, each asked its own questions, those of the two others and 150 everyday ones: at 0.1 to 0.7 % of the
 answerable lost it abstains on 90 % of the others on average; the best chunk alone, at 0.66, on 85 %."""
 COMMON_CHUNKS = 0.02
-"""In a small vault fewer chunks are near: the COMMON-th best is at most this share of all chunks down the list, and
-below 50 chunks it is the best one itself."""
+"""Maximum rank, as a share of all chunks, of the chunk that counts as the COMMON-th best: in a small vault fewer
+chunks are near, and below 50 chunks the best one itself counts."""
 NOISE, NOISE_GROWTH = 0.25, 0.062
 """Nearness of the nearest of n unrelated chunks, as NOISE + NOISE_GROWTH * ln(n): the best of many draws grows with
 their logarithm. Measured as the 95th percentile over 100 everyday questions and random choices of 1 to 700 chunks of
@@ -330,7 +330,7 @@ def _language_margin(query: Query, pool: Pool, best: Sequence[Candidate]) -> flo
 
 
 def _strangeness_margin(pool: Pool) -> float:
-    """Return what is added to a floor because the query is stranger than any language."""
+    """Return what is added to a floor because the query has more unknown word pieces than a text of any language."""
     return pool.scale.strangeness * max(0.0, (pool.strange or UNMEASURED) - STRANGE)
 
 
@@ -423,8 +423,9 @@ def shows(chunk: Candidate, pool: Pool) -> bool:
 
 
 def _is_near_name(pool: Pool) -> bool:
-    """Whether the query is so near to the name of a note that it may be that name in another language: above the floor
-    by the usual nearness of the vault.
+    """Whether the query is near enough to the name of a note to be that name in another language.
+
+    The floor rises with how near the names of the vault usually are.
     """
     named = max(pool.chunks, key=lambda chunk: chunk.name_meaning, default=None)
     if named is None or named.name_meaning < _floor_of_name(pool):
@@ -663,12 +664,12 @@ class Shares:
         return frozenset(self._count(text))
 
     def sort_key(self, item: Hit | Answer) -> SortKey:
-        """Return what the place of a passage or a line in the order depends on."""
+        """Return the key by which passages and lines are sorted."""
         return SortKey(self.of(item.text), item.day)
 
 
 class SortKey(NamedTuple):
-    """What the place of a passage or a line in the order depends on.
+    """The key by which passages and lines are sorted.
 
     Attributes:
         share: of the question's words that it covers.

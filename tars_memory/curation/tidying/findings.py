@@ -380,25 +380,25 @@ def _pattern(name: str, form: str) -> re.Pattern[str]:
 
 
 ANNOUNCED = "announced", r"(?<!\w){}"
-"""Words before an end date in any sentence."""
+"""Phrases that announce an end date in any sentence: their name in the files of languages, and their expression."""
 
 UNLESS_PAST = "ahead", r"(?<!\w){}(?=\s)"
-"""Words before an end date, unless the sentence is in the past."""
+"""The same for phrases that announce an end date unless the sentence is in the past."""
 
 PAST = "past", r"\b{}\b"
-"""Words of a sentence in the past."""
+"""The same for words that show that a sentence is in the past."""
 
 LONG = 1_000
 """Maximum number of characters of a line to search: a longer one is a text, with end dates of many things."""
 
 AHEAD = 40
-"""Number of characters after such a word that must contain its date."""
+"""Number of characters after such a phrase that must contain its date."""
 
 DONE = re.compile(r"\[[xX-]\]")
 """The box of a task that is done."""
 
 YEAR = re.compile(r"\d{4}")
-"""A year: every end date has one."""
+"""A year. Each end date contains one, so a line without it needs no slower search."""
 
 
 def expired(note: TidyNote, world: World) -> Iterator[Finding]:

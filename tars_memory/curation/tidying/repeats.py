@@ -197,12 +197,12 @@ MOST = 3
 """Maximum number of lines with the same words and other numbers; more of them are a list of records."""
 
 OPPOSED = 0.8
-"""Minimum share of their content that two lines share of which one denies the other. Lines that are only about the same
+"""Two lines, one with a negation, contradict each other if they share this much of their content. Lines about the same
 thing often differ by a negation: among 26,000 lines of talk and prose any overlap finds 8,100 such pairs, this finds
 36."""
 
 Group = list[tuple["Entry", Related]]
-"""Lines of which perhaps only one holds, each as it is in its note and as it is shown."""
+"""Entries of which perhaps only one is true, each with the line that is shown for it."""
 
 
 def opposites(note: TidyNote, world: World) -> Iterator[Finding]:
@@ -267,7 +267,7 @@ def _negations(note: TidyNote, world: World) -> Iterator[Group]:
 
 
 def _short(note: TidyNote) -> Sequence[Entry]:
-    """Return the lines of a note of the memory or of rules that may be statements."""
+    """Return the top-level entries of a note of the memory or of rules that are short enough to be one statement."""
     if note.role not in ("memory", "rules"):
         return ()
     return [entry for entry in note.entries if not entry.depth and len(entry.text) <= LONG]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 FIXABLE: tuple[Finder, ...] = (repeats.duplicates, findings.empty_bullets)
-"""Finders whose findings ``--apply`` may fix."""
+"""Finders of what ``--apply`` may fix, where :func:`fixable` finds nothing against it."""
 
 OTHERS: tuple[Finder, ...] = (
     repeats.duplicates_elsewhere,
@@ -46,7 +46,6 @@ OTHERS: tuple[Finder, ...] = (
     findings.dead_links,
     findings.expired,
 )
-
 """Finders whose findings take a person's decision."""
 
 MOST = 50
@@ -105,7 +104,7 @@ def find_all(ctx: Caller) -> list[Finding]:
 
 
 def _ids(finding: Finding) -> list[str]:
-    """Return the id of a finding, and that of its proposal in the inbox."""
+    """Return the ids under which a finding may have been answered: its own, and that of its proposal in the inbox."""
     return [finding.id, *([_proposal(finding, finding.entry, "").id] if finding.entry else [])]
 
 
