@@ -800,8 +800,8 @@ def name_shares(
         if name_key in shared:
             continue
         parts = parts_of[name_key]
-        covered = sum(asked[part] for part in parts if part in asked)
-        whole = covered + sum(idf(max(total, 1), min(held[part], total)) for part in parts if part in held)
+        covered = math.fsum(asked[part] for part in parts if part in asked)  # a set has no order, nor has this sum
+        whole = covered + math.fsum(idf(max(total, 1), min(held[part], total)) for part in parts if part in held)
         of_name = covered / whole if whole else 0.0
         share = min(1.0, covered / known) * of_name, covered / sum(asked.values()) * of_name
         for chunk in named_chunks:

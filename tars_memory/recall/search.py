@@ -10,7 +10,7 @@ import unicodedata
 from collections import deque
 from copy import copy
 from itertools import islice
-from math import exp, log
+from math import exp, fsum, log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import TarsError
@@ -290,7 +290,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     holds_rare = not query.is_sentence and any(map(_is_rare(pool), held_anywhere))
     if holds_rare and any(chunk.words >= floor for chunk in pool.chunks):
         return True
-    shares = {chunk: sum(pool.idfs[term] for term in terms) / total for chunk, terms in held.items()}
+    shares = {chunk: fsum(pool.idfs[term] for term in terms) / total for chunk, terms in held.items()}
     holds_all = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares may be rounded to less than 1
     if holds_all and (query.dates or not query.is_sentence):
         return True
@@ -315,7 +315,7 @@ def _holds_content(pool: Pool, held: Iterable[set[str]]) -> bool:
     if not content or len(content) == len(pool.idfs):
         return False
     enough = CONTENT_SHARE * sum(content.values())
-    return any(sum(content[term] for term in terms & content.keys()) >= enough for terms in held)
+    return any(fsum(content[term] for term in terms & content.keys()) >= enough for terms in held)
 
 
 def _language_margin(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
