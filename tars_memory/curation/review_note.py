@@ -36,6 +36,7 @@ GONE = "nothing is left of its words"
 CUT = "the note may be cut off there: it is the last line of all"
 TWICE = "it is decided in more than one way"
 MISPLACED = "its mark must be the last word of its line"
+SEVERAL = "its line has more than one mark (^r-…): give each proposal a line of its own, with its mark at the end"
 UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it again"
 ODD = "decides nothing here: [x] accepts, [-] rejects"
 """Notice about boxes with another character: Obsidian's themes have dozens, and none may be guessed at."""
@@ -150,8 +151,8 @@ def read(data: bytes) -> list[ReviewItem]:
         words = entry.text
         box = _BOX.match(words)
         group = entry if _is_group(entry) else group
-        if len(marks) != 1:
-            if box and box[1].strip() and not marks:
+        if not marks or not (box or len(marks) == 1):
+            if box and box[1].strip():
                 names = _RELATED.findall(raw)
                 name, ref = names[0] if len(names) == 1 else ("", "")
                 if name or words[box.end() :].startswith((REPLACE, REMOVE)):
@@ -163,8 +164,10 @@ def read(data: bytes) -> list[ReviewItem]:
         inside = group is not None and group.line < entry.line <= group.end_line
         if group is not None and inside and not char.strip() and (group_box := _BOX.match(group.text)):
             char = group_box[1]
-        doubt = _doubt(document, entry, words)
-        found.append(ReviewItem(marks[0], char, words, entry.line, doubt, entry, inside=inside))
+        doubt = _doubt(document, entry, words) if len(marks) == 1 else SEVERAL
+        found += [
+            ReviewItem(name, char, words, entry.line, doubt, entry, inside=inside) for name in dict.fromkeys(marks)
+        ]
     return [_with_related(item, related) for item in found]
 
 
@@ -260,10 +263,10 @@ def without_proposals(data: bytes, ids: Collection[str]) -> bytes:
     splices: list[Splice] = []
     done = 0
     items = read(data)
-    gone = [item.entry for item in items if item.id in ids]
+    gone = [item.entry for item in items if item.id in ids and item.doubt != SEVERAL]
     for entry in grammar.read(NOTE, document) if b"-all" in data else ():
         parts = [item for item in items if entry.line < item.line <= entry.end_line]
-        if _is_group(entry) and all(item.id in ids for item in parts):
+        if _is_group(entry) and all(item.id in ids and item.doubt != SEVERAL for item in parts):
             gone.append(entry)  # its lines were decided one by one
     for entry in sorted(gone, key=lambda entry: entry.line):
         first, end = entry.line, entry.end_line

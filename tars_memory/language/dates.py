@@ -307,7 +307,7 @@ def parse_day(value: str, today: date) -> NamedDate | None:
         if len(found) == 1 and (found[0][1], found[0][2]) == (0, len(scan.words)):
             named = found[0][0]
             if named.yearless:
-                named = _latest(named, today)
+                named = latest(named, today)
             return named
     return None
 
@@ -486,7 +486,7 @@ class _Scan:
         named = _month(2000, month)
         named.yearless = True
         if step is not None:
-            named = _latest(named, self.today - timedelta(1)) if step < 0 else _month(self.today.year + step, month)
+            named = latest(named, self.today - timedelta(1)) if step < 0 else _month(self.today.year + step, month)
         return named, 1
 
     def month_alone(self, i: int) -> bool:
@@ -639,7 +639,7 @@ def _distance(start: date, end: date, day: date) -> int:
     return (day - start).days if day < start else 0
 
 
-def _latest(named: NamedDate, today: date) -> NamedDate:
+def latest(named: NamedDate, today: date) -> NamedDate:
     """Return the latest occurrence of a yearless stretch that has begun."""
     for year in range(today.year, today.year - 9, -1):  # 29 February comes every eighth year at worst
         start = _safe(year, named.start.month, named.start.day)

@@ -171,13 +171,17 @@ class Query:
         return bool(self.words or self.phrases or self.literals or self.prefixes)
 
     @property
-    def day(self) -> str:
-        """The ISO day, if the query is nothing but one day (``3 May 2026``, ``2026年5月3日``); else ''."""
+    def is_day(self) -> bool:
+        """Whether the query is nothing but one day: ``3 May 2026``, ``2026年5月3日``."""
         words = {*self.words, *(word for phrase in self.phrases for word in phrase)}
         if len(self.dates) != 1 or self.quoted or self.prefixes or not words.union(self.literals) <= self.date_words:
-            return ""
-        named = self.dates[0]
-        return named.start.isoformat() if named.start == named.end and not named.yearless else ""
+            return False
+        return self.dates[0].start == self.dates[0].end
+
+    @property
+    def day(self) -> str:
+        """The ISO day, if the query is nothing but one; else ''."""
+        return self.dates[0].start.isoformat() if self.is_day else ""
 
     @property
     def filters(self) -> bool:
@@ -422,6 +426,8 @@ class _Parser:
         named = [word for _, words in dated for word in words]
         pieces = (piece for word in named for group in runs_and_rest(word) for piece in group)  # 3日: 3 and 日
         query.date_words = frozenset((*map(fold, named), *pieces))
+        if query.is_day and query.dates[0].yearless:  # a question would ask of each year's; a day by itself is one day
+            query.dates = [dates.latest(query.dates[0], self.today)]
 
 
 def _with_signs(piece: str, parts: list[str]) -> str:

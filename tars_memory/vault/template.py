@@ -145,7 +145,7 @@ def _hint_about_days(vault: Vault) -> list[str]:
         return []
     settings = {"daily_folder": folder, "daily_format": form if form != DAILY_FORMAT else ""}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items() if value]
-    where = f"{counted(count, 'note')} in {folder or 'the root'} are named by day"
+    where = f"{counted(count, 'note')} in {folder or 'the vault'} are named by day"
     return [f"{where}; to put today's there, write {' and '.join(lines)} under [layout] in {CONFIG}"]
 
 

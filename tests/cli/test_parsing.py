@@ -217,3 +217,10 @@ def test_an_empty_path_is_not_this_folder(call: list[str], tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     assert run(call) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("when", ["0001-01-01", "0999-12-31", "9999-12-31T23:59"])
+def test_a_year_at_an_end_of_the_calendar_is_refused(tm: Callable[..., Any], when: str) -> None:
+    answer = tm("search", "tea", "--now", when)
+    assert answer.code == 2
+    assert "is out of range" in answer.err and "1000" in answer.err

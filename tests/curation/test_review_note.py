@@ -54,6 +54,17 @@ def test_the_note_holds_each_proposal_as_a_task_undecided() -> None:
     assert taken(WRITTEN) == {}
 
 
+def test_a_line_with_two_marks_is_left_with_a_notice() -> None:
+    first, second = (f" ^r-{each.id}" for each in PROPOSALS[:2])
+    for own in (f"likes tea and ^r-aaaaaaaa 0{first}", f"likes tea{second} 0{first}"):
+        data = WRITTEN.replace(b"- [ ] likes tea 0" + first.encode(), f"- [x] {own}".encode(), 1)
+        said, notices = review_note.decisions([review_note.read(data)])
+        assert said == {}
+        assert any("more than one mark" in notice for notice in notices)
+        kept = review_note.without_proposals(data, [each.id for each in PROPOSALS])
+        assert own.encode() in kept, "nothing that was typed is taken away undecided"
+
+
 def test_writing_it_again_adds_only_what_is_new() -> None:
     ticked = WRITTEN.replace(b"- [ ] likes", b"- [x] likes", 1)
     assert review_note.with_new(ticked, PROPOSALS) == ticked

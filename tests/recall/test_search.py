@@ -48,7 +48,10 @@ def test_a_hit_says_exactly_where_it_stands(vault, mode):
     assert hit.obsidian_url == "obsidian://open?vault=My%20Vault&file=Memory%23Drinks"
 
 
-@pytest.mark.parametrize("text", ["14 November 2026", "sabato 14 novembre 2026", "14.11.2026", "on 2026-11-14"])
+@pytest.mark.parametrize("text", [
+    "14 November 2026", "sabato 14 novembre 2026", "14.11.2026", "on 2026-11-14", "November 14th", "14 ноября",
+    "on the 14th of November", "14. november",
+])  # fmt: skip
 def test_a_day_by_itself_is_answered_by_its_own_note(tmp_path, text):
     days = {f"2026-11-{day}.md": f"## Log\n\n- 09:00 bill of 14 November 2026, try {day}\n" for day in range(15, 20)}
     recalled = Recalled(tmp_path, {**days, "2026-11-14.md": "## Log\n\n- 08:00 met Anna\n"})

@@ -359,6 +359,10 @@ def _inside(root: str, path: str) -> str | None:
     return None if found is None else found.replace(os.sep, "/")
 
 
+YEARS = range(1000, 9000)
+"""Years that can be pretended: days are counted from now in both directions, and the calendar ends."""
+
+
 def instant(text: str, origin: str) -> datetime:
     """Parse an instant in ISO form; without a zone it is local time.
 
@@ -367,14 +371,17 @@ def instant(text: str, origin: str) -> datetime:
         origin: the option or variable that holds it, for the message.
 
     Raises:
-        UsageError: the text is no date or time.
+        UsageError: the text is no date or time, or its year is not one of :data:`YEARS`.
     """
     try:
-        return datetime.fromisoformat(text.strip()).astimezone()
-    except (ValueError, OverflowError, OSError) as error:
+        when = datetime.fromisoformat(text.strip())
+    except ValueError as error:
         raise UsageError(
             f"{origin}: {text!r} is not a date or time ({error})", "write it like 2026-11-21T14:30 or 2026-11-21"
         ) from None
+    if when.year not in YEARS:
+        raise UsageError(f"{origin}: the year {when.year} is out of range", f"give one from {YEARS[0]} to {YEARS[-1]}")
+    return when.astimezone()
 
 
 def read_stdin() -> str:
