@@ -364,8 +364,9 @@ class StatedFacts:
         words = facts.words(claim.predicate, claim.object, plan.since, plan.until)
         ends = tuple(_ends(self._entries[ending.fact.ref], ending.fact, plan) for ending in plan.endings)
         raw = "\n".join(end.raw for end in ends)
+        subject = facts.heading_for(claim.subject, (), self._me)  # whichever heading Facts.md has for it by now
         return line._replace(
-            id=inbox.proposal_id(OP, self._path, title, words, raw),
+            id=inbox.proposal_id(OP, self._path, subject, words, raw),
             op=OP,
             target=self._path,
             section=title,

@@ -108,6 +108,14 @@ class TestOffered:
         assert (end["until"], end["path"], end["line"]) == ("2026-11-21", "Facts.md", 4)
         json.dumps(masked_value(found))
 
+    def test_its_id_is_the_same_whichever_heading_the_person_has_by_now(self, desk: Desk) -> None:
+        desk.say("I live in Cork now.")
+        (before,) = desk.offered()
+        desk.write("# Facts\n\n## I\n- likes:: tea\n")
+        (after,) = desk.offered()
+        assert (before.section, after.section) == ("me", "I")
+        assert before.id == after.id
+
     def test_once_each_and_never_as_a_line_as_well(self, desk: Desk) -> None:
         desk.say("I live in Cork now.", "My manager is Dana since May.", "We use Postgres.", "I like hiking.")
         assert sorted((each.op, each.section, each.text) for each in desk.offered()) == [
