@@ -214,7 +214,9 @@ class Review:
                 for part in proposal.leaves
             ]
         chosen += [Decision(part, accept=False) for name in dict.fromkeys(reject) for part in offered[name].leaves]
-        return self.commit(resolved(chosen), found)
+        decisions = resolved(chosen)
+        self.ctx.notices += ticks.replaced_notices(chosen, decisions)
+        return self.commit(decisions, found)
 
     def commit(self, chosen: Sequence[Decision], found: Gathered) -> Reviewed:
         """Carry out decisions; aged and settled candidates are marked first, in a transaction of their own."""

@@ -253,7 +253,9 @@ def apply_ticks(review: Review) -> AppliedTicks:
         for name, tick in ticks.items()
         if name not in offered and name not in decided
     ]
-    chosen, conflicts = _compatible(chosen)
+    wanted = chosen
+    chosen, conflicts = _compatible(wanted)
+    ctx.notices += replaced_notices(wanted, chosen)
     deciding = {mark for decision in chosen for mark in decision.marks}
     mark_settled(review, found, but=deciding, expired=True)
     taken = {item.state for of_note in items for item in of_note if item.id in ticks}
@@ -500,6 +502,16 @@ def resolved(decisions: Sequence[Decision]) -> list[Decision]:
     return [
         decision._replace(instead=tuple(proposal for proposal in decision.instead if proposal.id not in rejected))
         for decision in found
+    ]
+
+
+def replaced_notices(wanted: Sequence[Decision], resolved: Sequence[Decision]) -> list[str]:
+    """Return a sentence for each accepted proposal that is not written, since another accepted one takes its place."""
+    successors = {old.id: decision.proposal.id for decision in resolved for old in decision.instead}
+    written = {decision.proposal.id for decision in resolved}
+    old = [decision.proposal.id for decision in wanted if decision.accept and decision.proposal.id not in written]
+    return [
+        f"{name} is not written by itself: {successors[name]} takes its place" for name in old if name in successors
     ]
 
 

@@ -597,7 +597,8 @@ def test_what_is_said_of_the_other_one_as_well_is_no_contradiction(desk: Desk, o
     waits = next(line.ref for line in new.choices if line.waits)
     how: dict[str, Any] = {"replace": {new.id: [waits]}}
     if older == "accept":
-        desk.person().review().decide([new.id, old.id], replace={new.id: [waits], old.id: [stands]})
+        done = desk.person().review().decide([new.id, old.id], replace={new.id: [waits], old.id: [stands]})
+        assert f"{old.id} is not written by itself: {new.id} takes its place" in done.notices
         assert desk.note("Memory.md").count("- I") == 1
     else:
         desk.person().review().decide([new.id], [old.id], **how)
