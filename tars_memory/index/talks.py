@@ -82,7 +82,7 @@ class Talk(NamedTuple):
     """One conversation.
 
     Attributes:
-        path: of the log, with :data:`PART` and an id if it holds several conversations.
+        path: of the log, with :data:`~tars_memory.index.database.PART` and an id if it holds several conversations.
         scope: the project of its folder, else the folder itself; '' without a folder.
         folder: in which it was held, or ''.
         title: from the log.

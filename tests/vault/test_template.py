@@ -124,18 +124,18 @@ def test_templates_follow_the_formats_of_the_templates_plugin(tmp_path: Path) ->
     assert template.fill(b"{{date}} {{time}}", "x", NOW, Layout.of(tmp_path)) == b"21.11. 1405"
 
 
-def test_days_in_another_folder_are_told_with_the_setting_that_takes_them_up(tmp_path: Path) -> None:
-    root = tmp_path / "vault"
-    (root / "Dziennik").mkdir(parents=True)
+@pytest.mark.parametrize("name", ["Dziennik/2026-11-{}.md", "journals/2026_11_{}.md"])
+def test_days_in_another_folder_are_told_with_the_settings_that_take_them_up(tmp_path: Path, name: str) -> None:
+    root, folder = tmp_path / "vault", name.partition("/")[0]
+    (root / folder).mkdir(parents=True)
     for day in (19, 20):
-        (root / f"Dziennik/2026-11-{day}.md").write_text("- a\n")
-    (said,) = init(root, tmp_path / "state").notices
-    assert said.startswith("2 notes in Dziennik are named by day; ")
-    (root / ".tars/config.toml").write_text(
-        "[layout]\n" + said.partition(" there, write ")[2].partition(" under ")[0] + "\n"
-    )
+        (root / name.format(day)).write_text("- a\n")
+    (notice,) = init(root, tmp_path / "state").notices
+    assert notice.startswith(f"2 notes in {folder} are named by day; ")
+    lines = notice.partition(", write ")[2].partition(" under ")[0].replace(" and ", "\n")
+    (root / ".tars/config.toml").write_text(f"[layout]\n{lines}\n")
     with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW) as memory:
-        assert memory.log("tea").path == "Dziennik/2026-11-21.md"
+        assert memory.log("tea").path == name.format(21)
     (root / "2026-11-18.md").write_text("- b\n")
     (root / ".tars/config.toml").unlink()
     assert init(root, tmp_path / "state").notices == [], "there are daily notes in their place"
@@ -157,18 +157,6 @@ def test_days_in_another_folder_are_told_with_the_setting_that_takes_them_up(tmp
 )  # fmt: skip
 def test_the_format_of_days_is_read_from_the_names_of_notes(paths: tuple[str, ...], settings: tuple[str, str]) -> None:
     assert moment.likely(paths)[:2] == settings
-
-
-def test_logseqs_journal_is_taken_up_by_the_settings_that_init_gives(tmp_path: Path) -> None:
-    root = tmp_path / "vault"
-    (root / "journals").mkdir(parents=True)
-    for day in (19, 20):
-        (root / f"journals/2026_11_{day}.md").write_text("- a\n")
-    (notice,) = init(root, tmp_path / "state").notices
-    lines = notice.partition(" there, write ")[2].partition(" under ")[0].replace(" and ", "\n")
-    (root / ".tars/config.toml").write_text(f"[layout]\n{lines}\n")
-    with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW) as memory:
-        assert memory.log("tea").path == "journals/2026_11_21.md"
 
 
 def test_today_is_named_where_the_vault_has_its_own_place_for_it(tmp_path: Path) -> None:

@@ -293,7 +293,7 @@ class Examiner:
 
         Args:
             transcript: the conversation.
-            withheld: :meth:`tars_memory.workspace.Rooms.withheld`.
+            withheld: :meth:`tars_memory.workspace.Workspace.withheld`.
 
         Returns:
             The number of turns that were added.

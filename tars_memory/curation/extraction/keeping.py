@@ -142,7 +142,7 @@ def keep_turns(ctx: Caller, transcript: Transcript, when: Moments, path: str, wi
         transcript: the conversation.
         when: by number, the time of each turn.
         path: of its session note.
-        withheld: :meth:`tars_memory.workspace.Rooms.withheld`.
+        withheld: :meth:`tars_memory.workspace.Workspace.withheld`.
 
     Returns:
         The number of turns that were added; those that the note has already are not added again.

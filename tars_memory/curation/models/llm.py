@@ -277,7 +277,7 @@ class ProviderModel:
 
         Raises:
             ModelUnavailableError: no key is set for the model, there was no answer in time, or none at all, or a limit
-                is reached. Failures are not retried more often than :data:`provider.RETRIES`.
+                is reached. Failures are retried at most :data:`~tars_memory.curation.models.provider.RETRIES` times.
         """
         if self.spent.calls >= self._options.max_calls:
             raise _over_limit(f"{self.spent.calls} calls", "llm.max_calls")

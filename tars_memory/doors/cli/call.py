@@ -310,7 +310,7 @@ class Call:
         return ["dry run: nothing was written"] if self.dry_run and writes else []
 
     def _new_today(self, notices: list[str]) -> list[str]:
-        """Return the notices without the :class:`Passing` ones that were shown earlier today."""
+        """Return the notices without each :class:`~tars_memory.errors.TransientNotice` that was shown earlier today."""
         if self.opened is None:
             return notices
         workspace, day = self.opened.workspace, today(self)

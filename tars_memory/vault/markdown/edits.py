@@ -193,7 +193,7 @@ def insert_heading(data: bytes, title: str) -> list[Splice]:
 
     Args:
         data: the note.
-        title: neutralised words (:func:`tars_memory.capture.remember.heading`).
+        title: neutralised words (:func:`tars_memory.vault.markdown.entries.heading`).
 
     Raises:
         ConflictError: a fence or comment that is never closed covers the end of the note.
@@ -430,7 +430,7 @@ def mark_bullet(
     Args:
         note: the note that the entry was read from.
         entry: the candidate.
-        state: one of :data:`entries.STATES`.
+        state: one of :data:`tars_memory.vault.markdown.entries.STATES`.
         block_id: block id for a line that has none, without the caret, so that links can lead to it; empty for none.
         children: words of bullets to nest under the candidate; left out if they would change the lines around them.
     """
