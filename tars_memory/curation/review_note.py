@@ -36,6 +36,7 @@ GONE = "nothing is left of its words"
 CUT = "the note may be cut off there: it is the last line of all"
 TWICE = "it is decided in more than one way"
 MISPLACED = "its mark must be the last word of its line"
+BOXES = "it has more than one box; leave the one that counts"
 SEVERAL = "its line has more than one mark (^r-…): give each proposal a line of its own, with its mark at the end"
 UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it again"
 ODD = "decides nothing here: [x] accepts, [-] rejects"
@@ -165,6 +166,8 @@ def read(data: bytes) -> list[ReviewItem]:
         if group is not None and inside and not char.strip() and (group_box := _BOX.match(group.text)):
             char = group_box[1]
         doubt = _doubt(document, entry, words) if len(marks) == 1 else SEVERAL
+        if box and _BOX.match(words):
+            doubt = doubt or BOXES
         found += [
             ReviewItem(name, char, words, entry.line, doubt, entry, inside=inside) for name in dict.fromkeys(marks)
         ]

@@ -65,6 +65,14 @@ def test_a_line_with_two_marks_is_left_with_a_notice() -> None:
         assert own.encode() in kept, "nothing that was typed is taken away undecided"
 
 
+@pytest.mark.parametrize("boxes", ["[x] [-]", "[-] [x]", "[x] [ ]"])
+def test_a_line_with_two_boxes_is_left_with_a_notice(boxes: str) -> None:
+    data = WRITTEN.replace(b"- [ ] likes tea 0", f"- {boxes} likes tea 0".encode(), 1)
+    said, notices = review_note.decisions([review_note.read(data)])
+    assert said == {}
+    assert any("more than one box" in notice for notice in notices)
+
+
 def test_writing_it_again_adds_only_what_is_new() -> None:
     ticked = WRITTEN.replace(b"- [ ] likes", b"- [x] likes", 1)
     assert review_note.with_new(ticked, PROPOSALS) == ticked

@@ -359,8 +359,8 @@ def _inside(root: str, path: str) -> str | None:
     return None if found is None else found.replace(os.sep, "/")
 
 
-YEARS = range(1000, 9000)
-"""Years that can be pretended: days are counted from now in both directions, and the calendar ends."""
+YEARS = range(1970, 3000)
+"""Years that can be pretended: a transaction's id has room for the milliseconds from 1970 to 3084."""
 
 
 def instant(text: str, origin: str) -> datetime:
