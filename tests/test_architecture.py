@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -157,6 +157,59 @@ def test_no_pattern_repeats_a_group_possessively() -> None:
                 if re.search(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+", plain):
                     found.add(f"{path.name}:{node.lineno}")
     assert not found
+
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function without those of functions and comprehensions in it."""
+    waiting = [*ast.iter_child_nodes(function)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.GeneratorExp)):
+            waiting += ast.iter_child_nodes(node)
+
+
+def stored_names(nodes: Iterable[ast.AST]) -> set[str]:
+    found = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return found | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def hidden_names(tree: ast.AST) -> list[tuple[int, str]]:
+    """Names that an inner function takes from the outer one, and that a comprehension in it binds, with its line."""
+    found = []
+    for outer in walked(tree):
+        if not isinstance(outer, FUNCTIONS):
+            continue
+        bound = stored_names([*own_nodes(outer), *ast.walk(outer.args)])
+        for inner in walked(outer):
+            if inner is outer or not isinstance(inner, FUNCTIONS):
+                continue
+            nodes = [*walked(inner)]
+            for node in nodes:
+                if not isinstance(node, COMPREHENSIONS):
+                    continue
+                names = bound & stored_names(target for part in node.generators for target in ast.walk(part.target))
+                if names:
+                    others = set(nodes) - set(walked(node))
+                    read = {other.id for other in others if isinstance(other, ast.Name)}
+                    found += [(node.lineno, name) for name in names & read]
+    return found
+
+
+def test_the_rule_of_hidden_names_sees_one() -> None:
+    body = "  a = {n: word for n, word in pairs}\n  return [n for n in a if n != word]\n"
+    assert hidden_names(ast.parse("def f(word, pairs):\n def g():\n" + body)) == [(3, "word")]
+    assert hidden_names(ast.parse("def f(pairs):\n def g(word):\n" + body)) == []
+
+
+def test_no_comprehension_hides_a_name_that_its_function_takes_from_outside() -> None:
+    """Python 3.12 and 3.13 (seen in 3.12.1 and 3.13.0) take it for the comprehension's own: an UnboundLocalError."""
+    found = {path.relative_to(PACKAGE).as_posix(): hidden_names(tree_of(path)) for path in FILES}
+    assert {name: at for name, at in found.items() if at} == {}
 
 
 # --- what no room may have

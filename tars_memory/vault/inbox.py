@@ -128,8 +128,8 @@ def decide(
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         data = data or b""
-        known = {name: decision for _, name, decision in _decisions(_objects(data))}
-        new = [line for line, (name, _) in zip(lines, decided_now, strict=True) if known.get(name) != decision]
+        before = {name: former for _, name, former in _decisions(_objects(data))}
+        new = [line for line, (name, _) in zip(lines, decided_now, strict=True) if before.get(name) != decision]
         if not new:
             return []
         start = b"" if not data or data.endswith(b"\n") else newline_of(data)
