@@ -5,7 +5,8 @@ it, ``[+]`` accepts it and keeps the line that it would replace or the fact that
 as a line of ``Memory.md``. If the person changes the words, the new words are accepted. Each related line has a box of
 its own below the proposal, ``- [ ] replace: text ^r-ID-REF``: a line is replaced only if its box is ticked. Proposals
 of one conversation are nested below one box, ``- [ ] Keep all lines … ^r-ID-all``, which decides those whose own box is
-empty. Anything ambiguous (a line that is cut off, a proposal that is decided in two ways) waits.
+empty. Anything ambiguous (a line that is cut off or joined with another, a proposal that is decided in two ways, a box
+that nobody knows) waits, and a notice says so: each line with a mark is read as a task, waits visibly, or is told.
 
 Everything else in the note is the person's, and stays byte for byte.
 """
@@ -25,7 +26,7 @@ from tars_memory.vault.markdown.lines import MARK, unmarked as without_mark
 from tars_memory.vault.model import Entry, Splice
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
 NOTE = Layout.review
@@ -39,10 +40,17 @@ MISPLACED = "its mark must be the last word of its line"
 BOXES = "it has more than one box; leave the one that counts"
 SEVERAL = "its line has more than one mark (^r-…): give each proposal a line of its own, with its mark at the end"
 UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it again"
+JOINED = "its line also holds the words of proposal {}: give each a line of its own with its mark, or reject that one"
+VARIANTS = "it is there more than once, in different words; leave the line that counts"
 ODD = "decides nothing here: [x] accepts, [-] rejects"
 """Notice about boxes with another character: Obsidian's themes have dozens, and none may be guessed at."""
+BOXLESS = "it has no box that is understood: - [x] accepts, - [-] rejects, - [ ] waits"
+UNLISTED = (
+    "it is no bullet, so nothing is read from it: begin a line with - [x] to accept, - [-] to reject, - [ ] to wait"
+)
 UNMARKED_BELOW = "a ticked line below it has lost its mark (^r-…); tick it in the note that review --note writes"
 ODD_BELOW = "at a line below it decides nothing here: [x] replaces that line"
+BOXLESS_BELOW = "a line below it has no box that is understood: - [x] replaces that line, - [ ] keeps it"
 """Why a tick can't be applied, from :data:`GONE` on."""
 
 _KEYS = ("to", "step", "said", "mind", "instead of", "ends", "beside", "why", "asked before", "or")
@@ -54,10 +62,12 @@ _RELATED = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})-([0-9a-z]{8})(?![0-9A-Za-z-
 """The marks of a proposal, and of the box of a related line."""
 _ALL = re.compile(r"r-[0-9a-z]{8}-all")
 """The block id of the box above the lines of one conversation."""
-_BOX = re.compile(
-    r"\[(?:[ \t]*+(?!\])|[ \t]*(?=[ \t]\]))([^\[\]][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)[ \t]*\](?:[ \t]+|$|(?![(\[:]))"
-)
+_BOX = re.compile(r"\[(?:\s+|\s*([^\[\]\s][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)\s*)\](?:\s+|$|(?![(\[:]))")
 """A task's box, even if mistyped: ``[ x]``, or without a blank behind it. The start of a link is not a box."""
+_INNER_BOX = re.compile(rf"(?:^|(?<=\s))(?:{MARK}[ \t]*\[[^\[\]]?\]|\[[ xX+mM-]\])(?!\S)")
+"""A box within the words, as the end of a line leaves it that was joined with the next one."""
+_WAITING = re.compile(r"(?:[^\w\[]|\d)*\[\s+\]")
+"""The beginning of a line whose box is empty, wherever it is: it waits."""
 
 _OURS = re.compile(
     rf"[ \t]+{MARK}[ \t]+(?:(?:{'|'.join(_KEYS)}):: |"
@@ -83,7 +93,7 @@ class ReviewItem(NamedTuple):
 
     Attributes:
         id: of the proposal.
-        box: the character in the task's box; a blank if it isn't ticked.
+        box: the character in the task's box; a blank if it isn't ticked, and empty if no box is understood.
         words: in the note, without box and mark.
         line: 1-based.
         doubt: why its tick can't be applied; empty if it can.
@@ -105,7 +115,18 @@ class ReviewItem(NamedTuple):
     @property
     def decided(self) -> bool:
         """Whether it, or a related line below it, is ticked with a known character."""
-        return self.box in _ACCEPTING + _REJECTING + _BOTH + _LINE or (self.box == " " and bool(self.replaces))
+        return self.box in {*_ACCEPTING, *_REJECTING, *_BOTH, *_LINE} or (self.box == " " and bool(self.replaces))
+
+    @property
+    def odd(self) -> str:
+        """Why nobody knows whether it is decided; empty if a box says so, or if it plainly waits."""
+        if self.decided:
+            return ""
+        if not self.box:
+            return SEVERAL if self.doubt == SEVERAL else BOXLESS
+        if self.box.strip():
+            return f"[{self.box}] {ODD}"
+        return self.doubt if self.doubt.endswith((ODD_BELOW, BOXLESS_BELOW, UNMARKED_BELOW)) else ""
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -146,25 +167,24 @@ def read(data: bytes) -> list[ReviewItem]:
     found: list[ReviewItem] = []
     related: list[_RelatedBox] = []
     group: Entry | None = None
-    for entry in grammar.read(NOTE, document):
+    for entry in _tasks(document):
         raw = " ".join(line.strip(" \t") for line in entry.raw.split("\n"))
         marks = _MARK.findall(raw)
         words = entry.text
         box = _BOX.match(words)
         group = entry if _is_group(entry) else group
-        if not marks or not (box or len(marks) == 1):
-            if box and box[1].strip():
-                names = _RELATED.findall(raw)
-                name, ref = names[0] if len(names) == 1 else ("", "")
-                if name or words[box.end() :].startswith((REPLACE, REMOVE)):
-                    related.append(_RelatedBox(name, ref, box[1], entry.line))
+        if not marks:
+            names = _RELATED.findall(raw)
+            name, ref = names[0] if len(names) == 1 else ("", "")
+            if (box and box[1] and (name or words[box.end() :].startswith((REPLACE, REMOVE)))) or (name and not box):
+                related.append(_RelatedBox(name, ref, (box and box[1]) or "", entry.line))
             continue
+        char = (box[1] or " ") if box else ""
         if box:
             words = _STAMP.sub("", words[box.end() :])
-        char = box[1] if box else " "
         inside = group is not None and group.line < entry.line <= group.end_line
-        if group is not None and inside and not char.strip() and (group_box := _BOX.match(group.text)):
-            char = group_box[1]
+        if group is not None and inside and char == " " and (group_box := _BOX.match(group.text)):
+            char = group_box[1] or " "
         doubt = _doubt(document, entry, words) if len(marks) == 1 else SEVERAL
         if box and _BOX.match(words):
             doubt = doubt or BOXES
@@ -174,8 +194,29 @@ def read(data: bytes) -> list[ReviewItem]:
     return [_with_related(item, related) for item in found]
 
 
+def _tasks(document: Document) -> list[Entry]:
+    """Return the bullets of the note, but for those that only the next line gives a mark.
+
+    A line that lost its list mark continues the bullet above it, in markdown. Only below a box it may be the rest of a
+    proposal's words.
+    """
+    return [entry for entry in grammar.read(NOTE, document) if _BOX.match(entry.text) or not _lent_mark(entry)]
+
+
+def _lent_mark(entry: Entry) -> bool:
+    """Whether a bullet has its mark only from the lines after its first."""
+    first, _, rest = entry.raw.partition("\n")
+    return _MARK.search(first) is None and any(map(_MARK.search, rest.split("\n")))
+
+
 class _RelatedBox(NamedTuple):
-    """A ticked box of a related line: the proposal's id and the line's REF from its mark; empty if the mark is gone."""
+    """The box of a related line, if it is ticked or can't be understood.
+
+    Attributes:
+        id, ref: the proposal's id and the line's REF, from its mark; empty if the mark is gone.
+        box: the character in it; empty if no box is understood.
+        line: 1-based.
+    """
 
     id: str
     ref: str
@@ -185,7 +226,8 @@ class _RelatedBox(NamedTuple):
 
 def _with_related(item: ReviewItem, related: Iterable[_RelatedBox]) -> ReviewItem:
     """Return a proposal with the related lines that are ticked for it, in doubt if one of their boxes is unclear."""
-    own = [line for line in related if line.id == item.id]
+    boxes = [line for line in related if line.id == item.id]
+    own = [line for line in boxes if line.box]
     chosen = {line.ref for line in own if line.box in _ACCEPTING}
     doubt = item.doubt
     if chosen & {line.ref for line in own if line.box in _REJECTING}:
@@ -193,6 +235,8 @@ def _with_related(item: ReviewItem, related: Iterable[_RelatedBox]) -> ReviewIte
     odd = next((line.box for line in own if line.box not in _ACCEPTING + _REJECTING), "")
     if odd:
         doubt = doubt or f"[{odd}] {ODD_BELOW}"
+    if len(own) < len(boxes):
+        doubt = doubt or BOXLESS_BELOW
     if any(not line.id and item.line < line.line <= item.entry.end_line for line in related):
         doubt = doubt or UNMARKED_BELOW
     return item._replace(replaces=tuple(sorted(chosen)), doubt=doubt)
@@ -212,9 +256,9 @@ def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked],
     for items in notes:
         for item in items:
             if not item.decided:
-                if item.box.strip():
+                if item.odd:
                     lines.setdefault(item.id, item.line)
-                    doubts.setdefault(item.id, f"[{item.box}] {ODD}")
+                    doubts.setdefault(item.id, item.odd)
                 continue
             lines.setdefault(item.id, item.line)
             if item.doubt:
@@ -240,49 +284,128 @@ def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked],
     return clear, notices
 
 
-def unmarked(path: str, data: bytes) -> list[str]:
-    """Return a notice for each ticked bullet that was one of our proposals and has lost the mark with its id.
+def mixed(
+    notes: Sequence[Sequence[ReviewItem]], texts: Mapping[str, str], rejected: Collection[str]
+) -> list[tuple[ReviewItem, str]]:
+    """Return the ticked lines whose words are not those of their proposal alone, each with the reason to leave it.
+
+    Two lines that were joined keep one mark at most: then the words of a proposal that waits are an end of the line,
+    beside those of its own, or the box that stood between them is within the words. Of two lines of one
+    proposal, one that is not ticked may hold the words that the person wants.
+
+    Args:
+        notes: the items of the note and of each copy.
+        texts: by id, the words that we write for each proposal that waits.
+        rejected: ids of proposals that the note rejects: their words may be used for another.
+    """
+    items = [item for of_note in notes for item in of_note]
+    present = {item.id for item in items}
+    letters = {name: _letters(text) for name, text in texts.items()}
+    found: list[tuple[ReviewItem, str]] = []
+    for item in items:
+        own, line = letters.get(item.id), _letters(item.words)
+        if own is None or not item.decided or item.doubt or line == own:
+            continue
+        if len(_INNER_BOX.findall(item.words)) > len(_INNER_BOX.findall(texts[item.id])):
+            found.append((item, BOXES))
+            continue
+        joined = (
+            name
+            for name, other in letters.items()
+            if other
+            and other not in own
+            and name not in rejected
+            and (line.startswith(other) or line.endswith(other))
+            and (name not in present or own in line)
+        )
+        if name := next(joined, ""):
+            found.append((item, JOINED.format(name)))
+    edited: dict[str, set[str]] = {}
+    for item in items:
+        if item.words != texts.get(item.id):
+            edited.setdefault(item.id, set()).add(item.words)
+    known = {item.id for item, _ in found}
+    return found + [
+        (item, VARIANTS)
+        for item in items
+        if item.decided and item.id in texts and item.id not in known and edited.get(item.id, set()) - {item.words}
+    ]
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, which stay the same when lines are joined and blanks go."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def unread(path: str, data: bytes) -> list[str]:
+    """Return a notice for each line that may decide something, but is read as no proposal.
+
+    These are ticked bullets that were one of our proposals and have lost the mark with its id, and lines with a mark
+    that are no bullet (any more), or a group's without a box.
 
     Args:
         path: of the note or its copy.
         data: its bytes.
     """
-    if not _TICKED.search(data):
+    if not (b"^r-" in data or _TICKED.search(data)):
         return []
     document = Document(data)
     notices = []
-    for entry in grammar.read(NOTE, document):
+    for entry in _tasks(document):
         last = entry.line + entry.raw.count("\n")
         below = _rows(document, last + 1, entry.end_line)
         box = _BOX.match(entry.text)
-        if box and box[1].strip() and below and _is_ours(below) and not (_MARK.search(entry.raw) or _is_group(entry)):
-            notices.append(f"{path}:{entry.line}: left for later: {UNMARKED}")
-    return notices
+        if _is_group(entry):
+            if not box:
+                notices.append((entry.line, BOXLESS))
+        elif box and box[1] and below and _is_ours(below) and not _MARK.search(entry.raw):
+            notices.append((entry.line, UNMARKED))
+    rows = _unlisted(document)
+    notices += [(row, UNLISTED) for row in rows if not _WAITING.match(document.text(row))]
+    return [f"{path}:{line}: left for later: {why}" for line, why in sorted(notices)]
+
+
+def _unlisted(document: Document) -> dict[int, list[str]]:
+    """Return the lines with a mark that belong to no bullet, by number, with the ids in their marks."""
+    listed = {row for entry in _tasks(document) for row in range(entry.line, entry.line + entry.raw.count("\n") + 1)}
+    rows = ((row, _MARK.findall(document.text(row))) for row in range(1, len(document.lines) + 1) if row not in listed)
+    return {row: marks for row, marks in rows if marks}
 
 
 def without_proposals(data: bytes, ids: Collection[str]) -> bytes:
-    """Return the note without these proposals. If the person wrote below one, only its mark is removed."""
+    """Return the note without these proposals; of what the person wrote below or around one, only its mark is removed.
+
+    The line of any other proposal stays, wherever it was moved.
+    """
+    if b"^r-" not in data:
+        return data
     document = Document(data)
     splices: list[Splice] = []
-    done = 0
     items = read(data)
     gone = [item.entry for item in items if item.id in ids and item.doubt != SEVERAL]
-    for entry in grammar.read(NOTE, document) if b"-all" in data else ():
+    for entry in _tasks(document) if b"-all" in data else ():
         parts = [item for item in items if entry.line < item.line <= entry.end_line]
         if _is_group(entry) and all(item.id in ids and item.doubt != SEVERAL for item in parts):
             gone.append(entry)  # its lines were decided one by one
+    unlisted = _unlisted(document)
+    others = {item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL} | unlisted.keys()
+    done = 0
     for entry in sorted(gone, key=lambda entry: entry.line):
-        first, end = entry.line, entry.end_line
+        first = entry.line
         if first <= done:
             continue
         last = first + entry.raw.count("\n")
+        end = min((row - 1 for row in others if last < row <= entry.end_line), default=entry.end_line)
         if _is_ours(_rows(document, last + 1, end)):
             splices.append(_removal(document, first, end))
             done = end
         else:
             splices += _mark_removals(document, first, last)
             done = last
-    return apply(data, splices)
+    for row, marks in unlisted.items():
+        if all(name in ids for name in marks):
+            splices += _mark_removals(document, row, row)
+    return apply(data, sorted(splices, key=lambda splice: splice.start))
 
 
 def _is_ours(rows: Sequence[str]) -> bool:

@@ -199,11 +199,33 @@ def apply_pending_ticks(open_review: Callable[[], Review], notices: list[str]) -
         notices += recorded_notice(review.ctx, recorded_ticks)
 
 
-def unclear_ticks(vault: Vault) -> list[str]:
-    """Return a sentence for each tick in the note or its copies that can't be understood."""
+def unclear_ticks(vault: Vault, offered: Mapping[str, Proposal] | None = None) -> list[str]:
+    """Return a sentence for each tick in the note or its copies that can't be understood.
+
+    Args:
+        vault: where the note is.
+        offered: the proposals that wait; None if nobody knows: then lines that hold the words of two are not found.
+    """
     data_of = _note_data(vault)
-    notices = review_note.decisions([review_note.read(data) for data in data_of.values()])[1]
-    return [*notices, *(notice for path, data in data_of.items() for notice in review_note.unmarked(path, data))]
+    items = [review_note.read(data) for data in data_of.values()]
+    ticks, notices = review_note.decisions(items)
+    notices += (notice for path, data in data_of.items() for notice in review_note.unread(path, data))
+    return [*notices, *_mixed(items, ticks, offered or {}).values()]
+
+
+def _mixed(
+    items: Sequence[Sequence[review_note.ReviewItem]],
+    ticks: Mapping[str, review_note.Ticked],
+    offered: Mapping[str, Proposal],
+) -> dict[str, str]:
+    """Return a notice for each ticked proposal whose line has words of another one, by its id."""
+    texts = {name: review_note.words_of(proposal) for name, proposal in offered.items() if not proposal.parts}
+    rejected = {name for name, tick in ticks.items() if not tick.accept}
+    return {
+        item.id: f"{review_note.NOTE}:{item.line}: left for later: {why}"
+        for item, why in review_note.mixed(items, texts, rejected)
+        if item.id in ticks
+    }
 
 
 def is_undone(ctx: Caller, data: bytes) -> bool:
@@ -234,6 +256,9 @@ def apply_ticks(review: Review) -> AppliedTicks:
         return AppliedTicks([], notices)
     found = review.gather(expired=True)
     offered = found.offered
+    mixed = _mixed(items, ticks, offered)
+    notices += mixed.values()
+    ticks = {name: tick for name, tick in ticks.items() if name not in mixed}
     not_facts = {
         name: tick for name, tick in ticks.items() if tick.as_line and name in offered and not offered[name].fact
     }
@@ -355,7 +380,7 @@ def clear(
                 raise ConflictError(f"{path}:{item.line} was changed while it was decided", "try again")
         dropped = set(ids)
         if path != vault.layout.review:
-            dropped |= {item.id for item in items if not item.decided}
+            dropped |= {item.id for item in items if not (item.decided or item.odd)}
         new = review_note.without_proposals(data, dropped)
         if new == data:
             continue
@@ -369,7 +394,7 @@ def clear(
 
 
 def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]:
-    """Add proposals to the note, after those already there, and remove unticked ones that are no longer offered.
+    """Add proposals to the note, after those already there, and remove waiting ones that are no longer offered.
 
     Returns:
         The note's path, and how many proposals it holds now.
@@ -386,7 +411,8 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         nonlocal count
-        gone = {item.id for item in review_note.read(data or b"") if item.id not in offered and not item.decided}
+        items = review_note.read(data or b"")
+        gone = {item.id for item in items if not (item.id in offered or item.decided or item.odd)}
         new = review_note.with_new(review_note.without_proposals(data, gone) if data is not None else None, shown)
         count = review_note.count(new)
         return splices_between(data or b"", new)

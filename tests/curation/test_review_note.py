@@ -73,6 +73,101 @@ def test_a_line_with_two_boxes_is_left_with_a_notice(boxes: str) -> None:
     assert any("more than one box" in notice for notice in notices)
 
 
+WORDS = {each.id: review_note.words_of(each) for each in PROPOSALS}
+FIRST = b"- [ ] likes tea 0 ^r-00000000"
+
+
+def unread(data: bytes) -> list[str]:
+    """What is said of a note besides its decisions, without the place."""
+    notices = [*review_note.decisions([review_note.read(data)])[1], *review_note.unread("Review.md", data)]
+    return [notice.partition("left for later: ")[2] for notice in notices]
+
+
+def mixed(data: bytes, rejected: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    return [(item.id, why) for item, why in review_note.mixed([review_note.read(data)], WORDS, rejected)]
+
+
+@pytest.mark.parametrize("between", [" ", "", " - ", " and ", " – "])
+@pytest.mark.parametrize("own", ["prefers [x] boxes 1", "prefers boxes", "Prefers [x] boxes, 1!"])
+def test_a_line_joined_with_another_whose_mark_is_gone_is_found(between: str, own: str) -> None:
+    _, blocks = items_of(WRITTEN)
+    second, made = b"- [ ] prefers [x] boxes 1", f"- [x] likes tea 0{between}{own}".encode()
+    data = WRITTEN.replace(b"\n".join(blocks[0]) + b"\n", b"").replace(second, made, 1)
+    assert mixed(data) == [("00000001", review_note.JOINED.format("00000000"))]
+    assert mixed(data, ("00000000",)) == [], "words of a proposal that is rejected may go into another"
+    again = review_note.with_new(data, PROPOSALS)
+    whole = own != "prefers boxes"  # an edit may begin as another proposal does that has a line of its own
+    assert mixed(again) == ([("00000001", review_note.JOINED.format("00000000"))] if whole else [])
+
+
+@pytest.mark.parametrize("box", ["- [ ] ", "-[x] ", "[ ] ", "* [-] ", "[x] ", "- [>] ", "\n-[ ] "])
+def test_a_box_within_the_words_is_that_of_a_joined_line(box: str) -> None:
+    made = f"- [x] quite other words {box}prefers [x] boxes 1 ^r-00000001".encode()
+    data = WRITTEN.replace(b"- [ ] prefers [x] boxes 1 ^r-00000001", made, 1)
+    assert mixed(data) == [("00000001", review_note.BOXES)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "other words",
+        "likes tea 0, and more",
+        "prefers [x] boxes - big ones",
+        "see [1] and [y]",
+        "I say: likes tea 0 much",
+    ],
+)
+def test_an_edit_of_the_words_is_no_joined_line(words: str) -> None:
+    data = WRITTEN.replace(b"- [ ] prefers [x] boxes 1", f"- [x] {words}".encode(), 1)
+    assert mixed(data) == []
+
+
+def test_of_two_lines_of_a_proposal_the_waiting_one_may_hold_the_words_that_count() -> None:
+    other = b"- [ ] likes green tea ^r-00000000"
+    assert mixed(WRITTEN.replace(FIRST, mark(FIRST, b"x") + b"\n" + other)) == [("00000000", review_note.VARIANTS)]
+    assert mixed(WRITTEN.replace(FIRST, mark(other, b"x") + b"\n" + FIRST)) == []
+
+
+@pytest.mark.parametrize(
+    "begin", ["- [x-]", "- [xx]", "- ( x )", "- x", "- []", "- ［x］", "-", "- ☑", "- {x}", "- [x", "- x]"]
+)
+def test_a_marked_line_without_a_box_that_is_understood_is_told(begin: str) -> None:
+    data = WRITTEN.replace(b"- [ ] likes tea 0", f"{begin} likes tea 0".encode())
+    assert (taken(data), unread(data)) == ({}, [review_note.BOXLESS])
+    decided = review_note.without_proposals(data, {"00000001"})
+    assert f"{begin} likes tea 0 ^r-00000000".encode() in decided
+
+
+@pytest.mark.parametrize(
+    "begin", ["-[x]", "— [x]", "– [x]", "• [x]", "1. [x]", "2) [x]", "> - [x]", "-\u00a0[x]", "- - [x]", "", "## - [x]"]
+)
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_marked_line_that_is_no_bullet_is_told_and_stays_when_the_ones_around_it_go(begin: str, number: int) -> None:
+    line = f"- [ ] {WORDS[PROPOSALS[number].id]}"
+    made = line.replace("- [ ]", begin).lstrip()
+    data = WRITTEN.replace(line.encode(), made.encode())
+    assert (taken(data), unread(data)) == ({}, [review_note.UNLISTED])
+    rest = {each.id for each in PROPOSALS if each is not PROPOSALS[number]}
+    decided = review_note.without_proposals(data, rest)
+    assert f"{made} ^r-{PROPOSALS[number].id}".encode() in decided
+    assert not any(WORDS[name].encode() in decided for name in rest), "what is decided is gone as a whole"
+    gone = review_note.without_proposals(data, {PROPOSALS[number].id})
+    assert f"{made}\n".encode() in gone, "of what can't be read, decided elsewhere, only the mark goes"
+
+
+@pytest.mark.parametrize("begin", ["-[ ]", "— [ ]", "> - [ ]", "1. [ ]", "- [\u00a0]"])
+def test_a_line_with_an_empty_box_plainly_waits(begin: str) -> None:
+    data = WRITTEN.replace(b"- [ ] likes tea 0", f"{begin} likes tea 0".encode())
+    assert (taken(data), unread(data)) == ({}, [])
+
+
+def test_a_line_that_was_indented_below_a_decided_one_stays() -> None:
+    second = b"- [ ] prefers [x] boxes 1 ^r-00000001"
+    data = WRITTEN.replace(second, b"  - [ ] prefers big boxes ^r-00000001")
+    left = review_note.without_proposals(data, {"00000000"})
+    assert b"prefers big boxes ^r-00000001" in left and b"likes tea 0" not in left
+
+
 def test_writing_it_again_adds_only_what_is_new() -> None:
     ticked = WRITTEN.replace(b"- [ ] likes", b"- [x] likes", 1)
     assert review_note.with_new(ticked, PROPOSALS) == ticked
@@ -501,6 +596,8 @@ def test_a_box_that_says_something_else_than_the_one_below_it_waits(vault: Vault
     [
         (lambda line: line.replace("[ ]", "[✓]"), "[✓] at a line below it"),
         (lambda line: line.replace("[ ]", "[x]").rpartition(" ^r-")[0], "has lost its mark"),
+        (lambda line: line.replace("[ ]", "( x )"), "a line below it has no box"),
+        (lambda line: line.replace("[ ] ", ""), "a line below it has no box"),
         (lambda line: f"{line.replace('[ ]', '[x]')}\n{line.replace('[ ]', '[-]')}", "in more than one way"),
     ],
 )
@@ -516,6 +613,10 @@ def test_a_box_below_that_cannot_be_understood_leaves_the_whole_for_later(
     assert not told.decided
     assert any(why in notice for notice in told.notices)
     assert vault["Memory.md"] == before
+    if "more than one way" not in why:
+        tick_back = vault["Review.md"].replace("- [x] dentist on 16", "- [ ] dentist on 16")
+        vault["Review.md"] = tick_back
+        assert any(why in notice for notice in vault.review().from_note().notices), "also where its own box waits"
 
 
 def test_a_note_that_is_cut_off_anywhere_says_nothing_that_the_whole_does_not_say() -> None:
@@ -587,6 +688,24 @@ def test_two_that_replace_one_line_both_stand(vault: Vault) -> None:
 
 def waiting(vault: Vault) -> dict[str, Proposal]:
     return {each.text: each for each in vault.review().waiting(limit=0).proposals}
+
+
+def test_two_joined_lines_stay_and_are_told_wherever_ticks_are_read(vault: Vault) -> None:
+    vault.review().write_note()
+    lines = vault["Review.md"].split("\n")
+    first = next(row for row, line in enumerate(lines) if line.startswith("- [ ] Anna moves"))
+    while not lines[first + 1].startswith("- [ ]"):
+        del lines[first + 1]
+    words = lines[first].partition(" ^r-")[0].replace("[ ]", "[x]")
+    lines[first : first + 2] = [f"{words} {lines[first + 1].removeprefix('- [ ] ')}"]
+    vault["Review.md"] = "\n".join(lines)
+    before = vault.files()
+    done = vault.script().review().from_note()
+    assert (done.decided, done.left) == ([], 1)
+    assert "also holds the words of proposal" in done.notices[0]
+    assert done.notices[0] in vault.review().waiting().notices
+    assert vault.memory().log("hello").written
+    assert {path: data for path, data in vault.files().items() if path in before} == before
 
 
 def test_the_note_of_a_person_is_only_added_to(vault: Vault) -> None:
