@@ -3,7 +3,8 @@
 Its path is ``sessions/2026-11-21 1015 topic.md``. The front matter names its source. ``source_hash`` is the digest of
 the conversation up to the last examined turn: it identifies the conversation under any name, and tells how much it has
 grown. A person may edit everything; what is read is what the note has now. Outside text is made harmless before it is
-written; extending a note keeps every other byte.
+written; extending a note keeps every other byte. A note that has lost its front matter is known by its quotes, and gets
+it back when it is extended.
 """
 
 from __future__ import annotations
@@ -129,18 +130,19 @@ _LINKED_FACT = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:
 
 def read(path: str, data: bytes) -> SessionNote | None:
     """Read a session note as it is now, with every change a person made; None for a note without ``source_hash``."""
-    if b"source_hash" not in data:
-        return None
+    note = _content(path, data) if b"source_hash" in data else None
+    return note if note and note.source_hash else None
+
+
+def _content(path: str, data: bytes) -> SessionNote:
+    """Read a session note that may have lost its front matter: then ``source_hash`` is empty."""
     document = Document(data)
     front = document.front_matter
-    digest = front.get("source_hash")
-    if not isinstance(digest, str):
-        return None
     found = entries.read(path, document)
     return SessionNote(
         date=_string(front, "date"),
         source=_string(front, "source"),
-        source_hash=digest.strip(),
+        source_hash=_string(front, "source_hash"),
         turns=int(turns) if (turns := _string(front, "turns")).isdecimal() and len(turns) < 10 else 0,
         session=_string(front, "session"),
         format=_string(front, "format"),
@@ -258,11 +260,15 @@ class KnownSession(NamedTuple):
     turns: int = 0
 
 
-def catalogue(vault: Vault) -> dict[str, str]:
+def catalogue(vault: Vault, lost: list[str] | None = None) -> dict[str, str]:
     """Return the paths of the session notes of all projects by the hashes and names of their conversations.
 
     The keys are each note's ``source_hash``, alone and as :func:`day_key`, the first :data:`EARLIER_DIGITS` digits of
     each of its ``earlier`` hashes, and :func:`session_key`. One catalogue serves several conversations.
+
+    Args:
+        vault: the vault to search.
+        lost: receives the paths of notes that have no ``source_hash`` (any more); see :func:`quoted`.
     """
     found: dict[str, str] = {}
     for path in sorted(path for path in vault.paths() if vault.layout.is_session(path)):
@@ -270,9 +276,32 @@ def catalogue(vault: Vault) -> dict[str, str]:
             data = vault.read(path)
         except TarsError:
             continue
-        for key in _keys_of(data):
+        keys = [*_keys_of(data)]
+        if not keys and lost is not None and QUOTE.encode() in data:
+            lost.append(path)
+        for key in keys:
             found.setdefault(key, path)
     return found
+
+
+def quoted(data: bytes, turns: Mapping[int, str]) -> int:
+    """Return the last turn that a note has of a conversation; 0 if no fact is quoted from it, or one is not.
+
+    Args:
+        data: the note.
+        turns: the words of the turns of the conversation by their numbers, as a note would have them.
+    """
+    note = _content("", data)
+    said = [(fact.turn, _letters(fact.quote)) for fact in note.facts if fact.turn and fact.quote]
+    if not any(words for _, words in said) or not all(words in _letters(turns.get(turn, "")) for turn, words in said):
+        return 0
+    numbers = (*(turn for turn, _ in said), *(turn.number for turn in note.kept))
+    return max(number for number in numbers if number in turns)
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, which are the same however it is escaped."""
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def find_examined(vault: Vault, digests: Sequence[str], known: Mapping[str, str] | None = None) -> KnownSession | None:
@@ -404,8 +433,18 @@ def _topic(title: str) -> str:
 
 def render(note: SessionNote) -> bytes:
     """Return the bytes of a new note, with all outside text neutralised."""
-    lines = [
-        "---",
+    lines = ["---", *_properties(note), "---"]
+    for title, blocks in _blocks(note).items():
+        if blocks:
+            lines += ["", f"## {title}", ""]
+            separator = "\n\n" if title in ("Summary", "Turns") else "\n"
+            lines.append(separator.join(blocks))
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def _properties(note: SessionNote) -> list[str]:
+    """Return the lines of a note's front matter, without its fences."""
+    return [
         f"date: {note.date}",
         *([f"title: {_scalar(note.title)}"] if value_of(note.title) else []),
         f"source: {_scalar(note.source)}",
@@ -415,14 +454,7 @@ def render(note: SessionNote) -> bytes:
         f"turns: {note.turns}",
         *([f"extracted: {note.extracted}"] if note.extracted else []),
         f"tags: [{TAG}]",
-        "---",
     ]
-    for title, blocks in _blocks(note).items():
-        if blocks:
-            lines += ["", f"## {title}", ""]
-            separator = "\n\n" if title in ("Summary", "Turns") else "\n"
-            lines.append(separator.join(blocks))
-    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
 def _blocks(note: SessionNote) -> dict[str, list[str]]:
@@ -565,17 +597,20 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         data: the note.
         new: new values of ``source_hash`` and ``turns``; facts, kept turns, topics, decisions, open ends and tools to
             add; a summary of the new turns, which is added as paragraphs. What the note already has (a fact by its
-            source, a turn by its number, a line by its words) is not added again; title, date, session and source stay.
+            source, a turn by its number, a line by its words) is not added again; title, date, session and source stay,
+            and are written only if the note has lost its ``source_hash``.
 
     Returns:
-        Splices, in order. A note without front matter gets none.
+        Splices, in order.
 
     Raises:
         ConflictError: no place takes a new bullet without changing the lines around it.
     """
-    old = read("", data) or SessionNote(date="", source="", source_hash="", turns=0)
+    old = _content("", data)
     changes = Changes(data)
-    if old.source_hash not in ("", new.source_hash):
+    if not old.source_hash:
+        changes.make(_restored_properties(data, new))
+    elif old.source_hash != new.source_hash:
         changes.make(set_property(changes.data, "earlier", f"[{', '.join(_earlier_hashes(data, old.source_hash))}]"))
     changes.make(set_property(changes.data, "source_hash", new.source_hash))
     changes.make(set_property(changes.data, "turns", str(new.turns)))
@@ -592,6 +627,18 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
             section = _new_section(changes.data, title, "\n\n".join(blocks), SECTIONS)
             changes.make(section or _append_blocks(changes.data, title, blocks))
     return changes.splices()
+
+
+def _restored_properties(data: bytes, new: SessionNote) -> list[Splice]:
+    """Return the insertion of the properties that a note lacks: with their fences, if it has no front matter."""
+    document = Document(data)
+    if document.front_matter_lines is None:
+        text, at, nl = "\n".join(["---", *_properties(new), "---", "", ""]), document.lines[0].start, document.ending(1)
+    else:
+        last = document.front_matter_lines[1]
+        missing = (line for line in _properties(new) if line.partition(":")[0] not in document.front_matter)
+        text, at, nl = "".join(f"{line}\n" for line in missing), document.lines[last - 1].start, document.ending(last)
+    return [Splice(at, at, text.encode("utf-8", "replace").replace(b"\n", nl))] if text else []
 
 
 def _earlier_hashes(data: bytes, last: str) -> list[str]:

@@ -178,7 +178,8 @@ class Known:
     """The statements that a vault has in our scope.
 
     A statement is known if any tier has it, decided or not. One that a later line replaced is not known, because it may
-    have become true again. Rewordings of a rejected statement count as rejected.
+    have become true again, but on another day: what a candidate says is known for its day. Rewordings of a rejected
+    statement count as rejected.
 
     Args:
         vault: read once, at the start.
@@ -191,6 +192,8 @@ class Known:
         """In any tier, or in the inbox."""
         self._accepted: set[Key] = set()
         """In the notes of the memory, of rules and of facts."""
+        self._said: set[tuple[date, Key]] = set()
+        """Of candidates, decided or not, with their days."""
         self._rejected: dict[tuple[str, ...], list[statements.Statement]] = {}
         """By their sorted content words, which are the same for statements that say the same."""
         self._facts: list[facts.Fact] = []
@@ -208,9 +211,8 @@ class Known:
                 replaced.add(_key(re.sub(r" \([^()]*\)$", "", line.text.removeprefix(entries.REPLACED).strip())))
             elif line.tier is Tier.DAILY:
                 (self._known if line.state == "extracted" else replaceable).add(_key(line.text))
+                self._take_candidate(line)
                 if line.state == "rejected":
-                    statement = statements.read(line.text)
-                    self._rejected.setdefault(tuple(sorted(statement.content)), []).append(statement)
                     rejected_ids.add(line.link)
                 if line.state == "extracted" and line.link and line.day:
                     waiting[line.link] = line.day
@@ -236,6 +238,14 @@ class Known:
             for block_id in ids & waiting.keys():
                 self._open.setdefault((subject, predicate), []).append((waiting[block_id], value))
 
+    def _take_candidate(self, line: _Line) -> None:
+        """Take what a line of a day says for said on that day; and for rejected, if it was."""
+        if line.state and line.day:
+            self._said.add((line.day, _key(line.text)))
+        if line.state == "rejected":
+            statement = statements.read(line.text)
+            self._rejected.setdefault(tuple(sorted(statement.content)), []).append(statement)
+
     def why(self, text: str, claim: facts.Claim | None = None, day: date | None = None) -> str:
         """Return why a statement need not be noted again: ``rejected`` or ``known``; empty if it is new.
 
@@ -252,6 +262,8 @@ class Known:
         alike = self._rejected.get(tuple(sorted(new.content)), ())
         if any(statements.compare(old, new) in ("same", "near") for old in alike):
             return "rejected"
+        if day is not None and (day, _key(text)) in self._said:
+            return "known"
         if claim is None or day is None:
             return "known" if _key(text) in self._known else ""
         return "known" if _key(text) in self._accepted or self._states(claim, day) else ""
@@ -291,6 +303,8 @@ class Known:
     def add(self, text: str, claim: facts.Claim | None = None, day: date | None = None) -> None:
         """Take a statement for known from now on."""
         self._known.add(_key(text))
+        if day is not None:
+            self._said.add((day, _key(text)))
         if claim is not None and claim.until is None and day is not None:
             self._open.setdefault(claim.about, []).append((day, claim.key[2]))
 
