@@ -294,6 +294,38 @@ class TestLostLines:
         assert [line.text for line in place.store().lost_lines()] == ["- one"]
 
 
+def test_a_note_made_by_us_and_edited_since_is_refused_with_the_changed_lines_alone(place: Place) -> None:
+    rows = b"".join(b"- line %d\n" % number for number in range(60))
+    txn = place.write("a.md", add(rows), create=b"# A\n").txn
+    place.put("a.md", place.get("a.md").replace(b"- line 7\n", b"- line seven\n"))
+    with pytest.raises(ConflictError) as caught:
+        place.store().undo()
+    first, *shown = caught.value.message.split("\n")
+    assert str(txn) in first and "(test by " in first and "undo would remove" in first
+    assert shown[-2:] == ["-- line 7", "+- line seven"] and len(shown) == 5
+    assert "remove it by hand" in caught.value.hint and "tars-memory undo TXN" in caught.value.hint
+    place.put("a.md", rows.replace(b"line", b"other line"))
+    with pytest.raises(ConflictError, match=r"and \d+ more lines$"):
+        place.store().undo()
+
+
+def test_of_several_writes_the_one_in_the_way_is_named_and_the_others_are_taken_back_one_by_one(place: Place) -> None:
+    names = []
+    for name in ("a.md", "b.md", "c.md"):
+        place.put(name, b"- old\n")
+        names.append(place.write(name, swap(b"old", b"new")).txn)
+    place.put("b.md", b"- mine\n")
+    before = place.files()
+    with pytest.raises(ConflictError, match=f"none of 3 writes was taken back: {names[1]} stands in the way") as caught:
+        place.store().undo(last=3)
+    assert place.files() == before and place.get("a.md") == b"- new\n"
+    others = [f"tars-memory undo {names[at]}" for at in (2, 0)]
+    assert caught.value.hint.endswith("; ".join(others))
+    for at in (2, 0):
+        place.store().undo(names[at])
+    assert (place.get("a.md"), place.get("b.md"), place.get("c.md")) == (b"- old\n", b"- mine\n", b"- old\n")
+
+
 def test_an_edit_that_shifts_later_splices(place: Place) -> None:
     place.put("a.md", b"one\ntwo\nthree\n")
 

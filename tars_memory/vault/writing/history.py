@@ -102,10 +102,21 @@ class JournalEntry:
         try:
             return _splices_before_additions(data, self.record, spans) or edits.reversed_by_text(data, spans)
         except ConflictError as error:
-            raise ConflictError(
-                f"{self.file} has moved on since {self.txn}: {error.message}\n{_undo_diff(self.file, spans)}",
-                "make the change by hand; the difference shows it",
-            ) from error
+            raise self._refusal(data, spans, error.message) from error
+
+    def _refusal(self, data: bytes, spans: Sequence[Span], why: str) -> ConflictError:
+        """Return the error for a note that has changed too much, with the lines in question and what to do."""
+        time = self.time[:16].replace("T", " ")
+        said = f"{self.file} has moved on since {self.txn} ({self.command} by {self.actor}, {time})"
+        others = "tars-memory history lists other writes, and tars-memory undo TXN takes one back"
+        if self.op != "create":
+            hint = f"make the change by hand; the difference shows it; {others}"
+            return ConflictError(f"{said}: {why}\n{_undo_diff(self.file, spans)}", hint)
+        then, now = result_of(self.record), data
+        return ConflictError(
+            f"{said} made it; undo would remove what was changed:\n{_diff(self.file, ('made', then), ('now', now), 0)}",
+            f"if nothing of the note is needed, remove it by hand; {others}",
+        )
 
 
 def entries(journal: Journal, limit: int | None = None, path: str | None = None) -> Iterator[JournalEntry]:
@@ -193,6 +204,19 @@ def find_transactions(
     if not found:
         raise NotFoundError("nothing to undo", gaps or "tars-memory history shows what was written")
     raise NotFoundError(f"only {counted(len(found), 'write')} can be undone", gaps or "tars-memory history lists them")
+
+
+MOST_NAMED = 5
+"""Maximum number of other writes that a refused undo names."""
+
+
+def none_undone(error: ConflictError, name: str, others: Sequence[str]) -> ConflictError:
+    """Return the error of an undo that takes nothing back because of one write, with how to take back the others."""
+    if not others:
+        return error
+    calls = [f"tars-memory undo {other}" for other in others[:MOST_NAMED]] + ["…"] * (len(others) > MOST_NAMED)
+    message = f"none of {len(others) + 1} writes was taken back: {name} stands in the way\n{error.message}"
+    return ConflictError(message, f"take back the others one by one: {'; '.join(calls)}")
 
 
 def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:
@@ -593,11 +617,26 @@ def _refuse_rewritten(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -
             )
 
 
+SHOWN_LINES = 20
+"""Maximum number of lines of a difference in a message."""
+
+
 def _undo_diff(path: str, spans: Sequence[Span]) -> str:
-    """Return a unified diff of what an undo would change."""
-    lines: list[str] = []
-    for span in spans:
-        after = [text_of(line).rstrip("\r\n") for line in edits.lines_of(span.after)]
-        before = [text_of(line).rstrip("\r\n") for line in edits.lines_of(span.before)]
-        lines += difflib.unified_diff(after, before, f"{path} (written)", f"{path} (before)", lineterm="", n=1)
-    return "\n".join(lines)
+    """Return a short unified diff of what an undo would change."""
+    after, before = b"".join(span.after for span in spans), b"".join(span.before for span in spans)
+    return _diff(path, ("written", after), ("before", before), 1)
+
+
+def _diff(path: str, old: tuple[str, bytes], new: tuple[str, bytes], around: int) -> str:
+    """Return a unified diff of two texts, cut to a readable length.
+
+    Args:
+        path: of the note.
+        old: what the first text is, and the text.
+        new: what the second text is, and the text.
+        around: number of unchanged lines to show beside a change.
+    """
+    sides = ([text_of(line).rstrip("\r\n") for line in edits.lines_of(text)] for _, text in (old, new))
+    lines = [*difflib.unified_diff(*sides, f"{path} ({old[0]})", f"{path} ({new[0]})", lineterm="", n=around)]
+    more = [f"and {counted(len(lines) - SHOWN_LINES, 'more line')}"] if len(lines) > SHOWN_LINES else []
+    return "\n".join([*lines[:SHOWN_LINES], *more])

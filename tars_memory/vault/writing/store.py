@@ -295,8 +295,9 @@ class Store:
     def undo(self, txn: str | Sequence[str] | None = None, *, last: int = 1) -> list[Written]:
         """Undo transactions: those named, or the last ones still in force (undos do not count).
 
-        A note that is as the write left it gets its exact bytes back. In a note that changed since, the changed lines
-        are looked for by their text and must be found exactly once. An undo can be undone by its name.
+        All or none are undone. A note that is as the write left it gets its exact bytes back. In a note that changed
+        since, the changed lines are looked for by their text and must be found exactly once. An undo can be undone by
+        its name.
 
         Args:
             txn: one name or several; None for the last ones.
@@ -306,7 +307,7 @@ class Store:
             NotFoundError: there is no such transaction, or nothing left to undo.
             ConflictError: a note has changed too much; the message shows the change that can't be undone.
         """
-        from tars_memory.vault.writing.history import find_transactions
+        from tars_memory.vault.writing.history import find_transactions, none_undone
 
         with self.transaction("undo") as transaction:
             chosen = find_transactions(self.journal, txn, last)
@@ -316,8 +317,11 @@ class Store:
                 self.journal.check_undamaged(name)
             for name, group in chosen:
                 before = len(transaction.written)
-                for entry in reversed(group):
-                    transaction.undo_write(entry)
+                try:
+                    for entry in reversed(group):
+                        transaction.undo_write(entry)
+                except ConflictError as error:
+                    raise none_undone(error, name, [other for other, _ in chosen if other != name]) from error
                 if len(transaction.written) == before:
                     transaction.mark(name)
             return list(transaction.written)
