@@ -215,7 +215,8 @@ def none_undone(error: ConflictError, name: str, others: Sequence[str]) -> Confl
     if not others:
         return error
     calls = [f"tars-memory undo {other}" for other in others[:MOST_NAMED]] + ["…"] * (len(others) > MOST_NAMED)
-    message = f"none of {len(others) + 1} writes was taken back: {name} stands in the way\n{error.message}"
+    count = counted(len(others) + 1, "write")
+    message = f"none of {count} was taken back: {name} stands in the way\n{error.message}"
     return ConflictError(message, f"take back the others one by one: {'; '.join(calls)}")
 
 
@@ -636,7 +637,7 @@ def _diff(path: str, old: tuple[str, bytes], new: tuple[str, bytes], around: int
         new: what the second text is, and the text.
         around: number of unchanged lines to show beside a change.
     """
-    sides = ([text_of(line).rstrip("\r\n") for line in edits.lines_of(text)] for _, text in (old, new))
-    lines = [*difflib.unified_diff(*sides, f"{path} ({old[0]})", f"{path} ({new[0]})", lineterm="", n=around)]
+    then, now = ([text_of(line).rstrip("\r\n") for line in edits.lines_of(text)] for _, text in (old, new))
+    lines = [*difflib.unified_diff(then, now, f"{path} ({old[0]})", f"{path} ({new[0]})", lineterm="", n=around)]
     more = [f"and {counted(len(lines) - SHOWN_LINES, 'more line')}"] if len(lines) > SHOWN_LINES else []
     return "\n".join([*lines[:SHOWN_LINES], *more])
