@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from curation.extracting import FACTS, House, claims, spoken
 from curation.loopback import Loopback, good, made
 
 from tars_memory.curation.models import grounding
+from tars_memory.doors.cli.output import Output
 
 KEPT = [text for _, text in FACTS.values()]
 ANSWER = claims(("I prefer night trains to planes.", 9), ("never said", 9))
@@ -294,3 +297,32 @@ def test_what_failed_is_told_however_much_was_passed_over(tm: Callable[..., Answ
     assert told.code == 3
     assert "users.json: its JSON with" in told.err
     assert "4 more conversations" in told.err
+
+
+@pytest.mark.parametrize("command", ["extract", "import"])
+def test_a_pipe_without_a_writer_is_waited_for_and_named_on_a_terminal(
+    house: House, tm: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    told: list[str] = []
+    opened = threading.Event()
+    pipe = house.logs / "named"
+    os.mkfifo(pipe)
+
+    def progress(phase: str, *_: int) -> None:
+        told.append(phase)
+        opened.set()
+
+    def write() -> None:
+        assert opened.wait(20), "it says so before it waits"
+        pipe.write_bytes(logs.chat_jsonl(spoken()) if command == "extract" else b"# Rules\n\n- Always use tabs.\n")
+
+    monkeypatch.setattr(Output, "progress", lambda _: progress)
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    done = tm(command, pipe, *(["--format", "instructions"] if command == "import" else []))
+    writer.join()
+    assert (done.code, told) == (0, [f"waiting for {pipe}"])
+    assert ("NAS backs up" if command == "extract" else "Always use tabs") in done.out
+    log = house.log(logs.chat_jsonl(spoken()), "file.jsonl")
+    assert tm(command, log, *(["--format", "instructions"] if command == "import" else [])).code in (0, 3)
+    assert told == [f"waiting for {pipe}"]

@@ -4,6 +4,8 @@
 
 import csv
 import io
+import os
+import stat
 import sys
 from collections import Counter
 from itertools import chain
@@ -17,7 +19,7 @@ from tars_memory.errors import UsageError
 from tars_memory.memory import SQL_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tars_memory.curation.extraction.extract import Extracted, Prompts
 
@@ -80,12 +82,17 @@ def extract(
     look for what you asked to be remembered and for plain statements about yourself. With a model, --dry-run shows
     what would be sent and its cost; after --print-prompt and a first --reply comes the prompt of the second look.
     """
-    sources = _with_stdin(files, reply or ())
+    sources = _awaited(call, _with_stdin(files, reply or ()))
     answers = _answers(reply) if reply else None
     if print_prompt or (call.dry_run and not reply and _has_model(call, model)):
         found = call.memory().extract_prompts(sources, model=answers or model, force=force)
         return _asked(call, found, plain=print_prompt)
-    progress = (lambda source: call.out.say(f"reading {source} …")) if call.out.screen else None
+
+    def progress(source: str) -> None:
+        call.out.clear()
+        if call.out.screen:
+            call.out.say(f"reading {source} …")
+
     done = call.memory().extract(sources, model=answers or model, keep=keep, force=force, auto=auto, progress=progress)
     return _report(call, done)
 
@@ -125,7 +132,7 @@ def import_(
     What the memory knows or refused already is left out, so a second run adds only what is new. The sources are only
     read; one undo takes back all that a run wrote.
     """
-    done = call.memory().import_memories(_with_stdin(sources), form=form)
+    done = call.memory().import_memories(_awaited(call, _with_stdin(sources)), form=form)
     return _report(call, done, "source", "statement")
 
 
@@ -138,6 +145,22 @@ def _with_stdin(files: list[str], others: "Iterable[str]" = ()) -> list[Any]:
     if [*files, *others].count("-") > 1:
         raise UsageError("stdin can be read once only", "give - once")
     return [sys.stdin.buffer if name == "-" else name for name in files]
+
+
+def _awaited(call: Call, sources: list[Any]) -> "Iterator[Any]":
+    """Yield the sources; before a pipe, which may have no writer yet, a terminal is told what is waited for."""
+    for source in sources:
+        told = call.out.progress()
+        if told is not None and isinstance(source, str) and _is_pipe(source):
+            told(f"waiting for {line(source)}", 0, 0)
+        yield source
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _has_model(call: Call, named: str | None) -> bool:
