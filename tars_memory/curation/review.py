@@ -110,7 +110,7 @@ class Review:
             f"{command}; until the next command that writes, what it decided is not listed" for command in cut_off
         ]
         recorded = tuple(ticks.recorded_ticks(self.ctx))
-        notices += [*ticks.recorded_notice(self.ctx, recorded), *ticks.unclear_ticks(self.ctx.vault, found.offered)]
+        notices += [*ticks.recorded_notice(self.ctx, recorded), *ticks.unclear_ticks(self.ctx.vault, found)]
         asked = 0 if expired else len(found.refused_before)
         if asked:
             notices.append(f"you refused {asked} more in other words; --expired lists them")

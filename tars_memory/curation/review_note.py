@@ -40,7 +40,9 @@ MISPLACED = "its mark must be the last word of its line"
 BOXES = "it has more than one box; leave the one that counts"
 SEVERAL = "its line has more than one mark (^r-…): give each proposal a line of its own, with its mark at the end"
 UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it again"
-JOINED = "its line also holds the words of proposal {}: give each a line of its own with its mark, or reject that one"
+JOINED = "its line also holds the words of {}: give each a line of its own with its mark, or reject that one"
+JOINED_BELOW = "a ticked line below it also holds the words of another one: give each a line of its own with its mark"
+SPLIT = "its words are broken in two: join its line with the one above"
 VARIANTS = "it is there more than once, in different words; leave the line that counts"
 ODD = "decides nothing here: [x] accepts, [-] rejects"
 """Notice about boxes with another character: Obsidian's themes have dozens, and none may be guessed at."""
@@ -55,6 +57,8 @@ BOXLESS_BELOW = "a line below it has no box that is understood: - [x] replaces t
 
 _KEYS = ("to", "step", "said", "mind", "instead of", "ends", "beside", "why", "asked before", "or")
 """Keys of the details nested below a proposal."""
+KEEP_ALL = "Keep all lines of one conversation"
+"""The words of the box above the lines of one conversation."""
 REPLACE, REMOVE = "replace: ", "remove: "
 """Prefixes of the box of a related line; the second if the proposal asks which of some lines holds."""
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
@@ -66,6 +70,8 @@ _BOX = re.compile(r"\[(?:\s+|\s*([^\[\]\s][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)\s*
 """A task's box, even if mistyped: ``[ x]``, or without a blank behind it. The start of a link is not a box."""
 _INNER_BOX = re.compile(rf"(?:^|(?<=\s))(?:{MARK}[ \t]*\[[^\[\]]?\]|\[[ xX+mM-]\])(?!\S)")
 """A box within the words, as the end of a line leaves it that was joined with the next one."""
+_TASK = re.compile(rf"[ \t]*{MARK}[ \t]+\[[ \t]*([^\[\]]?)[ \t]*\][ \t]*")
+"""The beginning of a task, with the character in its box."""
 _WAITING = re.compile(r"(?:[^\w\[]|\d)*\[\s+\]")
 """The beginning of a line whose box is empty, wherever it is: it waits."""
 
@@ -99,6 +105,8 @@ class ReviewItem(NamedTuple):
         doubt: why its tick can't be applied; empty if it can.
         entry: its bullet.
         replaces: REFs of the related lines that are ticked.
+        labels: the words of these lines.
+        above: box and words of the line above, if that has no mark; empty for none.
         inside: whether it is below a box for all lines of a conversation; if its own box is empty, ``box`` is that
             box's character.
     """
@@ -110,6 +118,8 @@ class ReviewItem(NamedTuple):
     doubt: str
     entry: Entry
     replaces: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    above: tuple[str, str] = ("", "")
     inside: bool = False
 
     @property
@@ -177,7 +187,8 @@ def read(data: bytes) -> list[ReviewItem]:
             names = _RELATED.findall(raw)
             name, ref = names[0] if len(names) == 1 else ("", "")
             if (box and box[1] and (name or words[box.end() :].startswith((REPLACE, REMOVE)))) or (name and not box):
-                related.append(_RelatedBox(name, ref, (box and box[1]) or "", entry.line))
+                label = words[box.end() :] if box else words
+                related.append(_RelatedBox(name, ref, (box and box[1]) or "", entry.line, label))
             continue
         char = (box[1] or " ") if box else ""
         if box:
@@ -188,10 +199,18 @@ def read(data: bytes) -> list[ReviewItem]:
         doubt = _doubt(document, entry, words) if len(marks) == 1 else SEVERAL
         if box and _BOX.match(words):
             doubt = doubt or BOXES
-        found += [
-            ReviewItem(name, char, words, entry.line, doubt, entry, inside=inside) for name in dict.fromkeys(marks)
-        ]
+        item = ReviewItem("", char, words, entry.line, doubt, entry, above=_above(document, entry), inside=inside)
+        found += [item._replace(id=name) for name in dict.fromkeys(marks)]
     return [_with_related(item, related) for item in found]
+
+
+def _above(document: Document, entry: Entry) -> tuple[str, str]:
+    """Return box and words of the line above a proposal, if it may be the beginning of the proposal's words."""
+    row = document.text(entry.line - 1) if entry.line > 1 else ""
+    task = _TASK.match(row)
+    if task is None or _OURS.match(row) or "^r-" in row:
+        return "", ""
+    return task[1], row[task.end() :]
 
 
 def _tasks(document: Document) -> list[Entry]:
@@ -216,21 +235,23 @@ class _RelatedBox(NamedTuple):
         id, ref: the proposal's id and the line's REF, from its mark; empty if the mark is gone.
         box: the character in it; empty if no box is understood.
         line: 1-based.
+        words: behind the box.
     """
 
     id: str
     ref: str
     box: str
     line: int
+    words: str
 
 
 def _with_related(item: ReviewItem, related: Iterable[_RelatedBox]) -> ReviewItem:
     """Return a proposal with the related lines that are ticked for it, in doubt if one of their boxes is unclear."""
     boxes = [line for line in related if line.id == item.id]
     own = [line for line in boxes if line.box]
-    chosen = {line.ref for line in own if line.box in _ACCEPTING}
+    chosen = {line.ref: line.words for line in own if line.box in _ACCEPTING}
     doubt = item.doubt
-    if chosen & {line.ref for line in own if line.box in _REJECTING}:
+    if chosen.keys() & {line.ref for line in own if line.box in _REJECTING}:
         doubt = doubt or TWICE
     odd = next((line.box for line in own if line.box not in _ACCEPTING + _REJECTING), "")
     if odd:
@@ -239,7 +260,8 @@ def _with_related(item: ReviewItem, related: Iterable[_RelatedBox]) -> ReviewIte
         doubt = doubt or BOXLESS_BELOW
     if any(not line.id and item.line < line.line <= item.entry.end_line for line in related):
         doubt = doubt or UNMARKED_BELOW
-    return item._replace(replaces=tuple(sorted(chosen)), doubt=doubt)
+    refs = tuple(sorted(chosen))
+    return item._replace(replaces=refs, labels=tuple(chosen[ref] for ref in refs), doubt=doubt)
 
 
 def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked], list[str]]:
@@ -284,52 +306,85 @@ def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked],
     return clear, notices
 
 
+class Offered(NamedTuple):
+    """What waits, as the note shows it.
+
+    Attributes:
+        texts: by id, the words that we write for each proposal.
+        lines: by REF, the words of each line that a proposal may replace.
+    """
+
+    texts: Mapping[str, str]
+    lines: Mapping[str, str]
+
+
 def mixed(
-    notes: Sequence[Sequence[ReviewItem]], texts: Mapping[str, str], rejected: Collection[str]
+    notes: Sequence[Sequence[ReviewItem]], offered: Offered, rejected: Collection[str]
 ) -> list[tuple[ReviewItem, str]]:
     """Return the ticked lines whose words are not those of their proposal alone, each with the reason to leave it.
 
-    Two lines that were joined keep one mark at most: then the words of a proposal that waits are an end of the line,
-    beside those of its own, or the box that stood between them is within the words. Of two lines of one
-    proposal, one that is not ticked may hold the words that the person wants.
-
     Args:
         notes: the items of the note and of each copy.
-        texts: by id, the words that we write for each proposal that waits.
+        offered: what waits: nothing else is returned.
         rejected: ids of proposals that the note rejects: their words may be used for another.
     """
     items = [item for of_note in notes for item in of_note]
     present = {item.id for item in items}
-    letters = {name: _letters(text) for name, text in texts.items()}
-    found: list[tuple[ReviewItem, str]] = []
-    for item in items:
-        own, line = letters.get(item.id), _letters(item.words)
-        if own is None or not item.decided or item.doubt or line == own:
-            continue
-        if len(_INNER_BOX.findall(item.words)) > len(_INNER_BOX.findall(texts[item.id])):
-            found.append((item, BOXES))
-            continue
-        joined = (
-            name
-            for name, other in letters.items()
-            if other
-            and other not in own
-            and name not in rejected
-            and (line.startswith(other) or line.endswith(other))
-            and (name not in present or own in line)
-        )
-        if name := next(joined, ""):
-            found.append((item, JOINED.format(name)))
+    letters = {name: _letters(text) for name, text in offered.texts.items() if name not in rejected}
     edited: dict[str, set[str]] = {}
     for item in items:
-        if item.words != texts.get(item.id):
+        if item.words != offered.texts.get(item.id):
             edited.setdefault(item.id, set()).add(item.words)
-    known = {item.id for item, _ in found}
-    return found + [
-        (item, VARIANTS)
-        for item in items
-        if item.decided and item.id in texts and item.id not in known and edited.get(item.id, set()) - {item.words}
-    ]
+    found: list[tuple[ReviewItem, str]] = []
+    for item in items:
+        if item.id not in offered.texts or item.doubt:
+            continue
+        why = _broken(item, offered.texts[item.id])
+        if item.decided:
+            why = why or _joined(item, offered, letters, present)
+            if edited.get(item.id, set()) - {item.words}:  # those of another line may be the words that count
+                why = why or VARIANTS
+        if why:
+            found.append((item, why))
+    return found
+
+
+def _broken(item: ReviewItem, text: str) -> str:
+    """Return :data:`SPLIT` if the words were broken in two, and one of the lines is ticked."""
+    box, above = item.above
+    ticked = item.decided or bool(box.strip())
+    return SPLIT if ticked and above and _letters(text) == _letters(above) + _letters(item.words) else ""
+
+
+def _joined(item: ReviewItem, offered: Offered, letters: Mapping[str, str], present: Collection[str]) -> str:
+    """Return why a line seems to be joined with another one; empty if it does not.
+
+    Two lines that were joined keep one mark at most: then the words of the other one are an end of the line, beside
+    those of its own proposal, or the box that stood between them is within the words.
+
+    Args:
+        item: the line.
+        offered: what waits.
+        letters: by id, the letters of the words that may have been joined with.
+        present: ids of the proposals that have lines in the note.
+    """
+    known = {ref: _letters(one_line(text)) for ref, text in offered.lines.items()} if item.replaces else {}
+    for ref, label in zip(item.replaces, item.labels, strict=True):
+        line = _letters(label.partition(": ")[2])
+        if not line.startswith(known.get(ref, "")) and any(text and line.startswith(text) for text in known.values()):
+            return JOINED_BELOW
+    own, line = _letters(offered.texts[item.id]), _letters(item.words)
+    if line == own:
+        return ""
+    if len(_INNER_BOX.findall(item.words)) > len(_INNER_BOX.findall(offered.texts[item.id])):
+        return BOXES
+    if line.startswith(_letters(KEEP_ALL)):
+        return JOINED.format(f"“{KEEP_ALL}”")
+    for name, other in letters.items():
+        is_end = other and other not in own and (line.startswith(other) or line.endswith(other))
+        if is_end and (name not in present or own in line or line == other):
+            return JOINED.format(f"proposal {name}")
+    return ""
 
 
 def _letters(text: str) -> str:
@@ -454,7 +509,7 @@ def is_bare(data: bytes) -> bool:
 def _group(proposal: Proposal, parts: Sequence[Proposal]) -> str:
     """Return the lines of one conversation, below the box that decides them all."""
     date = f" ({one_line(proposal.date)})" if proposal.date else ""
-    head = f"- [ ] Keep all lines of one conversation{date} ^r-{proposal.id}-all"  # no count: some are decided first
+    head = f"- [ ] {KEEP_ALL}{date} ^r-{proposal.id}-all"  # no count: some are decided first
     return "\n".join([head, *(f"  {line}" for part in parts for line in bullet(part).split("\n"))])
 
 

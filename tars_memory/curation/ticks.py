@@ -199,32 +199,31 @@ def apply_pending_ticks(open_review: Callable[[], Review], notices: list[str]) -
         notices += recorded_notice(review.ctx, recorded_ticks)
 
 
-def unclear_ticks(vault: Vault, offered: Mapping[str, Proposal] | None = None) -> list[str]:
+def unclear_ticks(vault: Vault, found: Gathered | None = None) -> list[str]:
     """Return a sentence for each tick in the note or its copies that can't be understood.
 
     Args:
         vault: where the note is.
-        offered: the proposals that wait; None if nobody knows: then lines that hold the words of two are not found.
+        found: what waits; None if nobody knows: then lines that hold the words of two are not found.
     """
     data_of = _note_data(vault)
     items = [review_note.read(data) for data in data_of.values()]
     ticks, notices = review_note.decisions(items)
     notices += (notice for path, data in data_of.items() for notice in review_note.unread(path, data))
-    return [*notices, *_mixed(items, ticks, offered or {}).values()]
+    return [*notices, *(_mixed(items, ticks, found).values() if found else ())]
 
 
 def _mixed(
-    items: Sequence[Sequence[review_note.ReviewItem]],
-    ticks: Mapping[str, review_note.Ticked],
-    offered: Mapping[str, Proposal],
+    items: Sequence[Sequence[review_note.ReviewItem]], ticks: Mapping[str, review_note.Ticked], found: Gathered
 ) -> dict[str, str]:
-    """Return a notice for each ticked proposal whose line has words of another one, by its id."""
-    texts = {name: review_note.words_of(proposal) for name, proposal in offered.items() if not proposal.parts}
+    """Return a notice for each ticked proposal whose line has not its words alone, by its id."""
+    texts = {name: review_note.words_of(each) for name, each in found.offered.items() if not each.parts}
+    lines = {ref: proposal.line_text for ref, proposal in found.waiting.items()}
+    lines |= {ref: line.text for ref, line in found.lines.items()}
     rejected = {name for name, tick in ticks.items() if not tick.accept}
     return {
         item.id: f"{review_note.NOTE}:{item.line}: left for later: {why}"
-        for item, why in review_note.mixed(items, texts, rejected)
-        if item.id in ticks
+        for item, why in review_note.mixed(items, review_note.Offered(texts, lines), rejected)
     }
 
 
@@ -256,7 +255,7 @@ def apply_ticks(review: Review) -> AppliedTicks:
         return AppliedTicks([], notices)
     found = review.gather(expired=True)
     offered = found.offered
-    mixed = _mixed(items, ticks, offered)
+    mixed = _mixed(items, ticks, found)
     notices += mixed.values()
     ticks = {name: tick for name, tick in ticks.items() if name not in mixed}
     not_facts = {

@@ -84,7 +84,8 @@ def unread(data: bytes) -> list[str]:
 
 
 def mixed(data: bytes, rejected: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    return [(item.id, why) for item, why in review_note.mixed([review_note.read(data)], WORDS, rejected)]
+    found = review_note.mixed([review_note.read(data)], review_note.Offered(WORDS, {}), rejected)
+    return [(item.id, why) for item, why in found]
 
 
 @pytest.mark.parametrize("between", [" ", "", " - ", " and ", " – "])
@@ -93,11 +94,11 @@ def test_a_line_joined_with_another_whose_mark_is_gone_is_found(between: str, ow
     _, blocks = items_of(WRITTEN)
     second, made = b"- [ ] prefers [x] boxes 1", f"- [x] likes tea 0{between}{own}".encode()
     data = WRITTEN.replace(b"\n".join(blocks[0]) + b"\n", b"").replace(second, made, 1)
-    assert mixed(data) == [("00000001", review_note.JOINED.format("00000000"))]
+    assert mixed(data) == [("00000001", review_note.JOINED.format("proposal 00000000"))]
     assert mixed(data, ("00000000",)) == [], "words of a proposal that is rejected may go into another"
     again = review_note.with_new(data, PROPOSALS)
     whole = own != "prefers boxes"  # an edit may begin as another proposal does that has a line of its own
-    assert mixed(again) == ([("00000001", review_note.JOINED.format("00000000"))] if whole else [])
+    assert mixed(again) == ([("00000001", review_note.JOINED.format("proposal 00000000"))] if whole else [])
 
 
 @pytest.mark.parametrize("box", ["- [ ] ", "-[x] ", "[ ] ", "* [-] ", "[x] ", "- [>] ", "\n-[ ] "])
@@ -120,6 +121,37 @@ def test_a_box_within_the_words_is_that_of_a_joined_line(box: str) -> None:
 def test_an_edit_of_the_words_is_no_joined_line(words: str) -> None:
     data = WRITTEN.replace(b"- [ ] prefers [x] boxes 1", f"- [x] {words}".encode(), 1)
     assert mixed(data) == []
+
+
+@pytest.mark.parametrize("boxes", ["xx", "x ", " x", "--"])
+def test_words_that_were_broken_in_two_are_left(boxes: str) -> None:
+    second = b"- [ ] prefers [x] boxes 1 ^r-00000001"
+    halves = f"- [{boxes[0]}] prefers [x]\n- [{boxes[1]}] boxes 1 ^r-00000001".encode()
+    assert mixed(WRITTEN.replace(second, halves)) == [("00000001", review_note.SPLIT)]
+    for edited in (halves.replace(b" boxes 1", b" big boxes 1"), halves.replace(b"prefers", b"mine")):
+        assert mixed(WRITTEN.replace(second, edited)) == []
+
+
+def test_a_box_for_all_lines_that_was_joined_with_the_first_one_is_left() -> None:
+    head, line = f"{review_note.KEEP_ALL} (2026-11-20)", "likes tea 0 ^r-00000000"
+    data = TOGETHER.replace(HEAD + b"\n  - [ ] " + line.encode(), f"- [x] {head} {line}".encode())
+    assert mixed(data) == [("00000000", review_note.JOINED.format(f"“{review_note.KEEP_ALL}”"))]
+
+
+def test_of_two_joined_lines_to_replace_neither_is_replaced(vault: Vault) -> None:
+    vault["Memory.md"] = vault["Memory.md"].replace("- dentist on 15 Oct\n", "- dentist on 15 Oct\n- dentist is far\n")
+    vault.review().write_note()
+    lines = vault["Review.md"].split("\n")
+    (own,) = [row for row, line in enumerate(lines) if line.startswith("- [ ] dentist on 16")]
+    first, second = lines[own + 1], lines[own + 2]
+    assert first.startswith("  - [ ] replace: dentist") and second.startswith("  - [ ] replace: dentist")
+    words = first.rpartition(" ^r-")[0].replace("[ ]", "[x]")
+    lines[own : own + 3] = [lines[own], f"{words} {second.removeprefix('  - [ ] replace: ')}"]
+    vault["Review.md"] = "\n".join(lines)
+    before = vault.files()
+    done = vault.review().from_note()
+    assert done.decided == [] and review_note.JOINED_BELOW in done.notices[0]
+    assert vault.files() == before
 
 
 def test_of_two_lines_of_a_proposal_the_waiting_one_may_hold_the_words_that_count() -> None:
