@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.doors.cli.output import clean, masked_value
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError, counted
-from tars_memory.language.dates import ACCEPTED, parse_day
+from tars_memory.language.dates import ACCEPTED, parse_day, refusal
 from tars_memory.settings import AUTHOR
 from tars_memory.vault.markdown.entries import author
 from tars_memory.vault.secrets import veiled
@@ -233,9 +233,10 @@ def _dated(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
     """
     if "as_of" not in arguments:
         return arguments
-    day = parse_day(arguments["as_of"], memory.workspace.now().date())
+    value = arguments["as_of"]
+    day = parse_day(value, memory.workspace.now().date())
     if day is None:
-        raise UsageError(f"as_of: {arguments['as_of']!r} is not a date", f"it takes {ACCEPTED}")
+        raise UsageError(f"as_of: {value!r} {refusal(value)}", f"it takes {ACCEPTED}")
     return {**arguments, "as_of": day.end}
 
 

@@ -26,7 +26,7 @@ from tars_memory.language.words import plainer
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 # -- signs
@@ -207,6 +207,7 @@ class Filter(NamedTuple):
         paths, not_paths: beginnings of paths, or patterns with ``*``, ``?``, ``[…]``, in any case: any of them, none.
         notes: ids of notes; None: any.
         since, until: ISO dates, inclusive; chunks without a date are then left out.
+        each_year: the first and the last day in any year, as numbers of month and day (1103: 3 November).
         chunks: ids of chunks; None: any.
         on: ISO date on which the chunks must not have ended; None: ended ones are included.
         scopes: names of scopes, instead of ``scope``.
@@ -228,6 +229,7 @@ class Filter(NamedTuple):
     on: str | None = None
     scopes: tuple[str, ...] | None = None
     not_notes: tuple[str, ...] = ()
+    each_year: tuple[int, int] | None = None
 
 
 def conditions_of(
@@ -243,15 +245,9 @@ def conditions_of(
     """
     conditions, values = _integer_conditions(within, scopes, "c.")
     note = "c.id" if notes else "c.note"
-    if within.tags or within.not_tags:
-        source = "SELECT chunk FROM chunk_tags g WHERE"
-        if notes:
-            source = "SELECT d.note FROM chunk_tags g JOIN chunks d ON d.id = g.chunk WHERE"
-        for tags, keyword in ((within.tags, "IN"), (within.not_tags, "NOT IN")):
-            for tag in tags:
-                name = clean(tag).lstrip("#").strip("/").lower()
-                conditions.append(f"c.id {keyword} ({source} g.tag = ? OR g.tag >= ? AND g.tag < ?)")
-                values += [name, f"{name}/", f"{name}0"]
+    for condition, names in _tag_conditions(within, notes=notes):
+        conditions.append(condition)
+        values += names
     for paths, keyword in ((within.paths, "IN"), (within.not_paths, "NOT IN")):
         if paths:
             forms = [pattern for path in paths for pattern in _patterns(path)]
@@ -270,10 +266,24 @@ def conditions_of(
             source = f"SELECT d.note FROM chunks d WHERE d.id IN ({source})"
         conditions.append(f"c.id IN ({source})")
         values.append(json.dumps(list(within.chunks)))
+    if within.each_year is not None:
+        conditions.append("c.day > 0 AND c.day - c.day / 10000 * 10000 BETWEEN ? AND ?")
+        values += within.each_year
     if ending and within.on:
         conditions.append("c.until > ?")
         values.append(_number(within.on))
     return conditions, values
+
+
+def _tag_conditions(within: Filter, *, notes: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yield the conditions of a filter on tags, each with its values."""
+    source = "SELECT chunk FROM chunk_tags g WHERE"
+    if notes:
+        source = "SELECT d.note FROM chunk_tags g JOIN chunks d ON d.id = g.chunk WHERE"
+    for tags, keyword in ((within.tags, "IN"), (within.not_tags, "NOT IN")):
+        for tag in tags:
+            name = clean(tag).lstrip("#").strip("/").lower()
+            yield f"c.id {keyword} ({source} g.tag = ? OR g.tag >= ? AND g.tag < ?)", [name, f"{name}/", f"{name}0"]
 
 
 def ended(connection: sqlite3.Connection, on: str | None, scopes: Iterable[int] | None = None) -> frozenset[int]:
@@ -326,7 +336,7 @@ def vector_conditions(
     """
     conditions, values = _integer_conditions(within, scopes, "")
     by_name = within.tags or within.not_tags or within.paths or within.not_paths
-    if by_name or ending or within.notes is not None or within.chunks is not None:
+    if by_name or ending or any(one is not None for one in (within.notes, within.chunks, within.each_year)):
         rest = within._replace(tiers=(), not_tiers=(), since=None, until=None)
         inside, inside_values = conditions_of(rest, scopes, ending=ending)
         where = f" WHERE {' AND '.join(inside)}" if inside else ""

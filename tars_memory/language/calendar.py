@@ -41,7 +41,7 @@ NAMES = {
 """Names of months, and of weekdays from Monday on, by language, as in Moment's locales (pt as in Brazil)."""
 
 MONTH_FORMS = {
-    language: [tuple(names.split()) for names in forms.split("|")]
+    language: [tuple(name.replace("_", " ") for name in names.split()) for names in forms.split("|")]
     for language, forms in {
         "ar": "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر",
         "cs": "leden únor březen duben květen červen červenec srpen září říjen listopad prosinec|"
@@ -61,6 +61,8 @@ MONTH_FORMS = {
               "heinäkuussa elokuussa syyskuussa lokakuussa marraskuussa joulukuussa",
         "he": "ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר|"
               "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר",
+        "hi": "जनवरी फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर अक्टूबर नवंबर दिसंबर|"
+              "जनवरी फरवरी मार्च अप्रैल मई जून जुलाई अगस्त सितम्बर अक्तूबर नवम्बर दिसम्बर",
         "hu": "január február március április május június július augusztus szeptember október november december",
         "id": "Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember",
         "nb": "januar februar mars april mai juni juli august september oktober november desember",
@@ -76,6 +78,7 @@ MONTH_FORMS = {
         "uk": "січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень|"
               "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня|"
               "січні лютому березні квітні травні червні липні серпні вересні жовтні листопаді грудні",
+        "vi": "tháng_1 tháng_2 tháng_3 tháng_4 tháng_5 tháng_6 tháng_7 tháng_8 tháng_9 tháng_10 tháng_11 tháng_12",
     }.items()
 }  # fmt: skip
 """Names of months in further languages, "
@@ -113,3 +116,86 @@ DAYS = {
     }.items()
 }  # fmt: skip
 """Words for relative days by language: the number of days from the day on which they are said."""
+
+_STRETCHES: dict[str, dict[str, str]] = {
+    "de": {
+        "week": (
+            "letzte woche, letzten woche, letzter woche, vorige woche, vorigen woche, voriger woche, "
+            "vergangene woche, vergangenen woche, vergangener woche | "
+            "diese woche, diesen woche, dieser woche | "
+            "nächste woche, nächsten woche, nächster woche, kommende woche, kommenden woche, "
+            "kommender woche"
+        ),
+        "weekend": (
+            "letztes wochenende, letzten wochenende, letztem wochenende, voriges wochenende, "
+            "vorigen wochenende, vorigem wochenende, vergangenes wochenende, vergangenen wochenende, "
+            "vergangenem wochenende | "
+            "dieses wochenende, diesen wochenende, diesem wochenende | "
+            "nächstes wochenende, nächsten wochenende, nächstem wochenende, kommendes wochenende, "
+            "kommenden wochenende, kommendem wochenende"
+        ),
+        "month": (
+            "letzten monat, letzter monat, letztem monat, vorigen monat, voriger monat, vorigem monat, "
+            "vergangenen monat, vergangener monat, vergangenem monat | "
+            "diesen monat, dieser monat, diesem monat | "
+            "nächsten monat, nächster monat, nächstem monat, kommenden monat, kommender monat, "
+            "kommendem monat"
+        ),
+        "year": (
+            "letztes jahr, letzten jahr, letztem jahr, voriges jahr, vorigen jahr, vorigem jahr, "
+            "vergangenes jahr, vergangenen jahr, vergangenem jahr | "
+            "dieses jahr, diesen jahr, diesem jahr | "
+            "nächstes jahr, nächsten jahr, nächstem jahr, kommendes jahr, kommenden jahr, kommendem jahr"
+        ),
+    },
+    "en": {
+        "week": "last week, this past week, the previous week | this week | next week, the coming week",
+        "weekend": (
+            "last weekend, this past weekend, the previous weekend | this weekend | next weekend, the coming weekend"
+        ),
+        "month": ("last month, this past month, the previous month | this month | next month, the coming month"),
+        "year": "last year, this past year, the previous year | this year | next year, the coming year",
+    },
+    "es": {
+        "week": "la semana pasada | esta semana | la próxima semana, la semana que viene",
+        "weekend": "el fin de semana pasado | este fin de semana | el próximo fin de semana",
+        "month": "el mes pasado | este mes | el próximo mes, el mes que viene",
+        "year": "el año pasado | este año | el próximo año, el año que viene",
+    },
+    "fr": {
+        "week": "la semaine dernière | cette semaine | la semaine prochaine",
+        "weekend": "le week-end dernier | ce week-end | le week-end prochain",
+        "month": "le mois dernier | ce mois-ci | le mois prochain",
+        "year": "l'année dernière, l'an dernier | cette année | l'année prochaine",
+    },
+    "it": {
+        "week": (
+            "la settimana scorsa, la scorsa settimana | questa settimana | la settimana prossima, la prossima settimana"
+        ),
+        "weekend": "lo scorso fine settimana | questo fine settimana | il prossimo fine settimana",
+        "month": "il mese scorso | questo mese | il mese prossimo, il prossimo mese",
+        "year": "l'anno scorso | quest'anno | l'anno prossimo",
+    },
+    "nl": {
+        "week": "vorige week, afgelopen week | deze week | volgende week, komende week",
+        "weekend": "vorig weekend, afgelopen weekend | dit weekend | volgend weekend, komend weekend",
+        "month": "vorige maand | deze maand | volgende maand",
+        "year": "vorig jaar | dit jaar | volgend jaar",
+    },
+    "pt": {
+        "week": ("semana passada, na semana passada | esta semana | próxima semana, semana que vem, na próxima semana"),
+        "weekend": ("fim de semana passado, no fim de semana passado | este fim de semana | próximo fim de semana"),
+        "month": "mês passado, no mês passado | este mês, neste mês | próximo mês, mês que vem",
+        "year": "ano passado, no ano passado | este ano | próximo ano, ano que vem",
+    },
+}
+STRETCHES = {
+    language: {
+        phrase: (step, unit)
+        for unit, phrases in units.items()
+        for step, forms in zip((-1, 0, 1), phrases.split(" | "), strict=True)
+        for phrase in forms.split(", ")
+    }
+    for language, units in _STRETCHES.items()
+}
+"""Phrases for the last (-1), this (0) and the next (1) week, weekend, month and year, by language."""

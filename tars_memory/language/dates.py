@@ -1,7 +1,8 @@
 """Dates in text: make those of a sentence absolute, and find those that a question names. Pure.
 
 Ambiguous dates are left as they are. In sentences, dates are found by the plain words in the language's TOML; in
-questions, in English, in numbers, and in any known language as a month with a day or a year, or as a word for a day.
+questions, in English, in numbers, and in any known language as a month with a day or a year, or as words for a day or
+a week (``gestern``, ``la semaine dernière``). What is understood in a question is understood as a value of ``since:``.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from itertools import chain, pairwise
 from typing import Any
 from unicodedata import decimal
 
-from tars_memory.language.calendar import DAYS
-from tars_memory.language.words import LANGUAGES, WORD, fold, language, language_of, unspaced_runs
+from tars_memory.language.calendar import DAYS, MONTHS, STRETCHES
+from tars_memory.language.words import LANGUAGES, STOP_WORDS, WORD, fold, language, language_of, unspaced_runs
 
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
 _UNIT_DAYS = (1, 7, 30, 365)
@@ -87,17 +88,6 @@ def _units(code: str) -> dict[str, int]:
 
 
 @cache
-def _stretches(code: str) -> dict[str, tuple[int, str]]:
-    """Return the step (-1, 0 or 1) and the unit that phrases such as ``last week`` mean."""
-    return {
-        word: (_STEPS[step], unit)
-        for unit, steps in _table(code)["stretches"].items()
-        for step, words in steps.items()
-        for word in words.split("|")
-    }
-
-
-@cache
 def _month_day_pattern(code: str) -> re.Pattern[str]:
     """Matches a day of a month: ``3rd of May``, ``May 3``."""
     months = _table(code)["months"]
@@ -118,7 +108,7 @@ def _relative_pattern(code: str) -> re.Pattern[str]:
     table = _table(code)
     numbers = rf"\d{{1,3}}|{_alternatives(_numbers(code))}"
     units, weekdays = _alternatives(_units(code)), _alternatives(_weekdays(code))
-    stretches, days = _alternatives(_stretches(code)), _alternatives(DAYS[code])
+    stretches, days = _alternatives(STRETCHES[code]), _alternatives(DAYS[code])
     ago = table["ago"].replace("N", f"(?P<n>{numbers}) (?P<u>{units})")
     ahead = table["ahead"].replace("N", f"(?P<n2>{numbers}) (?P<u2>{units})")
     past, coming, on = table["past"], table["coming"], table["on"]
@@ -164,7 +154,7 @@ def _day_word(found: re.Match[str], before: str, text: str, day: date, code: str
 
 def _stretch(word: str, day: date, code: str, before: str) -> str | None:
     """Resolve ``last week``, ``this weekend``, ``next month``, ``this year``."""
-    table, stretches = _table(code), _stretches(code)
+    table, stretches = _table(code), STRETCHES[code]
     if word not in stretches:
         word = re.sub(rf"^(?:{table['before']})", "", word)
     step, unit = stretches[word]
@@ -246,6 +236,19 @@ _BEFORE_MONTH = frozenset(
 _DAY_WORDS = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 _MORNINGS = frozenset({"morgen", "mañana"})
 """Words for tomorrow that mean the morning too."""
+_BEFORE_DAY = frozenset({"den", "dne", "dnia", "dia", "día", "ngày"})
+"""Articles and words for "day" that stand before the number of a day: ``den 15. November``, ``ngày 15 tháng 11``."""
+_ORDINALS = ("st", "nd", "rd", "th", "er", "e", "º", "ª", "η", "ή")
+"""Endings of the number of a day."""
+_LONGEST_ENDING = 3
+"""Length of a case ending that a hyphen joins to the number of a day: ``15-го``, ``1-jén``."""
+_LONGEST_PREPOSITION = 2
+"""Length of words that may stand beside a date in a value: ``w październiku 2026``, ``2026 г.``. Longer ones are other
+words, unless they are English function words or a day of the week."""
+_MARKS = "\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
+"""Marks that belong to the letter before them: accents, vowel signs of Devanagari."""
+_LEAP_YEAR = 2000
+"""The year of dates that are named without one."""
 _LONGEST = 2_000
 """Maximum number of characters that are scanned: nobody names a date in the middle of a pasted page."""
 
@@ -304,12 +307,23 @@ def parse_day(value: str, today: date) -> NamedDate | None:
     for form in (value, value.replace("-", " ")):
         scan = _Scan(form, today, alone=True)
         found = scan.run()
-        if len(found) == 1 and (found[0][1], found[0][2]) == (0, len(scan.words)):
+        if len(found) == 1 and all(map(scan.is_beside, (*scan.words[: found[0][1]], *scan.words[found[0][2] :]))):
             named = found[0][0]
-            if named.yearless:
-                named = latest(named, today)
-            return named
+            return _latest(named, today) if named.yearless else named
     return None
+
+
+def refusal(value: str) -> str:
+    """Return what is wrong with a value that :func:`parse_day` refuses, for a message after the value."""
+    value = _ascii_digits(value).strip().replace("_", " ")
+    if value[:-1].isdecimal() and value[-1:].lower() in _DURATIONS:
+        return "reaches back before the year 1"
+    scan = _Scan(value, date.max, alone=True)
+    year = scan.year_of(scan.words[2]) if len(scan.words) == 3 else _LEAP_YEAR
+    days = scan.readings(0, year) if year and len(scan.words) in (2, 3) else set()
+    return (
+        f"is {' or '.join(f'{day.day} {MONTHS[day.month - 1]}' for day in sorted(days))}" if days else "is not a date"
+    )
 
 
 class _OtherLanguages:
@@ -322,9 +336,10 @@ class _OtherLanguages:
         self.months = {fold(name): number for months in forms for number, name in enumerate(months, start=1)}
         """Numbers of months by folded name. They only count with a day or a year: ``mars`` and ``mai`` are a planet
         and a name too."""
-        self.weekdays = frozenset(name.lower() for _, weekdays in NAMES.values() for name in weekdays)
+        self.weekdays = {name.lower(): number for _, weekdays in NAMES.values() for number, name in enumerate(weekdays)}
+        """Numbers of days of the week by name; Monday is 0."""
         self.signed = re.compile(
-            r"(?:((?:19|20)\d\d)[年년])?(?:(1[0-2]|0?[1-9])[月월](?:(3[01]|[12]\d|0?[1-9])[日일])?)?"
+            r"(?:((?:19|20)\d\d)[年년])?(?:(1[0-2]|0?[1-9])[月월](?:(3[01]|[12]\d|0?[1-9])[日号號일])?)?"
         )
 
 
@@ -337,20 +352,23 @@ def _other_languages() -> _OtherLanguages:
 def _pieces() -> re.Pattern[str]:
     """Matches a word; in scripts without blanks also a number with its sign (``3日``) or a word for a day."""
     days = sorted((name for names in DAYS.values() for name in names if unspaced_runs(name)), key=len, reverse=True)
-    alone = rf"\d{{1,4}}[年月日년월일]|{'|'.join(days)}"
-    return re.compile(rf"{alone}|(?:(?!{alone})[^\W_])+")
+    alone = rf"\d{{1,4}}[年月日号號년월일]|{'|'.join(days)}"
+    return re.compile(rf"{alone}|(?:(?!{alone})[^\W_][{_MARKS}]*)+")
 
 
 @cache
-def _other_day_words() -> dict[str, list[tuple[list[str], int, str]]]:
-    """Return the phrases for days in other languages than English, by first word, longest first: all words of the
-    phrase, the offset of the day from today, the language.
+def _other_phrases() -> dict[str, list[tuple[list[str], int | tuple[int, str], str]]]:
+    """Return the phrases for days and stretches of days in other languages than English, by first word, longest first:
+    all words of the phrase, what it means (the offset of a day from today, or a step and a unit), the language.
     """
-    found: dict[str, list[tuple[list[str], int, str]]] = {}
-    for code, names in DAYS.items():
-        for name, day in names.items() if code != "en" else ():
+    found: dict[str, list[tuple[list[str], int | tuple[int, str], str]]] = {}
+    for code in DAYS.keys() - {"en"}:
+        names: dict[str, int | tuple[int, str]] = {**DAYS[code], **STRETCHES.get(code, {})}
+        for name, meaning in names.items():
             parts = WORD.findall(name)
-            found.setdefault(parts[0], []).append((parts, day, code))
+            found.setdefault(parts[0], []).append((parts, meaning, code))
+            if len(parts) > 2 and not isinstance(meaning, int):  # without the article: semaine dernière
+                found.setdefault(parts[1], []).append((parts[1:], meaning, code))
     for phrases in found.values():
         phrases.sort(key=lambda phrase: -len(phrase[0]))
     return found
@@ -368,14 +386,15 @@ class _Scan:
         self.raw = [text[a:b] for a, b in spans]
         text = _ascii_digits(text)
         self.words = [text[a:b].lower() for a, b in spans]
-        self.gaps = [text[a:b].strip() for (_, a), (b, _) in pairwise(spans)] + [""]
+        self.gaps = [text[a:b].strip() for (_, a), (b, _) in pairwise([*spans, (len(text), 0)])]
+        """What follows each word, without blanks."""
 
     def run(self) -> list[tuple[NamedDate, int, int]]:
         """Return the dates, each with the index of its first word and the index after its last word."""
         found: list[tuple[NamedDate, int, int]] = []
         rules = (
-            self.iso, self.signed, self.day_month_year, self.day_month, self.month_day, self.relative,
-            self.other_day_word, self.ago, self.season, self.year,
+            self.iso, self.signed, self.day_month_year, self.numbers, self.day_month, self.month_day, self.relative,
+            self.other_phrase, self.ago, self.season, self.year,
         )  # fmt: skip
         i = 0
         while i < len(self.words):
@@ -383,19 +402,30 @@ class _Scan:
                 match = rule(i)
                 if match is not None:
                     named, taken = match
-                    weekdays = self.other_languages.weekdays if self.other_languages else ()
-                    after_weekday = i > 0 and self.gaps[i - 1] in ("", ",") and self.words[i - 1] in weekdays
-                    is_day = named.start == named.end
-                    found.append((named, i - 1 if after_weekday and is_day else i, i + taken))
+                    found.append((named, self.first(i) if named.start == named.end else i, i + taken))
                     i += taken
                     break
             else:
                 i += 1
         return found
 
+    def first(self, i: int) -> int:
+        """Return the index of the first word of a day at i: its weekday and article belong to it."""
+        weekdays = self.other_languages.weekdays if self.other_languages else ()
+        while i > 0 and self.gaps[i - 1] in ("", ",") and self.words[i - 1] in (*weekdays, *_BEFORE_DAY):
+            i -= 1
+        return i
+
+    def is_beside(self, word: str) -> bool:
+        """Whether a word may stand beside a date in a value: a preposition, an article, a day of the week."""
+        weekdays = self.other_languages.weekdays if self.other_languages else ()
+        return word in STOP_WORDS or word in weekdays or (len(word) <= _LONGEST_PREPOSITION and word.isalpha())
+
     def word(self, i: int) -> str:
-        """Return the word at i if it is the first or only a space, comma or full stop is before it, else ''."""
-        if not 0 <= i < len(self.words) or (i and self.gaps[i - 1] not in ("", ",", ".")):
+        """Return the word at i if it is the first or only a space, comma, full stop or degree sign (of an Italian
+        ordinal) is before it, else ''.
+        """
+        if not 0 <= i < len(self.words) or (i and self.gaps[i - 1] not in ("", ",", ".", "°")):
             return ""
         return self.words[i]
 
@@ -409,9 +439,29 @@ class _Scan:
         """Return the number of the month that a word names."""
         return _MONTHS.get(word) or (self.other_languages.months.get(fold(word)) if self.other_languages else None)
 
+    def month_at(self, i: int) -> tuple[int, int] | None:
+        """Return the number of the month named at i, and the index after it; in Vietnamese it is two words."""
+        word = self.word(i)
+        month = self.month(word)
+        if month is None and word and self.other_languages and self.word(i + 1):
+            two = self.other_languages.months.get(fold(f"{word} {self.word(i + 1)}"))
+            return (two, i + 2) if two is not None else None
+        return (month, i + 1) if month is not None else None
+
+    def day_at(self, i: int) -> tuple[int, int] | None:
+        """Return the number of the day at i, and the index after it and its ending: ``15``, ``15th``, ``15-го``."""
+        day = _day(self.words[i]) if i < len(self.words) else None
+        if day is None:
+            return None
+        ending = self.words[i + 1] if i + 1 < len(self.words) and self.gaps[i] in ("-", ":") else ""
+        is_ending = ending.isalpha() and len(ending) <= _LONGEST_ENDING and self.month(ending) is None
+        return day, i + 2 if is_ending else i + 1
+
     def joined(self, i: int) -> int:
-        """Return the index after a word that joins the parts of a date: ``of``, in Spanish and Portuguese ``de``."""
-        return i + 1 if self.word(i) in ("of", "de", "del") else i
+        """Return the index after a word that joins the parts of a date: ``of``, in Spanish and Portuguese ``de``, in
+        Vietnamese ``năm``.
+        """
+        return i + 1 if self.word(i) in ("of", "de", "del", "năm") else i
 
     def iso(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``2026-03-15``, ``2026/3/15``, ``2026-03``."""
@@ -448,35 +498,52 @@ class _Scan:
 
     def day_month(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``3 May``, ``the 3rd of May, 2026``."""
-        day = _day(self.words[i])
-        at = self.joined(i + 1)
-        month = self.month(self.word(at))
-        if day is None or month is None:
-            return None
-        return self.with_year(month, day, i, at + 1)
+        day = self.day_at(i)
+        month = self.month_at(self.joined(day[1])) if day else None
+        return self.with_year(month[0], day[0], i, month[1]) if day and month else None
 
     def day_month_year(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``3.10.2026``; with other signs only if there is one way to read it: ``23/11/2026``, ``11/23/2026``."""
         year, sign = self.year_of(self.words[i + 2]) if i + 2 < len(self.words) else None, self.gaps[i]
         if year is None or sign not in ("-", "/", ".") or self.gaps[i + 1] != sign:
             return None
+        days = self.readings(i, year)
+        return (NamedDate(*days, *days), 3) if len(days) == 1 else None
+
+    def numbers(self, i: int) -> tuple[NamedDate, int] | None:
+        """Match ``15.11.`` after a short word or none; in a value also ``15.11`` and ``15/11``, if there is one way to
+        read it.
+        """
+        further = self.words[i + 2] if i + 2 < len(self.words) else ""
+        if i + 1 >= len(self.words) or self.gaps[i] not in ("-", "/", ".") or further[:1].isdigit():
+            return None
+        if not self.alone:
+            dotted = self.gaps[i] == "." and self.gaps[i + 1].startswith(".")
+            before = self.words[i - 1] if i and self.gaps[i - 1] == "" else ""
+            if not dotted or not (i == 0 or (before.isalpha() and len(before) <= _LONGEST_ENDING)):
+                return None
+        days = self.readings(i, _LEAP_YEAR)
+        return (NamedDate(*days, *days, yearless=True), 2) if len(days) == 1 else None
+
+    def readings(self, i: int, year: int) -> set[date]:
+        """Return the days that two numbers may name; before a full stop is the day."""
         first, second = _number(self.words[i], 31), _number(self.words[i + 1], 31)
         if first is None or second is None:
-            return None
-        days = {_safe(year, second, first), None if sign == "." else _safe(year, first, second)} - {None}
-        day = days.pop() if len(days) == 1 else None
-        return (NamedDate(day, day), 3) if day else None
+            return set()
+        month_first = None if self.gaps[i] == "." else _safe(year, first, second)
+        return {day for day in (_safe(year, second, first), month_first) if day is not None}
 
     def month_day(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``May 3``, ``May the 3rd, 2026``, ``May 2026``, ``last May``, ``in May``."""
-        month = self.month(self.words[i])
-        if month is None:
+        named_month = self.month_at(i)
+        if named_month is None:
             return None
-        at = i + 2 if self.word(i + 1) == "the" else i + 1
-        day = _day(self.word(at))
+        month, end = named_month
+        at = end + 1 if self.word(end) == "the" else end
+        day = self.day_at(at) if self.word(at) else None
         if day is not None:
-            return self.with_year(month, day, i, at + 1)
-        at = self.joined(i + 1)
+            return self.with_year(month, day[0], i, day[1])
+        at = self.joined(end)
         year = self.year_of(self.word(at))
         if year is not None:
             return _month(year, month), at + 1 - i
@@ -486,8 +553,8 @@ class _Scan:
         named = _month(2000, month)
         named.yearless = True
         if step is not None:
-            named = latest(named, self.today - timedelta(1)) if step < 0 else _month(self.today.year + step, month)
-        return named, 1
+            named = _latest(named, self.today - timedelta(1)) if step < 0 else _month(self.today.year + step, month)
+        return named, end - i
 
     def month_alone(self, i: int) -> bool:
         """Whether a bare month word means the month, not a modal verb, a walk or a first name."""
@@ -521,8 +588,8 @@ class _Scan:
             return self.days(0, 2)
         if word in ("on", "since") and after in _WEEKDAYS:
             return self.days(-((self.today.weekday() - _WEEKDAYS[after]) % 7), 2)
-        if self.alone and word in _WEEKDAYS:
-            return self.days(-((self.today.weekday() - _WEEKDAYS[word]) % 7), 1)
+        if self.alone and self.other_languages and word in self.other_languages.weekdays and i + 1 == len(self.words):
+            return self.days(-((self.today.weekday() - self.other_languages.weekdays[word]) % 7), 1)
         if word not in _STEPS:
             return None
         number, unit = _count(after), _unit(self.word(i + 2))
@@ -532,17 +599,20 @@ class _Scan:
         named = self.stretch(_STEPS[word], after)
         return (named, 2) if named is not None else None
 
-    def other_day_word(self, i: int) -> tuple[NamedDate, int] | None:
-        """Match ``gestern``, ``avant-hier``, ``昨日``; not words that mean the morning too, nor words that mean
-        something else in the language of the rest of the text (``hier``).
+    def other_phrase(self, i: int) -> tuple[NamedDate, int] | None:
+        """Match ``gestern``, ``avant-hier``, ``昨日``, ``letzte Woche``; not words that mean the morning too, nor words
+        that mean something else in the language of the rest of the text (``hier``).
         """
-        for parts, day, code in _other_day_words().get(self.words[i], ()):
+        for parts, meaning, code in _other_phrases().get(self.words[i], ()):
             end = i + len(parts)
             if parts != self.words[i:end] or not all(gap in ("", "-", "'", "’") for gap in self.gaps[i : end - 1]):
                 continue
             if len(parts) == 1 and not self.alone and not self.is_day_word(i, code):
                 continue
-            return self.days(day, len(parts))
+            if isinstance(meaning, int):
+                return self.days(meaning, len(parts))
+            named = self.stretch(*meaning)
+            return (named, len(parts)) if named is not None else None
         return None
 
     def is_day_word(self, i: int, code: str) -> bool:
@@ -619,9 +689,9 @@ class _Scan:
         year = self.year_of(self.words[i])
         if year is None:
             return None
-        month, day = self.month(self.word(i + 1)), _day(self.word(i + 2))
-        if month is not None and day is not None and (whole := _safe(year, month, day)):
-            return NamedDate(whole, whole), 3
+        month, day = self.month(self.word(i + 1)), self.day_at(i + 2) if self.word(i + 2) else None
+        if month is not None and day is not None and (whole := _safe(year, month, day[0])):
+            return NamedDate(whole, whole), day[1] - i
         if month is not None and self.word(i + 1) not in _MONTHS:
             return _month(year, month), 2
         return NamedDate(date(year, 1, 1), date(year, 12, 31)), 1
@@ -639,7 +709,7 @@ def _distance(start: date, end: date, day: date) -> int:
     return (day - start).days if day < start else 0
 
 
-def latest(named: NamedDate, today: date) -> NamedDate:
+def _latest(named: NamedDate, today: date) -> NamedDate:
     """Return the latest occurrence of a yearless stretch that has begun."""
     for year in range(today.year, today.year - 9, -1):  # 29 February comes every eighth year at worst
         start = _safe(year, named.start.month, named.start.day)
@@ -693,7 +763,8 @@ def _number(word: str, most: int) -> int | None:
 
 def _day(word: str) -> int | None:
     """Return the day of a month, also of an ordinal (``3rd``)."""
-    return _number(word[:-2] if word[-2:] in ("st", "nd", "rd", "th", "er") else word.removesuffix("º"), 31)
+    ending = next((ending for ending in _ORDINALS if word.endswith(ending)), "")
+    return _number(word.removesuffix(ending), 31)
 
 
 def _count(word: str) -> int | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
+    from tars_memory.language.dates import NamedDate
     from tars_memory.recall.query import Query
 
 
@@ -240,6 +241,7 @@ def _candidates(
         The candidates, and the ids of notes whose names must not be shown, because they repeat a rejected candidate.
     """
     states, hidden = candidate_states(reader, rows)
+    day = _day_asked(query, rows)
     found: list[Candidate] = []
     for row in sorted(rows, key=lambda row: (row.note_id, row.position)):
         is_hidden = row.note_id in hidden
@@ -250,7 +252,7 @@ def _candidates(
         chunk.date = date_fit(query, row)
         chunk.decided = states.get(row.id, {})
         chunk.name_in_query = row.note_id in named.inside and not is_hidden
-        chunk.name_is_query = (row.note_id in named.whole and not is_hidden) or _is_note_of(query.day, row)
+        chunk.name_is_query = (row.note_id in named.whole and not is_hidden) or (row.date == day and _is_daily(row))
         _add_lines(chunk, excluded, unselected(reader, query, row, chunk.texts))
         found.append(chunk)
     return found, hidden
@@ -620,8 +622,8 @@ def shortlist_by_date(reader: IndexReader, query: Query, narrowed: Filter, short
     """
     match = _expression(query) if len(shortlist.words) >= CHUNKS_BY_WORDS else ""
     for stretch in query.dates:
-        if (stretch.end - stretch.start).days <= LONGEST_DATE and not stretch.yearless:
-            inside = _between(narrowed, stretch.start.isoformat(), stretch.end.isoformat())
+        if (stretch.end - stretch.start).days <= LONGEST_DATE:
+            inside = _inside(narrowed, stretch)
             if match:
                 by_words = dict(reader.match_chunks(match, inside, CHUNKS_BY_DATE))
                 shortlist.words.update(by_words)
@@ -630,8 +632,12 @@ def shortlist_by_date(reader: IndexReader, query: Query, narrowed: Filter, short
     shortlist.dated = list(dict.fromkeys(shortlist.dated))
 
 
-def _between(narrowed: Filter, start: str, end: str) -> Filter:
-    """Narrow a filter further, to the days from ``start`` to ``end``."""
+def _inside(narrowed: Filter, stretch: NamedDate) -> Filter:
+    """Narrow a filter further, to the days of a stretch; without a year, to those of any year."""
+    first, last = stretch.start, stretch.end
+    if stretch.yearless:
+        return narrowed._replace(each_year=(first.month * 100 + first.day, last.month * 100 + last.day))
+    start, end = first.isoformat(), last.isoformat()
     return narrowed._replace(since=max(start, narrowed.since or start), until=min(end, narrowed.until or end))
 
 
@@ -684,9 +690,20 @@ def openings(
     return reader.chunks([ids[0] for ids in reader.note_chunks(absent, narrowed).values() if ids])
 
 
-def _is_note_of(day: str, row: ChunkRow) -> bool:
-    """Whether a chunk is from the daily note of a day; False for ''."""
-    return bool(day) and row.tier == "daily" and row.date == day and not row.date_is_weak
+def _is_daily(row: ChunkRow) -> bool:
+    """Whether a chunk is from the note of a day that its name says."""
+    return row.tier == "daily" and not row.date_is_weak
+
+
+def _day_asked(query: Query, rows: Iterable[ChunkRow]) -> str:
+    """Return the ISO day, of those with a daily note among the rows, for which a query asks that is nothing but a day;
+    of a day without a year the latest that is not to come, or else the latest. '' if there is none.
+    """
+    if not query.is_day:
+        return ""
+    today = (query.today or date.max).isoformat()
+    days = {row.date for row in rows if row.date and _is_daily(row) and date_fit(query, row) == 1}
+    return max(days, key=lambda day: (day <= today, day), default="")
 
 
 def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:

@@ -179,11 +179,6 @@ class Query:
         return self.dates[0].start == self.dates[0].end
 
     @property
-    def day(self) -> str:
-        """The ISO day, if the query is nothing but one; else ''."""
-        return self.dates[0].start.isoformat() if self.is_day else ""
-
-    @property
     def filters(self) -> bool:
         """Whether any filter is set."""
         return bool(
@@ -330,7 +325,7 @@ class _Parser:
         if name in ("since", "until"):
             named = dates.parse_day(value, self.today)
             if named is None:
-                raise UsageError(f"{name}: {value!r} is not a date", f"give {dates.ACCEPTED}")
+                raise UsageError(f"{name}: {value!r} {dates.refusal(value)}", f"give {dates.ACCEPTED}")
             if (name == "since") != negated:
                 first = _adjacent_day(named.end, 1) if negated else named.start
                 query.since = max(first, query.since or first)
@@ -425,9 +420,7 @@ class _Parser:
         query.dates = [named for named, _ in dated]
         named = [word for _, words in dated for word in words]
         pieces = (piece for word in named for group in runs_and_rest(word) for piece in group)  # 3日: 3 and 日
-        query.date_words = frozenset((*map(fold, named), *pieces))
-        if query.is_day and query.dates[0].yearless:  # a question would ask of each year's; a day by itself is one day
-            query.dates = [dates.latest(query.dates[0], self.today)]
+        query.date_words = frozenset((*map(fold, named), *pieces, *tokens(" ".join(named))))  # नवंबर: two tokens
 
 
 def _with_signs(piece: str, parts: list[str]) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tars_memory.language.calendar import MONTH_FORMS, NAMES
-from tars_memory.language.dates import dated, parse_day
+from tars_memory.language.dates import dated, parse_day, refusal
 from tars_memory.language.words import fold
 
 TODAY = date(2026, 11, 21)  # a Saturday
@@ -89,6 +89,26 @@ def test_a_name_of_a_month_is_the_same_month_in_each_language() -> None:
         ("summer 2022", "2022-06-01", "2022-08-31"),
         ("last winter", "2025-12-01", "2026-02-28"),
         ("Q3 2025", "2025-07-01", "2025-09-30"),
+        ("15-го ноября 2026", "2026-11-15", "2026-11-15"),
+        ("2026. november 15-én", "2026-11-15", "2026-11-15"),
+        ("Sonntag, den 15. November 2026", "2026-11-15", "2026-11-15"),
+        ("15. 11. 2026", "2026-11-15", "2026-11-15"),
+        ("१५ नवंबर 2026", "2026-11-15", "2026-11-15"),
+        ("१५ नवम्बर २०२६", "2026-11-15", "2026-11-15"),
+        ("١٥ نوفمبر 2026", "2026-11-15", "2026-11-15"),
+        ("ngày 15 tháng 11 năm 2026", "2026-11-15", "2026-11-15"),
+        ("tháng 11 năm 2026", "2026-11-01", "2026-11-30"),
+        ("2026年11月15号", "2026-11-15", "2026-11-15"),
+        ("letzte Woche", "2026-11-09", "2026-11-15"),
+        ("la semaine dernière", "2026-11-09", "2026-11-15"),
+        ("la semana pasada", "2026-11-09", "2026-11-15"),
+        ("la settimana scorsa", "2026-11-09", "2026-11-15"),
+        ("na semana passada", "2026-11-09", "2026-11-15"),
+        ("vorige week", "2026-11-09", "2026-11-15"),
+        ("letztes Wochenende", "2026-11-14", "2026-11-15"),
+        ("le mois dernier", "2026-10-01", "2026-10-31"),
+        ("l'an dernier", "2025-01-01", "2025-12-31"),
+        ("nächsten Monat", "2026-12-01", "2026-12-31"),
     ],
 )
 def test_a_named_date(text, start, end):
@@ -138,6 +158,15 @@ def test_a_word_for_a_day_that_is_another_word_here(text):
         ("on 9 June", "2000-06-09", "2000-06-09"),
         ("10월 3일", "2000-10-03", "2000-10-03"),
         ("on February 29th", "2000-02-29", "2000-02-29"),
+        ("15-го ноября", "2000-11-15", "2000-11-15"),
+        ("november 15-én", "2000-11-15", "2000-11-15"),
+        ("1° novembre", "2000-11-01", "2000-11-01"),
+        ("was war am 15.11.?", "2000-11-15", "2000-11-15"),
+        ("15. 11.", "2000-11-15", "2000-11-15"),
+        ("15 בנובמבר", "2000-11-15", "2000-11-15"),
+        ("ngày 15 tháng 11", "2000-11-15", "2000-11-15"),
+        ("11月15日", "2000-11-15", "2000-11-15"),
+        ("11月15号", "2000-11-15", "2000-11-15"),
     ],
 )
 def test_without_a_year_any_year_is_meant(text, start, end):
@@ -148,7 +177,7 @@ def test_without_a_year_any_year_is_meant(text, start, end):
     "text",
     [
         *("may I ask", "May I ask", "they march on", "march on", "10.0.0.1", "room 2048x", "a week", "0-9", "may be"),
-        *("sun", "life on Mars", "Mai called", "10.11.12", "call 0171-12-05"),
+        *("sun", "life on Mars", "Mai called", "10.11.12", "call 0171-12-05", "python 3.11.", "3.11", "9/11", "15-nov"),
     ],
 )
 def test_what_only_looks_like_a_date(text):
@@ -182,6 +211,22 @@ def test_distance():
         ("december", "2025-12-01", "2025-12-31"),
         ("feb 29", "2024-02-29", "2024-02-29"),
         ("monday", "2026-11-16", "2026-11-16"),
+        ("Montag", "2026-11-16", "2026-11-16"),
+        ("Sunday, November 15", "2026-11-15", "2026-11-15"),
+        ("w październiku 2026", "2026-10-01", "2026-10-31"),
+        ("w październiku", "2026-10-01", "2026-10-31"),
+        ("on November 15th", "2026-11-15", "2026-11-15"),
+        ("am 15.11.", "2026-11-15", "2026-11-15"),
+        ("15.11", "2026-11-15", "2026-11-15"),
+        ("15/11", "2026-11-15", "2026-11-15"),
+        ("le 15 novembre", "2026-11-15", "2026-11-15"),
+        ("dia 15 de novembro", "2026-11-15", "2026-11-15"),
+        ("15 ноября 2026 г.", "2026-11-15", "2026-11-15"),
+        ("في 15 نوفمبر", "2026-11-15", "2026-11-15"),
+        ("ב-15 בנובמבר 2026", "2026-11-15", "2026-11-15"),
+        ("ngày 15 tháng 11", "2026-11-15", "2026-11-15"),
+        ("semaine dernière", "2026-11-09", "2026-11-15"),
+        ("semana-pasada", "2026-11-09", "2026-11-15"),
         ("ottobre", "2026-10-01", "2026-10-31"),
         ("3.10.2026", "2026-10-03", "2026-10-03"),
         ("９d", "2026-11-12", "2026-11-12"),
@@ -206,16 +251,47 @@ def test_values_of_since_and_until(value, start, end):
 
 @pytest.mark.parametrize(
     "value",
-    ["", "soon", "2026-99-99", "0000-01-01", "0000", "10000-01-01", "99999y", "9999999999d", "tea 2026", "-", "w"],
+    [
+        "",
+        "soon",
+        "3/10/2026",
+        "3/10",
+        "2026-99-99",
+        "0000-01-01",
+        "0000",
+        "10000-01-01",
+        "99999y",
+        "9999999999d",
+        "tea 2026",
+        "-",
+        "w",
+    ],
 )
 def test_no_date(value):
     assert parse_day(value, TODAY) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        ("soon", "is not a date"),
+        ("", "is not a date"),
+        ("9999y", "reaches back before the year 1"),
+        ("99999999999999d", "reaches back before the year 1"),
+        ("3/10/2026", "is 10 March or 3 October"),
+        ("3/10", "is 10 March or 3 October"),
+        ("2026-99-99", "is not a date"),
+    ],
+)
+def test_what_is_wrong_with_a_value(value, wrong):
+    assert refusal(value) == wrong
 
 
 @given(st.text(max_size=80), st.dates(date(1950, 1, 1), date(2090, 1, 1)))
 def test_any_text_is_scanned(text, today):
     for named, _ in dated(text, today):
         assert named.start <= named.end
+    assert parse_day(text, today) or refusal(text)
 
 
 @given(st.dates(date(1900, 1, 1), date(2099, 12, 31)))

@@ -175,14 +175,15 @@ def test_dates_named_in_the_text():
     "text", ["2026-10-03", "3 October 2026", "3.10.2026", "2026年10月3日", "２０２６年１０月３日", "2026년 10월 3일"]
 )
 def test_nothing_but_a_day(text):
-    assert read(text).day == "2026-10-03"
+    assert read(text).is_day
+    assert read(text).dates[0].start == date(2026, 10, 3)
 
 
 @pytest.mark.parametrize(
     "text", ["会議 2026年10月3日", "2026年10月3日の会議", "2026-10-03 🍵", "2026年10月", "tea 3.10.2026"]
 )
 def test_more_than_a_day(text):
-    assert read(text).day == ""
+    assert not read(text).is_day
 
 
 def test_a_pasted_page_is_cut_and_says_so():

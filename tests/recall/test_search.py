@@ -59,6 +59,28 @@ def test_a_day_by_itself_is_answered_by_its_own_note(tmp_path, text):
     recalled.close()
 
 
+@pytest.mark.parametrize("text", ["November 14th", "14 Kasım", "what did I do on November 14th", "11月14日"])
+def test_a_day_without_a_year_is_the_latest_that_has_a_note(tmp_path, text):
+    """This year's if there is one, and before a day to come."""
+    bills = {f"2025-12-{day}.md": f"## Log\n\n- 09:00 bill of November 14th, try {day}\n" for day in range(10, 15)}
+    years = {f"{year}-11-14.md": f"## Log\n\n- 08:00 met Anna in {year}\n" for year in (2019, 2023, 2027)}
+    recalled = Recalled(tmp_path, {**bills, **years})
+    paths = [hit.path for hit in recalled.search(text, "lexical").hits]
+    assert paths[0] == "2023-11-14.md" and {"2019-11-14.md", "2027-11-14.md"} < set(paths)
+    recalled.close()
+
+
+@pytest.mark.parametrize("text", ["who was met on November 14th", "who was met in November"])
+def test_a_question_with_a_day_or_month_without_a_year_looks_at_every_year(tmp_path, text):
+    """Hundreds of notes have the word; the note of the day must be among those that are read."""
+    others = {f"2024-{m:02}-{d:02}.md": "- 08:00 met Bob, met Bob\n" for m in range(1, 11) for d in range(1, 29)}
+    more = {f"2025-{m:02}-{d:02}.md": "- 08:00 met Bob, met Bob\n" for m in range(1, 11) for d in range(1, 29)}
+    wanted = "- 08:00 met Anna at the long table beside the window of the old town hall, after lunch\n"
+    recalled = Recalled(tmp_path, {**others, **more, "2021-11-14.md": wanted}, embed=False)
+    assert recalled.search(text, "lexical").hits[0].path == "2021-11-14.md"
+    recalled.close()
+
+
 def test_json_has_the_documented_fields(vault):
     record = vault.search("oolong tea").as_dict()
     assert list(record) == ["query", "mode", "hits", "abstained", "stale", "notices"]

@@ -788,7 +788,7 @@ def day(call: Call, text: str | None, option: str, *, last: bool = False) -> dat
     dates = language.dates
     span = dates.parse_day(text, today(call))
     if span is None:
-        raise UsageError(f"{option}: {text!r} is not a date", f"it takes {dates.ACCEPTED}")
+        raise UsageError(f"{option}: {text!r} {dates.refusal(text)}", f"it takes {dates.ACCEPTED}")
     return span.end if last else span.start
 
 
