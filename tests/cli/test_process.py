@@ -179,20 +179,37 @@ def test_a_reader_that_stops_reading_is_met_with_silence(env: dict[str, str], tm
         assert (done.returncode, done.stderr) == (0, b""), arguments
 
 
-def test_an_answer_that_cannot_be_written_is_no_success(env: dict[str, str], tmp_path: Path) -> None:
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([*STARTED, "search", "tea"], env=env, stdout=full, stderr=subprocess.PIPE, check=False)
-    assert done.returncode == 3
-    assert b"No space left" in done.stderr and b"Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
-def test_closed_streams_do_no_harm(closed: str, env: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("call", "streams", "code", "message"),
+    [
+        ("search tea", ">/dev/full", 3, "No space left"),
+        ("search tea", ">&-", 3, "stdout is closed"),
+        ("search tea --json", ">&-", 3, "stdout is closed"),
+        ("search tea", ">&- 2>&-", 3, ""),
+        ("search tea", "2>&-", 0, ""),
+        ("search tea", "<&-", 0, ""),
+        ("search tea", "<&- >&-", 3, "stdout is closed"),
+        ("search nothing", ">/dev/full", 1, "nothing relevant"),
+        ("search nothing", ">&-", 1, "nothing relevant"),
+        ("search nothing --json", ">/dev/full", 3, "No space left"),
+        ("search --stdin", "<&-", 1, ""),
+        ("--help", ">/dev/full", 3, "No space left"),
+        ("--help", ">&-", 3, "stdout is closed"),
+        ("help search", ">/dev/full", 3, "No space left"),
+        ("--version", ">/dev/full", 3, "No space left"),
+        ("--version", ">&-", 3, "stdout is closed"),
+        ("nonsense", ">&-", 2, "there is no command"),
+        ("nonsense", "2>/dev/full", 2, ""),
+    ],
+)
+def test_an_answer_that_is_lost_is_told_and_one_of_no_words_is_not_lost(
+    call: str, streams: str, code: int, message: str, env: dict[str, str], tmp_path: Path
+) -> None:
     words = " ".join(f"'{word}'" for word in STARTED)
-    for call in ("search tea", "nonsense", "search --stdin"):
-        done = run(["bash", "-c", f"{words} {call} {closed} </dev/null"], env, cwd=tmp_path)
-        assert done.returncode in (0, 1, 2)
-        assert b"Traceback" not in done.stderr + done.stdout
+    done = run(["bash", "-c", f"{words} {call} </dev/null {streams}"], env, cwd=tmp_path)
+    assert done.returncode == code
+    assert message in done.stderr.decode() and b"Traceback" not in done.stderr + done.stdout
+    assert ("could not be written" in done.stderr.decode()) == (code == 3 and bool(message))
 
 
 @pytest.mark.parametrize("locale", [{}, {"LANG": "C"}, {"LC_ALL": "POSIX"}, {"PYTHONIOENCODING": "latin-1"}])

@@ -23,6 +23,8 @@ def search(text: str, **_: Any) -> Any:
     if text == "hostile":
         bad = hit(path=f"notes/{HOSTILE}.md", headings=(HOSTILE,), text=f"{HOSTILE}\n{HOSTILE}", date="2026-03-15")
         return result(bad, query="tea link", notices=[HOSTILE])
+    if text == "nothing":
+        return result(query=text)
     if text == "wrong":
         raise RuntimeError(HOSTILE)
     return result(hit(text=f"{text} Zürich 東京"), query=text)

@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tars_memory import __version__
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import HELP, MAKERS, Call, Command, Terminated, call_of, shared
+from tars_memory.doors.cli.call import HELP, MAKERS, Call, Command, Terminated, call_of, print_help, shared
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
 from tars_memory.errors import UsageError, installing
 
@@ -129,6 +129,13 @@ class Group(TyperGroup):
     lists_all = False
     """Whether the help lists all commands."""
 
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option ``--help``."""
+        found = super().get_help_option(ctx)
+        if found is not None:
+            found.callback = print_help
+        return found
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return all names in the order of the help."""
         return [name for names in COMMANDS.values() for name in names]
@@ -156,8 +163,7 @@ class Group(TyperGroup):
         if name == "help":
             if not rest or rest[0] == "all":
                 self.lists_all = bool(rest)
-                typer.echo(ctx.get_help())
-                ctx.exit()
+                print_help(ctx)
             name, rest = rest[0], [HELP[0]]
         found = self.get_command(ctx, name)
         if found is None and not ctx.resilient_parsing:
@@ -198,7 +204,7 @@ def _live(ctx: Any) -> int:
     """Run the live search, or print the help if Textual is not installed."""
     call = call_of(ctx)
     if find_spec("textual") is None:
-        typer.echo(ctx.get_help())
+        call.out.write(ctx.get_help() + "\n")
         call.out.say(f"{PROGRAM} alone searches as you type, to install that: {installing('tui')}")
         return OK
     from tars_memory.doors.live import show
@@ -214,7 +220,7 @@ def _similar(name: str, names: list[str]) -> str:
 
 def _show_version(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        typer.echo(f"{PROGRAM} {__version__}")
+        call_of(ctx).out.write(f"{PROGRAM} {__version__}\n")
         raise typer.Exit
 
 
@@ -351,7 +357,4 @@ def _invoke(group: Group, argv: list[str], name: str, call: Call) -> int:
             value = group.invoke(ctx)
     except typer.Exit as leaving:
         return leaving.exit_code
-    except OSError:
-        call.out.flush()  # typer writes help by itself: if stdout is what failed, this raises as for any other answer
-        raise
     return value if isinstance(value, int) else OK

@@ -386,8 +386,6 @@ def instant(text: str, origin: str) -> datetime:
 
 def read_stdin() -> str:
     """Read all of stdin as text; bytes that are not UTF-8 become lone surrogates."""
-    if sys.stdin is None:
-        return ""
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
 
@@ -634,6 +632,13 @@ def shared(*, writes: bool) -> list[TyperOption]:
     return options
 
 
+def print_help(ctx: Any, _param: Any = None, value: bool = True) -> None:
+    """Print the help of a command as any answer is printed, and exit: if it can't be written, that is said."""
+    if value and not ctx.resilient_parsing:
+        call_of(ctx).out.write(ctx.get_help() + "\n")
+        raise typer.Exit
+
+
 class Command(TyperCommand):
     """One command.
 
@@ -652,6 +657,13 @@ class Command(TyperCommand):
     examples = ""
     exits = ""
     answers = ""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option ``--help``."""
+        found = super().get_help_option(ctx)
+        if found is not None:
+            found.callback = print_help
+        return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Separate text from options, then parse as usual."""

@@ -180,7 +180,7 @@ def _left_in_the_pipe(argv: Sequence[str]) -> str:
     """Return the stdin that the command would have read, had its words been right."""
     reads_stdin = any(word in ("remember", "log", "new", "learn", "topic") for word in argv) and "--stdin" in argv
     try:
-        if not reads_stdin or sys.stdin is None or sys.stdin.isatty():
+        if not reads_stdin or sys.stdin.isatty():
             return ""
         return read_stdin()
     except (OSError, ValueError):

@@ -139,9 +139,12 @@ class Output:
         self.pages = False
         self.relative_to = ""
         self.env = env
+        _open_closed_streams()
         self.stdout = _stream(stdout or sys.stdout)
         self.stderr = _stream(stderr or sys.stderr)
         self._said: set[str] = set()
+        self._lost: Exception | None = None
+        """Why data that a message flushed could not be written: Python forgets it then."""
         self._progress: Progress | None = None
         self._shown_paths: dict[tuple[str, str], str] = {}
         """Printed forms of paths, by root and path."""
@@ -227,11 +230,13 @@ class Output:
 
     def flush(self) -> None:
         """Flush stdout."""
-        self.write("")
+        self.clear()
         try:
             self.stdout.flush()
         except (OSError, ValueError) as error:
             raise _gone(error) from None
+        if self._lost is not None:
+            raise self._lost
 
     def say(self, text: str) -> None:
         """Print a message on stderr, each only once; none with ``--quiet``."""
@@ -244,8 +249,8 @@ class Output:
         self.clear()
         try:
             self.stdout.flush()  # keeps the order when both are the same terminal or file
-        except (OSError, ValueError):
-            pass
+        except (OSError, ValueError) as error:
+            self._lost = _gone(error)
         try:
             shown = self._shown(text, self.stderr)
             self.stderr.write((shown if self.json else _wrapped(shown, self.stderr)) + "\n")
@@ -267,7 +272,7 @@ class Output:
         return "".join([*parts, masked(text)])
 
     def write(self, text: str) -> None:
-        """Write text on stdout as it is.
+        """Write text on stdout as it is; a full disk fails only if there is some.
 
         Raises:
             ClosedOutput: nobody reads stdout any more.
@@ -275,9 +280,24 @@ class Output:
         """
         self.clear()
         try:
-            self.stdout.write(text)
+            if text:
+                self.stdout.write(text)
         except (OSError, ValueError) as error:
             raise _gone(error) from None
+
+
+def _open_closed_streams() -> None:
+    """Open the standard streams that the caller closed: stdin (``<&-``) is empty, messages (``2>&-``) go nowhere, and
+    an answer (``>&-``) can't be written, for its descriptor is open for reading only.
+
+    Without it, a note could be opened as descriptor 1, and what is printed written into it.
+    """
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def here() -> str:
@@ -321,6 +341,8 @@ def discard(stream: TextIO) -> None:
 
 def _gone(error: Exception) -> Exception:
     """Return :class:`ClosedOutput` if the reader left (EPIPE; on Windows EINVAL), else :class:`LostOutput`."""
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        return LostOutput("stdout is closed")
     if isinstance(error, ValueError) or (
         isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EINVAL, errno.ECONNRESET)
     ):
@@ -359,13 +381,11 @@ def _columns(stream: TextIO) -> int:
         return 80
 
 
-def _stream(stream: TextIO | None) -> TextIO:
-    """Make the stream UTF-8, so that it can't fail on any character; a closed one (``>&-``) becomes the null device.
+def _stream(stream: TextIO) -> TextIO:
+    """Make the stream UTF-8, so that it can't fail on any character.
 
     A terminal with an encoding of its own keeps it, unless that is ASCII only because no locale is set (cron).
     """
-    if stream is None:
-        return open(os.devnull, "w", encoding="utf-8")
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         ascii_only = (stream.encoding or "").lower() in ("ascii", "ansi_x3.4-1968", "us-ascii", "646")

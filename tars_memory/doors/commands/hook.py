@@ -136,7 +136,7 @@ def hook(
         return _act(call, action, list(hosts or ()), yes=yes)
     if agent and agent not in hooks.AGENTS:
         raise UsageError(f"unknown agent: {agent!r}", f"it is one of {', '.join(hooks.AGENTS)}")
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         call.out.say("hook is for coding agents, which give it their events on stdin")
         call.out.say("tars-memory hook install makes them call it")
         return OK

@@ -153,7 +153,7 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
     """Answer each line of stdin at once; return exit code 0 if any query had a hit."""
     memory = call.memory()
     codes: list[int] = []
-    for raw in sys.stdin.buffer if sys.stdin is not None else ():
+    for raw in sys.stdin.buffer:
         text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n").removeprefix("\ufeff")
         try:
             result = _ask(call, text, options) if text.strip() else None
