@@ -282,9 +282,8 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
         yield Diagnosis("spool", f"{damaged} can't be read", hint, fix=partial(spool.set_aside, damaged))
     for path in sorted(workspace.kept_folder.glob("*.txt")):
         command = f"tars-memory {'log' if path.stem.endswith('-log') else 'remember'} --stdin"
-        text = (disk.read(path, most=disk.LARGEST_OWN) or b"").decode("utf-8", "surrogateescape")
-        name = shlex.quote(str(path))
-        pipeline = f"{filter_} < {name} | {command}" if (filter_ := conversion(text)) else f"{command} < {name}"
+        first, *rest = [*conversion(disk.read(path, most=disk.LARGEST_OWN) or b""), command]
+        pipeline = " | ".join((f"{first} < {shlex.quote(str(path))}", *rest))
         hint = f"{pipeline} writes it; remove it when you don't need it"
         yield Diagnosis("kept", f"{path} holds words that were typed and are in no note", hint)
 
@@ -424,13 +423,13 @@ def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosi
         try:
             data = vault.read(path)
         except WrongEncodingError as error:
-            yield Diagnosis("encoding", error.message, _conversion(path, error.encoding), path)
+            yield Diagnosis("encoding", error.message, _conversion(path, error.iconv_name), path)
             continue
         except TarsError:
             continue  # _unsearched reports it
         if is_single_byte(data):
             message = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
-            yield Diagnosis("encoding", message, _conversion(path, "Latin1"), path)
+            yield Diagnosis("encoding", message, _conversion(path, "latin1"), path)
     proposals: list[str] = []
     inbox.pending(vault, proposals)
     for sentence in proposals:
@@ -440,9 +439,9 @@ def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosi
 
 
 def _conversion(path: str, encoding: str) -> str:
-    """Return the shell command that converts a note to UTF-8."""
+    """Return the shell command that converts a note to UTF-8, from an encoding as iconv names it."""
     old, new = shlex.quote(path), shlex.quote(f"{path}.new")
-    return f"in the vault's folder: iconv -f {encoding.lower()} -t utf-8 {old} > {new} && mv {new} {old}"
+    return f"in the vault's folder: iconv -f {encoding} -t utf-8 {old} > {new} && mv {new} {old}"
 
 
 def _shared_lines(workspace: Workspace, paths: list[str]) -> set[bytes]:

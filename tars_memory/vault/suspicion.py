@@ -103,9 +103,6 @@ _NOT_TEXT = "[\x00\ud800-\udfff]"
 """A NUL, and the surrogates that Python makes of a byte that is not UTF-8 (U+DC80 to U+DCFF) or of half a JSON escape.
 """
 
-_UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
-"""The byte order marks of UTF-16, decoded as bytes that are not UTF-8."""
-
 
 def check_text(text: str, what: str = "the text") -> None:
     """Check that typed text can be written as it is: a note is UTF-8 and holds no NUL.
@@ -129,7 +126,7 @@ def check_text(text: str, what: str = "the text") -> None:
     count = len(re.findall(_NOT_TEXT, text))
     more = f"; it is the first of {count:,}" if count > 1 else ""
     message = f"{what} {problem} in line {line}, at offset {len(before.encode())}{more}"
-    raise UsageError(message, _conversion_hint(text, code))
+    raise UsageError(message, _conversion_hint(text))
 
 
 def _is_byte(code: int) -> bool:
@@ -137,24 +134,62 @@ def _is_byte(code: int) -> bool:
     return 0xDC80 <= code <= 0xDCFF
 
 
-def conversion(text: str) -> str:
-    """Return a command that converts what :func:`check_text` refuses to text; empty if there is none."""
-    if text.startswith(_UTF16):
-        return "iconv -f utf-16 -t utf-8"
-    if any(map(_is_byte, map(ord, text))):
-        return "iconv -f latin1 -t utf-8"
-    return "tr -d '\\0'" if "\0" in text else ""
+def wide_encoding(data: bytes) -> str:
+    """Return "UTF-16" or "UTF-32" if a byte order mark or NULs show one of them; else an empty string."""
+    if data[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        return "UTF-32"
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "UTF-16"
+    if b"\0" not in data[:4]:  # in these encodings, text begins with an ASCII character
+        return ""
+    nuls = data.count(0) % len(data)  # 0 for nothing but NULs, as a crash leaves a note: that is not text
+    return "UTF-32" if nuls * 2 > len(data) else "UTF-16" if nuls * 3 > len(data) else ""
 
 
-def _conversion_hint(text: str, code: int) -> str:
-    """Return what to do about a text that can't be written because of the code point ``code``."""
-    if text.startswith(_UTF16):
-        return f"it begins as UTF-16 does: convert it first: {conversion(text)}"
-    if _is_byte(code):
-        return f"convert it first from its own encoding, which may be Latin-1: {conversion(text)}"
-    if not code:
-        return "convert it first if it is UTF-16: iconv -f utf-16 -t utf-8; else take the NUL out: tr -d '\\0'"
-    return "give the whole character: as escapes of JSON it takes two"
+def wide_name(data: bytes) -> str:
+    """Return the name by which iconv knows the UTF-16 or UTF-32 of the data; empty if it is neither.
+
+    Without a byte order mark, the name says the order, which iconv takes for that of its machine or of the network.
+    Data with NULs that is no UTF-8 either is taken for UTF-16 if all its NULs are the same half of a character: in an
+    alphabet other than Latin, only blanks and signs have one.
+    """
+    if wide := wide_encoding(data):
+        has_mark = data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] == b"\0\0\xfe\xff"
+        return wide.lower() + ("" if has_mark else "le" if data[0] else "be")
+    halves = {found.start() % 2 for found in re.finditer(b"\0", data)}
+    if len(halves) != 1 or len(data) % 2 or _is_utf8(data):
+        return ""
+    return "utf-16le" if halves == {1} else "utf-16be"
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def conversion(data: bytes) -> list[str]:
+    """Return the commands, for a pipe, that make of what :func:`check_text` refuses text that it takes."""
+    if wide := wide_name(data):
+        return [f"iconv -f {wide} -t utf-8"]
+    commands = [] if _is_utf8(data) else ["iconv -f latin1 -t utf-8"]
+    return [*commands, "tr -d '\\0'"] if b"\0" in data else commands
+
+
+def _conversion_hint(text: str) -> str:
+    """Return what to do about a text that can't be written."""
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return "give the whole character: as escapes of JSON it takes two"
+    commands = " | ".join(conversion(data))
+    if wide := wide_name(data):
+        return f"it looks like {wide[:6].upper()}: convert it first: {commands}"
+    if _is_utf8(data):
+        return f"take the NUL out: {commands}"
+    return f"convert it first from its own encoding, which may be Latin-1: {commands}"
 
 
 # -- invisible characters

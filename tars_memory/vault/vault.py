@@ -22,7 +22,7 @@ from tars_memory.errors import NotFoundError, PartialError, TarsError, Unwritabl
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.suspicion import visible
+from tars_memory.vault.suspicion import visible, wide_encoding, wide_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -310,7 +310,7 @@ class Vault:
             finally:
                 os.close(fd)
         if wide := wide_encoding(data):
-            raise WrongEncodingError(path, wide)
+            raise WrongEncodingError(path, wide, wide_name(data))
         return data
 
 
@@ -321,9 +321,9 @@ CONVERTED = "save it as UTF-8 in your editor, or convert it with iconv"
 class WrongEncodingError(PartialError):
     """A note is in UTF-16 or UTF-32, which are neither read nor written here."""
 
-    def __init__(self, path: str, encoding: str) -> None:
+    def __init__(self, path: str, encoding: str, iconv_name: str) -> None:
         super().__init__(WRONG_ENCODING.format(path, encoding), CONVERTED)
-        self.encoding = encoding
+        self.iconv_name = iconv_name
 
 
 def _unreadable(message: str, hint: str = "look at it with ls -l") -> PartialError:
@@ -605,18 +605,6 @@ def original_of(path: str) -> str:
     """Return the path of the note that a conflict copy is a copy of."""
     folder, slash, name = path.rpartition("/")
     return folder + slash + re.sub(_COPY, "", name)
-
-
-def wide_encoding(data: bytes) -> str:
-    """Return "UTF-16" or "UTF-32" if a note's byte order mark or NULs show one of them; else an empty string."""
-    if data[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
-        return "UTF-32"
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "UTF-16"
-    if b"\0" not in data[:4]:  # in these encodings, notes begin with an ASCII character
-        return ""
-    nuls = data.count(0) % len(data)  # 0 for nothing but NULs, as a crash leaves a note: that is not text
-    return "UTF-32" if nuls * 2 > len(data) else "UTF-16" if nuls * 3 > len(data) else ""
 
 
 def is_single_byte(data: bytes) -> bool:

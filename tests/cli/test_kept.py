@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -244,32 +246,55 @@ def test_a_mistyped_variable_is_said_at_once(desk: Desk) -> None:
 
 
 NO_TEXT = {
-    "Latin-1": (b"tea\nand caf\xe9", "byte E9 in line 2, at offset 11", "iconv -f latin1 -t utf-8"),
+    "Latin-1": (b"tea\nand caf\xe9", "byte E9 in line 2, at offset 11", "iconv -f latin1 -t utf-8", "tea\nand café"),
     "several bytes": (
-        b"\xff \xfe \xff",
+        b"\xff. \xfe \xff",
         "byte FF in line 1, at offset 0; it is the first of 3",
         "iconv -f latin1 -t utf-8",
+        "ÿ. þ ÿ",
     ),
-    "UTF-16": ("tea".encode("utf-16"), "byte FF in line 1, at offset 0", "iconv -f utf-16 -t utf-8"),
-    "a NUL": ("tee für Ä\0nna".encode(), "holds a NUL in line 1, at offset 11", "tr -d '\\0'"),
+    "Latin-1 with NULs": (
+        b"caf\xe9\0 and\0 tea",
+        "byte E9 in line 1, at offset 3",
+        "iconv -f latin1 -t utf-8 | tr -d '\\0'",
+        "café and tea",
+    ),
+    "UTF-16": ("café".encode("utf-16"), "byte FF in line 1, at offset 0", "iconv -f utf-16 -t utf-8", "café"),
+    "UTF-16, big end first": (
+        b"\xfe\xff" + "café".encode("utf-16-be"),
+        "byte FE in line 1, at offset 0",
+        "iconv -f utf-16 -t utf-8",
+        "café",
+    ),
+    "UTF-16 without a mark": ("tea".encode("utf-16-le"), "holds a NUL", "iconv -f utf-16le -t utf-8", "tea"),
+    "UTF-16 without a mark, big end first": (
+        "café".encode("utf-16-be"),
+        "holds a NUL",
+        "iconv -f utf-16be -t utf-8",
+        "café",
+    ),
+    "Russian in UTF-16": ("Чай и 茶".encode("utf-16-le"), "", "iconv -f utf-16le -t utf-8", "Чай и 茶"),
+    "UTF-32": ("café".encode("utf-32"), "byte FF in line 1, at offset 0", "iconv -f utf-32 -t utf-8", "café"),
+    "a NUL": ("tee für Ä\0nna".encode(), "holds a NUL in line 1, at offset 11", "tr -d '\\0'", "tee für Änna"),
 }
 
 
 @pytest.mark.parametrize("name", NO_TEXT)
 def test_what_came_on_stdin_and_is_no_text_is_refused_and_kept_to_the_byte(desk: Desk, name: str) -> None:
-    data, place, hint = NO_TEXT[name]
+    data, place, hint, meant = NO_TEXT[name]
     before = {path: path.read_bytes() for path in desk.root.rglob("*.md")}
     for argv in (["remember"], ["log"], ["new", "Note"], ["learn", "how"], ["topic", "--agent", "claude", "t"]):
         code, told = desk.call(*argv, "--stdin", stdin=data)
-        assert code == 2 and place in told and hint in told and "is kept in " in told, (argv, told)
+        assert code == 2 and place in told and f"{hint}; what came" in told and "is kept in " in told, (argv, told)
     assert {path: path.read_bytes() for path in desk.root.rglob("*.md")} == before
     kept = [path.read_bytes() for path in desk.home.glob("state/kept/*.txt")]
-    assert kept == [data + b"\n"] * 5 and desk.waiting() == []
+    assert kept == [data] * 5 and desk.waiting() == []
     code, told = desk.call("doctor")
-    assert told.count(f"{hint} < ") == 5, told
-    assert (
-        told.count("| tars-memory remember --stdin writes") == 4 and told.count("| tars-memory log --stdin writes") == 1
-    )
+    pipes = re.findall(r"^ *((?:iconv|tr) .*) \| tars-memory (\w+) --stdin writes", told, re.MULTILINE)
+    assert [command for _, command in pipes].count("log") == 1 and len(pipes) == 5, told
+    for pipe, _ in pipes:
+        done = subprocess.run(["sh", "-c", pipe], capture_output=True, check=True)
+        assert (done.stdout.decode(), done.stderr) == (meant, b"")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import random
 
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.model import Splice
-from tars_memory.vault.vault import is_single_byte, wide_encoding
+from tars_memory.vault.suspicion import wide_encoding
+from tars_memory.vault.vault import is_single_byte
 
 PIECES = [
     *(b"\n", b"\n", b"\n", b"\r\n", b"\r\n", b"\r", b"\n\n", b" ", b"\t"),

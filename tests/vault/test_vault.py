@@ -11,7 +11,8 @@ import pytest
 
 from tars_memory.errors import NotFoundError, PartialError, TarsError, UsageError, VaultError
 from tars_memory.settings import LimitsOptions
-from tars_memory.vault.vault import Vault, is_single_byte, wide_encoding
+from tars_memory.vault.suspicion import wide_encoding
+from tars_memory.vault.vault import Vault, is_single_byte
 
 
 def make(root: Path, *paths: str) -> None:

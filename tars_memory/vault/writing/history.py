@@ -14,7 +14,7 @@ from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, 
 from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import BOM, Document, apply
-from tars_memory.vault.vault import wide_encoding
+from tars_memory.vault.suspicion import wide_encoding
 from tars_memory.vault.writing.journal import Journal, Record, base_of, parse, result_of, text_of, unpack
 
 if TYPE_CHECKING:

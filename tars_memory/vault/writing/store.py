@@ -34,6 +34,7 @@ from tars_memory.vault.change import Change, Outcome, Planned, apply, reference_
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
+from tars_memory.vault.suspicion import conversion
 from tars_memory.vault.writing import protocol, system as exchanges
 from tars_memory.vault.writing.journal import Journal, is_text, replace_file
 from tars_memory.vault.writing.system import Exchange, VaultLock
@@ -428,6 +429,8 @@ def new_item() -> str:
 def keep_aside(folder: Path, name: str, text: str) -> Path:
     """Keep words that no command can place by itself in a text file that only its owner can read.
 
+    A newline ends them, but what is not UTF-8 stays as it came, to the byte: half a character more can't be converted.
+
     Args:
         folder: made if it is missing.
         name: the file's name without ``.txt``.
@@ -442,7 +445,8 @@ def keep_aside(folder: Path, name: str, text: str) -> Path:
     path = folder / f"{name}.txt"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(path, text.encode("utf-8", "surrogateescape") + b"\n")
+        data = text.encode("utf-8", "surrogateescape")
+        replace_file(path, data if conversion(data) else data + b"\n")
     except OSError as error:
         raise UnwritableError.of_lost(text, f"{folder}: {error}") from error
     return path

@@ -21,7 +21,8 @@ from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import Span
 from tars_memory.vault.model import Splice
-from tars_memory.vault.vault import CONVERTED, WRONG_ENCODING, has_markers, is_single_byte, wide_encoding
+from tars_memory.vault.suspicion import wide_encoding
+from tars_memory.vault.vault import CONVERTED, WRONG_ENCODING, has_markers, is_single_byte
 from tars_memory.vault.writing import protocol
 from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job
