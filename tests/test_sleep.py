@@ -542,7 +542,7 @@ def test_a_folder_that_was_removed_under_a_job(place: Path) -> None:
     gone.mkdir()
     said = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(place / "home")}
     words = [sys.executable, "-c", PROGRAM, "--vault", str(place / "vault"), "sleep", str(place / "logs")]
-    script = 'rmdir "$0"; exec "$@" <&- >&- 2>&-'
+    script = 'rmdir "$0"; exec "$@" <&- >/dev/null 2>&-'
     assert subprocess.run(["sh", "-c", script, str(gone), *words], cwd=gone, env=said).returncode == 0
     assert kept(place) == expected([talk])
 
