@@ -141,8 +141,14 @@ class IndexOptions(Options):
         return Cut(self.chunk_size, self.chunk_overlap)
 
 
+NO_MODEL = "none"
+"""Name of no model, where one has to be given."""
+
+
 class EmbeddingOptions(Options):
-    """``[embedding]``: which model makes vectors. ``embedded`` is the one installed by the extra of that name."""
+    """``[embedding]``: which model makes vectors. ``embedded`` is the one installed by the extra of that name;
+    :data:`NO_MODEL`: none, search is by words.
+    """
 
     model: str = "embedded"
 
@@ -235,8 +241,11 @@ class LlmOptions(Options):
     max_cost: float = 1.0
 
     def named(self, job: str, model: str = "") -> str:
-        """Return the model for a job: the given one, unless it is :data:`DEFAULT`, else the one set; empty for none."""
-        return (model if model != DEFAULT else "") or str(getattr(self, f"{job}_model")) or self.model
+        """Return the model for a job: the given one, unless it is :data:`DEFAULT`, else the one set; empty for none,
+        which each of them may be by a word of :data:`NOTHING`.
+        """
+        name = (model if model != DEFAULT else "") or str(getattr(self, f"{job}_model")) or self.model
+        return "" if name.strip().lower() in NOTHING else name
 
 
 class ExtractOptions(Options):
@@ -430,6 +439,15 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
 }
 """The range or the allowed words of a setting; settings that are not listed may have any value of their type."""
 
+OFF = frozenset({"0", "false", "no", "off"})
+"""Values that turn a setting off."""
+NOTHING = OFF | {NO_MODEL}
+"""Values that mean none of what a setting names."""
+OFF_AS = {"embedding.model": NO_MODEL, "index.background": "off", "hook.lines": "off", "terminal.pager": "off"}
+"""The one word that stands for each of :data:`NOTHING` in a setting that can be off, in a file ``false`` too."""
+EMBEDDING_MODELS = ("embedded", "multilingual", NO_MODEL)
+"""Names of embedding models without a slash; one with a slash can be downloaded."""
+
 
 # --- files and variables
 
@@ -452,9 +470,6 @@ AUTO = "TARS_AUTO_EXTRACT"
 
 BACKGROUND = f"{OURS}BACKGROUND"
 """Variable that keeps a call from starting a background process that finishes the index."""
-
-OFF = frozenset({"0", "false", "no", "off"})
-"""Values that turn a setting off."""
 
 
 def may_extract_unattended(env: Mapping[str, str]) -> bool:
@@ -656,8 +671,9 @@ class Settings:
                     said.append((place, part[key]))
             for place, value in said:
                 try:
-                    typed = _typed(value, getattr(kind, key), f"{section}.{key} ({place})")
-                    values[key] = _allowed(typed, f"{section}.{key}", place)
+                    name = f"{section}.{key}"
+                    typed = _typed(_off(value, name), getattr(kind, key), f"{name} ({place})")
+                    values[key] = _allowed(typed, name, place)
                 except SettingsError as error:
                     if place != "vault config":
                         raise
@@ -695,6 +711,12 @@ _LONGEST_SHOWN = 80
 _SETTINGS_HINT = "mend it there; docs/settings.md lists all settings"
 
 
+def _off(value: object, name: str) -> object:
+    """Return the word for nothing (:data:`OFF_AS`) if the value of a setting means that; else the value."""
+    means_nothing = value is False or (isinstance(value, str) and value.strip().lower() in NOTHING)
+    return OFF_AS.get(name, value) if means_nothing else value
+
+
 def _allowed(value: Any, name: str, place: str) -> Any:
     """Return a value that :data:`ALLOWED` permits.
 
@@ -702,6 +724,10 @@ def _allowed(value: Any, name: str, place: str) -> Any:
         SettingsError: the value is not permitted.
     """
     known = ALLOWED.get(name, ())
+    if name == "embedding.model" and value not in EMBEDDING_MODELS and "/" not in value:
+        names = ", ".join(EMBEDDING_MODELS)
+        hint = f"it is one of {names}, or a name with a slash: tars-memory models --all lists them"
+        raise SettingsError(f"{name} ({place}): {_shown(value)} is unknown", hint)
     if isinstance(value, str):
         if known and value not in known:
             raise SettingsError(

@@ -17,6 +17,7 @@ from tars_memory.disk import ID_FILE, VAULT_FOLDER, read
 from tars_memory.errors import counted, duration, reason
 from tars_memory.settings import (
     AUTHOR,
+    NO_MODEL,
     NO_PROJECT,
     Settings,
     agent_mark,
@@ -377,7 +378,7 @@ class Workspace:
         self.reading = report.reading
         if self.rest and not (report.reading or report.stale or report.notices):
             self._fresh_until = time.monotonic() + self.rest
-        is_behind = report.stale or self.index().is_behind(index.intake.SEARCH_EMBEDS)
+        is_behind = report.stale or (self.makes_vectors and self.index().is_behind(index.intake.SEARCH_EMBEDS))
         may_finish = self.may_finish_in_background and bool(is_behind) and not report.unmounted
         goes_on = may_finish and self.finish_in_background()
         if report.reading:
@@ -470,6 +471,8 @@ class Workspace:
             ModelUnavailableError: there are texts to embed, and the model can't be used.
             UnwritableError: the vectors can't be written.
         """
+        if not self.makes_vectors:
+            return 0
         self._embeds = True
         left = self.index().embed_pending(progress=progress)
         talks = self.talks()
@@ -703,6 +706,11 @@ class Workspace:
             ModelUnavailableError: the model was never fetched.
         """
         return index.models.manifest_of(self.settings.embedding.model, self.settings.places.cache)
+
+    @property
+    def makes_vectors(self) -> bool:
+        """Whether a model is set, be it on this machine or not."""
+        return self.embedder is not None or self.settings.embedding.model != NO_MODEL
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the model that would make vectors now.

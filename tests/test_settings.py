@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.disk import Places
-from tars_memory.errors import UnwritableError, UsageError
+from tars_memory.errors import ModelUnavailableError, SettingsError, UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.settings import Settings
 
@@ -179,6 +179,44 @@ def test_a_configuration_of_another_system_keeps_its_line_ends(tmp_path: Path) -
     settings(tmp_path).write("sources", "paths", "/logs")
     said = b'[recall]\r\nmode = "lexical"\r\n\r\n[hook]\r\n\r\n[sources]\r\npaths = "/logs"\r\n'
     assert path.read_bytes() == said
+
+
+@pytest.mark.parametrize("word", ["none", "off", "No", "FALSE", "0"])
+def test_a_word_for_nothing_is_no_model_and_nothing_else_wherever_it_is_set(tmp_path: Path, word: str) -> None:
+    names = ("EMBEDDING_MODEL", "INDEX_BACKGROUND", "HOOK_LINES", "TERMINAL_PAGER", "LLM_MODEL", "LLM_EXTRACT_MODEL")
+    found = settings(tmp_path, {f"TARS_MEMORY_{name}": word for name in names})
+    assert (found.embedding.model, found.index.background, found.hook.lines, found.terminal.pager) == (
+        "none", "off", "off", "off",
+    )  # fmt: skip
+    assert found.llm.named("extract") == found.llm.named("review") == found.llm.named("extract", word) == ""
+    write(tmp_path / "home/config/config.toml", f"[embedding]\nmodel = '{word}'\n")
+    assert settings(tmp_path).embedding.model == "none"
+    write(tmp_path / "home/config/config.toml", "[embedding]\nmodel = false\n[terminal]\npager = false\n")
+    assert (settings(tmp_path).embedding.model, settings(tmp_path).terminal.pager) == ("none", "off")
+
+
+def test_no_model_for_one_job_is_no_model_of_all(tmp_path: Path) -> None:
+    found = settings(tmp_path, {"TARS_MEMORY_LLM_MODEL": "some/model", "TARS_MEMORY_LLM_EXTRACT_MODEL": "off"}).llm
+    assert (found.named("extract"), found.named("review")) == ("", "some/model")
+
+
+@pytest.mark.parametrize("name", ["embeded", "BAAI", " "])
+def test_an_embedding_model_that_nobody_knows_is_refused_with_those_that_are_known(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match="is unknown") as caught:
+        assert settings(tmp_path, {"TARS_MEMORY_EMBEDDING_MODEL": name}).embedding
+    assert "embedded, multilingual, none, or a name with a slash" in str(caught.value.hint)
+
+
+def test_without_a_model_search_is_by_words_and_nothing_is_said(tmp_path: Path) -> None:
+    write(tmp_path / "vault/Tea.md", "- green tea\n")
+    with memory(tmp_path, {"TARS_MEMORY_EMBEDDING_MODEL": "off"}) as mine:
+        found = mine.search("tea")
+        assert (found.mode, found.notices, len(found.hits)) == ("lexical", [], 1)
+        assert not [one for one in mine.doctor()["findings"] if one["kind"] == "model"]
+        assert mine.reindex().notices == []
+        assert not any(model["current"] for model in mine.models(fetchable=False))
+        with pytest.raises(ModelUnavailableError, match="no embedding model is set"):
+            mine.search("tea", mode="semantic")
 
 
 def test_an_empty_variable_sets_nothing(tmp_path: Path) -> None:

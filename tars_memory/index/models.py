@@ -28,6 +28,7 @@ from tars_memory import disk
 from tars_memory.disk import sha256
 from tars_memory.errors import ModelUnavailableError, installing
 from tars_memory.index.database import CHUNKER
+from tars_memory.settings import NO_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -172,8 +173,12 @@ def manifest_of(model: str, cache: Path) -> Manifest:
     """Return the manifest of the named model, without opening or preparing the model.
 
     Raises:
-        ModelUnavailableError: pip doesn't install it and it was never fetched with ``models use``.
+        ModelUnavailableError: it is no model, or pip doesn't install it and it was never fetched with ``models use``.
     """
+    if model == NO_MODEL:
+        raise ModelUnavailableError(
+            "no embedding model is set", f"tars-memory models use {EMBEDDED} sets the built-in one"
+        )
     known = packaged(model)
     if known is not None:
         return known
@@ -183,9 +188,7 @@ def manifest_of(model: str, cache: Path) -> Manifest:
             return manifest
     raise ModelUnavailableError(
         f"the embedding model {model} is not on this machine",
-        f"fetch it once with: tars-memory models use {model}"
-        if "/" in model
-        else f"tars-memory models list shows what there is; tars-memory models use {EMBEDDED} takes the built-in one",
+        f"fetch it once with: tars-memory models use {model}",
     )
 
 

@@ -537,7 +537,7 @@ def _model(workspace: Workspace) -> Iterator[Diagnosis]:
     model = current_model(workspace)
     if model["usable"]:
         workspace.open_embedder().embed_query("a probe of the model")
-    else:
+    elif workspace.makes_vectors:
         yield Diagnosis("model", model["reason"], model["hint"])
 
 

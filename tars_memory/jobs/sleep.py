@@ -638,6 +638,8 @@ class IndexKeeper:
 
     def _embed(self, memory: Memory, notices: list[str]) -> tuple[int, int]:
         """Embed a portion of the pending passages; return how many were embedded, and how many are pending."""
+        if not memory.workspace.makes_vectors:
+            return 0, 0
         try:
             self._hold_model(memory, notices)
             index: Index = memory.workspace.index()

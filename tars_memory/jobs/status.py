@@ -22,6 +22,7 @@ from tars_memory.recall.context import BEYOND_CAP
 from tars_memory.recall.loaded import unapproved
 from tars_memory.recall.packing import NO_ROOM, tokens
 from tars_memory.recall.searcher import Searcher
+from tars_memory.settings import NO_MODEL, NOTHING
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.markdown.document import Document
@@ -233,7 +234,8 @@ def models(workspace: Workspace, *, fetchable: bool = True) -> list[dict[str, An
     names = {manifest.name: True for manifest in known.installed(cache)}
     for name in (known.EMBEDDED, known.MULTILINGUAL):
         names[name] = _is_here(workspace.settings, name)
-    names.setdefault(current, False)
+    if workspace.makes_vectors:
+        names.setdefault(current, False)
     chunks = workspace.index().status()["chunks"] or 0
     others = {model[0]: model for model in (passages.known_models() if fetchable else ())}
     best = (recommended(workspace) or {"model": current})["model"]
@@ -290,8 +292,11 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
         ModelUnavailableError: it can't be fetched or doesn't work.
         UnwritableError: the configuration can't be written.
     """
-    used = passages.use_model(name, workspace.settings.places.cache, folder)
     path = workspace.settings.places.config / "config.toml"
+    if name.strip().lower() in NOTHING:
+        workspace.settings.write("embedding", "model", NO_MODEL)
+        return {"model": NO_MODEL, "config": str(path), "notices": ["search is by words; vectors that there are stay"]}
+    used = passages.use_model(name, workspace.settings.places.cache, folder)
     workspace.settings.write("embedding", "model", used.name)
     indexed = workspace.ask_without_refresh(lambda reader: reader.fingerprint)
     notices = ["tars-memory reindex makes its vectors; until then the old model answers"]

@@ -159,6 +159,8 @@ class Searcher:
         mode = request.mode or options.mode
         if mode not in MODES:
             raise errors.UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
+        if mode == "hybrid" and not self.workspace.makes_vectors:
+            mode = "lexical"
         return request._replace(
             mode=mode, limit=request.limit or options.limit, project=self.workspace.scope(request.project)
         )

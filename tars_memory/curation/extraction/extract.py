@@ -109,7 +109,7 @@ def open_model(settings: Settings, model: LanguageModel | str | None) -> Languag
     """Return the model that is given, named or set; None for ``none``, or if none is set."""
     if model is not None and not isinstance(model, str):
         return model
-    name = model != "none" and settings.llm.named("extract", model or "")
+    name = settings.llm.named("extract", model or "")
     return models.llm.open_llm(settings, "extract", model=name) if name else None
 
 

@@ -166,7 +166,7 @@ def _is_pipe(path: str) -> bool:
 def _has_model(call: Call, named: str | None) -> bool:
     """Return whether a model would be asked; ``named`` is the value of ``--model``."""
     options = call.workspace.settings.llm
-    return named != "none" and bool(options.named("extract", named or ""))
+    return bool(options.named("extract", named or ""))
 
 
 def _answers(names: list[str]) -> Any:

@@ -13,7 +13,7 @@ from tars_memory.doors.cli.call import Call, command, confirmed, flag, option, w
 from tars_memory.doors.cli.output import Output, clean, counted, duration, fields, line, show_rows, show_tree, within
 from tars_memory.errors import ModelUnavailableError, UsageError, reason
 from tars_memory.index import detached
-from tars_memory.settings import MODES
+from tars_memory.settings import MODES, NO_MODEL
 
 if TYPE_CHECKING:
     from tars_memory.memory import Memory
@@ -136,7 +136,7 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     usable = state["model"]["usable"]
     pending = index.get("pending_vectors") or index.get("model") not in (None, state["model"].get("fingerprint"))
     steps += ["tars-memory reindex"] if (stale or (usable and pending)) and not background["running"] else []
-    steps += [] if usable else ["get the model: the line semantic says how"]
+    steps += [] if usable or state["model"]["name"] == NO_MODEL else ["get the model: the line semantic says how"]
     steps += ["tars-memory doctor"] if jobs.status.UNSEARCHED.keys() & vault["skipped"].keys() else []
     return [*rows, ("next", steps[0] if steps else "nothing to do")]
 
