@@ -383,7 +383,7 @@ def topic(ctx: Caller, agent: str, name: str, text: str) -> Receipt:
         UsageError: an invalid name, no text, or the note or the number of notes would exceed the limits.
         UnwritableError: the vault can't be written; the text is in the spool.
     """
-    text, name, agent = ctx.masked(text), ctx.masked(name), agent_name(agent)
+    text, name, agent = ctx.masked(text), ctx.masked(name), _agent(ctx, agent)
     words = entries.neutralise(text)
     path = _topic_place(ctx, agent, name)
     author = ctx.author if ctx.attended else agent
@@ -405,7 +405,8 @@ def topic(ctx: Caller, agent: str, name: str, text: str) -> Receipt:
 def topics(ctx: Caller, agent: str) -> list[Topic]:
     """Return the topic notes of an agent, sorted by path; a notice names those that can't be read."""
     found = []
-    for note in ctx.notes(_topic_paths(ctx, agent_name(agent))):
+    agent = _agent(ctx, agent)
+    for note in ctx.notes(_topic_paths(ctx, agent)):
         name = note.path.rpartition("/")[2] if ctx.layout.topics_of(agent) else note.path
         found.append(Topic(name[:-3], note.path, _characters(note.data)))
     return found
@@ -417,22 +418,23 @@ def read_topic(ctx: Caller, agent: str, name: str) -> Note:
     Raises:
         NotFoundError: the agent has no topic of that name.
     """
-    path = _topic_place(ctx, agent_name(agent), name)
+    agent = _agent(ctx, agent)
+    path = _topic_place(ctx, agent, name)
     existing = _same_path(_topic_paths(ctx, agent), path)
     if existing is None:
         raise NotFoundError(f"{agent} keeps no topic {name!r}", f"tars-memory topic --agent {agent} lists them")
     return ctx.vault.note(existing)
 
 
-def agent_name(name: str) -> str:
-    """Return an agent's name if it can be the name of a folder.
+def _agent(ctx: Caller, name: str) -> str:
+    """Return an agent's name, as its folder has it, if it can be the name of a folder.
 
     Raises:
         UsageError: it can't.
     """
     with contextlib.suppress(UsageError):
         if name and file_name(name) == name and "/" not in name and len(name) <= LONGEST_NAME:
-            return entries.author(name)
+            return ctx.vault.agent_named(entries.author(name))
     raise UsageError(f"{name[:LONGEST_NAME]!r} is not a name for an agent's folder", "give a plain one, such as claude")
 
 

@@ -100,7 +100,8 @@ class MemoryTool:
     @property
     def folder(self) -> str:
         """The folder of the files, relative to the vault."""
-        return f"{self.memory.workspace.vault.layout.agents}/{self._agent}"
+        vault = self.memory.workspace.vault
+        return f"{vault.layout.agents}/{vault.agent_named(self._agent)}"
 
     def answer(self, block: Any) -> dict[str, Any]:
         """Carry out a block of type ``tool_use``, and return the block of type ``tool_result``.

@@ -35,6 +35,7 @@ from tars_memory.vault.markdown.facts import Fact, Predicates, folded, predicate
 from tars_memory.vault.markdown.lines import candidates_of, unmarked
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.secrets import veiled
+from tars_memory.vault.vault import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -174,8 +175,8 @@ def context(
     asked.selection = selection
     if asked.searches:
         filling.notices += asked.notices
-        agents = ("", request.agent)
-        found = [answer for answer in answers(asked) if vault.layout.agent_of(answer.path) in agents]
+        agents = ("", key_of(request.agent))
+        found = [answer for answer in answers(asked) if key_of(vault.layout.agent_of(answer.path)) in agents]
         playbooks, today = request.playbooks, now.date()
         shown = {book.path: book for book in playbooks.shelf if request.expired or book.is_shown(today, playbooks.days)}
         faded = {book.path for book in playbooks.shelf} - shown.keys()

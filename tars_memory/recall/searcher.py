@@ -22,7 +22,7 @@ from tars_memory.recall import query as queries
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult
 from tars_memory.settings import MODES
 from tars_memory.vault.suspicion import suspicious
-from tars_memory.vault.vault import note_lines
+from tars_memory.vault.vault import key_of, note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -417,12 +417,9 @@ class Search:
         """Return the folders of the notes of other agents than the one that asks."""
         found: list[str] = []
         for scope in dict.fromkeys(("", self.scope)):
-            folder = self.workspace.vault.scoped(scope).layout.agents
-            try:
-                names = os.listdir(self.workspace.root / folder)
-            except OSError:
-                continue  # there are no agents
-            found += [f"{folder}/{name}/" for name in names if name != self.request.agent]
+            scoped = self.workspace.vault.scoped(scope)
+            own = key_of(self.request.agent or "")
+            found += [f"{scoped.layout.agents}/{name}/" for name in scoped.agent_folders() if key_of(name) != own]
         return tuple(found)
 
     # --- conversations

@@ -126,6 +126,20 @@ class Vault:
         other.id, other.problem = self.id, self.problem
         return other
 
+    def agent_folders(self) -> list[str]:
+        """Return the names of the folders in which agents keep notes in this scope, sorted; none if there are none."""
+        try:
+            return sorted(os.listdir(self.root / self.layout.agents))
+        except OSError:
+            return []
+
+    def agent_named(self, name: str) -> str:
+        """Return an agent's name as its folder has it. Names that differ in case are one agent, for their folders are
+        one on a disk without case; if there are several, the one that is spelled so is meant, or else the first.
+        """
+        same = [folder for folder in self.agent_folders() if key_of(folder) == key_of(name)]
+        return name if name in same or not same else same[0]
+
     def ensure_id(self, lost: str | None = None) -> str | None:
         """Return the vault's id; the first writer creates it. If several do at once, one wins and all return its id.
 

@@ -34,6 +34,27 @@ def test_a_line_is_added_marked_as_the_agents_and_an_undo_takes_it_back(bench):
     assert made.path not in bench.files()
 
 
+def test_an_agent_spelled_in_another_case_is_the_same_agent(bench):
+    first = topic(agent(bench), "Claude", "Build", "make test")
+    assert first.path == "agents/Claude/Build.md"
+    assert topic(agent(bench), "claude", "build", "make check").path == first.path
+    assert topic(agent(bench), "CLAUDE", "Tea", "green").path == "agents/Claude/Tea.md"
+    assert [found.name for found in topics(agent(bench), "claude")] == ["Build", "Tea"]
+    assert read_topic(agent(bench), "cLAUDE", "Build").path == first.path
+    assert "[by:: Claude]" in bench.get("agents/Claude/Tea.md")
+    assert topic(agent(bench), "codex", "Build", "x").path == "agents/codex/Build.md"
+
+
+def test_of_two_folders_that_differ_by_case_the_one_that_is_named_is_meant(bench):
+    for name in ("Claude", "claude"):
+        bench.put(f"agents/{name}/Tea.md", f"# {name}\n")
+    if len({(bench.root / "agents" / name).stat().st_ino for name in ("Claude", "claude")}) < 2:
+        pytest.skip("the disk knows no case")
+    for name in ("Claude", "claude"):
+        assert topic(agent(bench), name, "Tea", "green").path == f"agents/{name}/Tea.md"
+    assert topic(agent(bench), "CLAUDE", "Tea", "green").path == "agents/Claude/Tea.md"
+
+
 def test_of_two_notes_that_differ_by_case_the_one_that_is_named_is_written_and_read(bench):
     paths = [f"agents/claude/{name}.md" for name in ("Tea", "tea")]
     for path in paths:

@@ -257,6 +257,17 @@ def test_its_files_are_found_as_notes_and_told_to_it_alone(root: Path, tool: Mem
         assert {block.kind for block in told.blocks} == {"recalled"} and "rudder" in told.text  # as data
 
 
+def test_an_agent_spelled_in_another_case_is_the_same_agent(root: Path, tool: MemoryTool) -> None:
+    create(tool, "/memories/work.md", "# Work\n\nthe rudder is loose\n")
+    other = MemoryTool(root, agent="Claude", env=env_of(root.parent))
+    create(other, "/memories/more.md", "# More\n\nthe rudder is new\n")
+    assert [path.name for path in (root / "agents").iterdir()] == ["claude"]
+    with Memory(root, env=env_of(root.parent)) as memory:
+        told = memory.context("which rudder", loaded=False, agent="CLAUDE").text
+        assert "rudder is loose" in told and "rudder is new" in told
+        assert "rudder" not in memory.context("which rudder", loaded=False, agent="codex").text
+
+
 def test_forgetting_takes_its_bullets_along(root: Path, tool: MemoryTool) -> None:
     create(tool, "/memories/work.md", "# Work\n\n- the secret harbour is Kinsale\n- tea\n")
     with Memory(root, env=env_of(root.parent)) as memory:
