@@ -223,6 +223,16 @@ def stem(word: str) -> str:
     return found
 
 
+@cache
+def _function_stems() -> frozenset[str]:
+    return frozenset(map(stem, STOP_WORDS))
+
+
+def is_mistaken_for_function_word(word: str) -> bool:
+    """Whether a folded word that is no function word has the stem of one: "Ines" that of "in", "Doe" that of "does"."""
+    return word not in STOP_WORDS and stem(word) in _function_stems()
+
+
 def _stem(word: str) -> str:
     """Apply the steps of the algorithm to a word of 3 letters or more."""
     word = _inflection(_plural(word))

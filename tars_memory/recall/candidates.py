@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import index, vault
 from tars_memory.index.fulltext import Filter, expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
-from tars_memory.language.words import is_run, stem
+from tars_memory.language.words import is_mistaken_for_function_word, is_run, stem
 from tars_memory.recall import weights
 from tars_memory.recall.weights import Exclusion, Terms, bm25, heads_of, idf
 
@@ -478,11 +478,15 @@ def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mappi
 
 
 def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total: int) -> dict[str, float]:
-    """Return the idf of every term: words and runs of signs are counted in the index, other terms in the candidates."""
+    """Return the idf of every term: words and runs of signs are counted in the index, other terms in the candidates.
+    So are words that the index takes for function words.
+    """
     held = dict(reader.frequencies(terms.stems)) if terms.stems else {}
+    for mistaken in terms.mistaken:
+        held.pop(mistaken, None)
     runs = [literal for literal in terms.literals if is_run(literal)]
     held.update(reader.sign_frequencies(runs))
-    for other in terms.keys[len(terms.stems) :]:
+    for other in (*terms.mistaken, *terms.keys[len(terms.stems) :]):
         if other not in held:
             held[other] = sum(other in chunk.counts for chunk in chunks)
     return {term: idf(max(total, 1), min(held.get(term, 0), total)) for term in terms.keys}
@@ -499,7 +503,7 @@ def _add_bm25(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, floa
     average = sum(line.length for line in lines) / len(lines)
     chunk_average = average * len(lines) / len(chunks)
     others = (literal for literal in terms.literals if not is_run(literal))
-    uncounted = frozenset((*others, *(f"{prefix}*" for prefix in terms.prefixes)))
+    uncounted = frozenset((*terms.mistaken, *others, *(f"{prefix}*" for prefix in terms.prefixes)))
     last: Candidate | None = None
     for chunk in chunks:
         if last is not None and last.row.note_id == chunk.row.note_id and last.row.position == chunk.row.position - 1:
@@ -563,7 +567,7 @@ class Shortlist:
     Attributes:
         words: BM25 of chunks.
         notes: BM25 of notes.
-        literal: share of the query's literals that chunks contain; 1 if they contain a prefix.
+        literal: share of the query's literals that chunks contain; 1 if they contain a prefix, or a word as written.
         near: cosine of chunks with the query, on the scale of its model.
         dated: chunks of the days that the query names.
     """
@@ -577,7 +581,8 @@ class Shortlist:
 
 
 def shortlist_by_words(reader: IndexReader, query: Query, narrowed: Filter, shortlist: Shortlist, limit: int) -> None:
-    """Add chunks and notes with their BM25, and chunks that contain a literal or a prefix of the query.
+    """Add chunks and notes with their BM25, and chunks that contain a literal or a prefix of the query, or as written a
+    word that FTS5 takes for a function word.
 
     At least as many as the hits that are wanted, if there are.
     """
@@ -592,6 +597,9 @@ def shortlist_by_words(reader: IndexReader, query: Query, narrowed: Filter, shor
     others = [literal for literal in query.literals if literal not in runs]
     for chunk, held in reader.match_text(others, narrowed, most) if others else ():
         shortlist.literal[chunk] = held / len(others)
+    mistaken = [word for word in query.words if is_mistaken_for_function_word(word)]
+    for chunk, _ in reader.match_text(mistaken, narrowed, most) if mistaken else ():
+        shortlist.literal.setdefault(chunk, 1.0)
     if query.prefixes:
         match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
         for chunk, _ in reader.match_chunks(match, narrowed, CHUNKS_BY_PREFIX):
@@ -611,8 +619,9 @@ def _add_runs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, shortl
 
 
 def _expression(query: Query) -> str:
-    """Return the FTS5 expression for any of the query's words and phrases."""
-    return expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
+    """Return the FTS5 expression for any of the query's phrases and words, but those it takes for function words."""
+    words = (word for word in query.words if not is_mistaken_for_function_word(word))
+    return expression([*words, *(" ".join(phrase) for phrase in query.phrases)])
 
 
 def shortlist_by_date(reader: IndexReader, query: Query, narrowed: Filter, shortlist: Shortlist) -> None:

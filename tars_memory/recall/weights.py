@@ -16,12 +16,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import fold_signs
-from tars_memory.language.words import WORD, fold, is_run, stem, symbols
+from tars_memory.language.words import STOP_WORDS, WORD, fold, is_mistaken_for_function_word, is_run, stem, symbols
 from tars_memory.recall.query import Fading, Query
 from tars_memory.settings import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.language.dates import NamedDate
     from tars_memory.vault.model import Line
@@ -54,13 +54,17 @@ class Terms:
     """The terms of a query, ready to be counted in texts.
 
     Attributes:
-        stems: of the words, without repeats.
+        stems: of the words, without repeats; ``mistaken``: those of them that are the stems of function words, too.
         phrases: as tuples of stems; ``phrase_keys`` are their keys.
         literals, prefixes: as in the query.
+
+    A function word of a text counts only if the query has it: "in" has the stem of "Ines" and does not answer it.
     """
 
     def __init__(self, query: Query) -> None:
+        self._ignored = STOP_WORDS.difference(query.words, *query.phrases)
         self.stems = tuple(dict.fromkeys(stem(word) for word in query.words))
+        self.mistaken = tuple(dict.fromkeys(stem(word) for word in query.words if is_mistaken_for_function_word(word)))
         self.phrases = tuple(tuple(stem(word) for word in phrase) for phrase in query.phrases)
         self.phrase_keys = tuple(map(phrase_key, query.phrases))
         self.literals = tuple(dict.fromkeys(fold_signs(literal) for literal in query.literals))
@@ -118,7 +122,7 @@ class Terms:
                 end = _REST.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string too
                 if not (at and text[at - 1].isalnum()):
                     root = stem(text[at:end])
-                    if root in self._wanted:
+                    if root in self._wanted and text[at:end] not in self._ignored:
                         if not ends:
                             ends = list(accumulate(len(line) + 1 for line in folded))
                         yield bisect_right(ends, at), root
@@ -126,7 +130,7 @@ class Terms:
 
     def add_phrases(self, text: str, counts: dict[str, int]) -> None:
         """Count the phrases in a whole text, across its line breaks; replaces their former counts."""
-        joined = f" {' '.join(map(stem, WORD.findall(fold(text))))} "
+        joined = _stems_of(text, self._ignored)
         for key in self.phrase_keys:
             n = joined.count(f" {key[1:-1]} ")
             if n:
@@ -144,7 +148,7 @@ class Terms:
         """Return the ``(start, end)`` of the terms in a text, in order and disjoint."""
         found: list[tuple[int, int]] = []
         words = [(m.start(), m.end(), fold(m[0])) for m in WORD.finditer(text)]
-        stems = [stem(word) for _, _, word in words]
+        stems = ["" if word in self._ignored else stem(word) for _, _, word in words]
         for i, (start, end, word) in enumerate(words):
             if stems[i] in self._wanted or any(word.startswith(prefix) for prefix in self.prefixes):
                 found.append((start, end))
@@ -169,8 +173,9 @@ class Exclusion:
     def __init__(self, negations: Sequence[str]) -> None:
         self.phrases: list[str] = []
         self.literals: list[str] = []
-        for negation in negations:
-            words = WORD.findall(negation)
+        found = [WORD.findall(negation) for negation in negations]
+        self._ignored = STOP_WORDS.difference(*found)
+        for negation, words in zip(negations, found, strict=True):
             if words:
                 self.phrases.append(f" {' '.join(map(stem, words))} ")
             self.literals += symbols(negation) if words else [negation]
@@ -180,11 +185,15 @@ class Exclusion:
 
     def holds(self, text: str) -> bool:
         """Whether the text contains something that is excluded."""
-        folded = fold(text)
         if self.literals and any(literal in fold_signs(text) for literal in self.literals):
             return True
-        joined = f" {' '.join(map(stem, WORD.findall(folded)))} "
+        joined = _stems_of(text, self._ignored)
         return any(phrase in joined for phrase in self.phrases)
+
+
+def _stems_of(text: str, ignored: Container[str]) -> str:
+    """Return the stems of a text's words, each between blanks; '' in the place of a word that is ignored."""
+    return f" {' '.join('' if word in ignored else stem(word) for word in WORD.findall(fold(text)))} "
 
 
 def bm25(counts: Mapping[str, int], idfs: Mapping[str, float], length: float, average: float) -> float:

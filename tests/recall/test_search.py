@@ -360,3 +360,15 @@ def test_a_sentence_is_answered_by_a_line_that_contains_all_its_words_however_fe
         words = chance.sample(fruits, chance.randint(4, 8))
         assert recalled.found(f"what about the {' '.join(words)}"), words
     recalled.close()
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_name_with_the_stem_of_a_function_word_is_found_among_many_lines_that_hold_the_word(tmp_path, mode):
+    notes = {f"{n}.md": "- in the box\n" for n in range(300)}
+    recalled = Recalled(tmp_path, {**notes, "People.md": "- Ines has the keys of the old boat house by the harbour\n"})
+    try:
+        assert recalled.found("Ines", mode)[0].startswith("- Ines has")
+        assert not any("Ines" in text for text in recalled.found("box -Ines", mode))
+        assert len(recalled.found("box -Ines", mode)) == 10
+    finally:
+        recalled.close()

@@ -99,6 +99,19 @@ def test_exclusion_is_by_stems_phrases_and_literals():
     assert not Exclusion(())
 
 
+def test_a_function_word_is_not_the_word_that_shares_its_stem():
+    terms = Terms(parse('Ines "the doe"', TODAY))
+    assert terms.count_lines(["in the box", "she does it", "Ines has the doe"]) == [
+        {},
+        {},
+        {"in": 1, "doe": 1, '"the doe"': 1},
+    ]
+    assert [terms.spans(text) for text in ("in the box it does", "Ines")] == [[], [(0, 4)]]
+    assert Terms(parse("in", TODAY)).count("in the box") == {"in": 1}
+    assert Exclusion(["ines"]).holds("Ines has it")
+    assert not Exclusion(["ines"]).holds("in the box")
+
+
 def test_bm25_prefers_rare_words_and_short_texts():
     idfs = {"common": idf(1000, 400), "rare": idf(1000, 2)}
     assert bm25({"rare": 1}, idfs, 10, 10) > bm25({"common": 3}, idfs, 10, 10)
