@@ -599,3 +599,19 @@ def test_jobs_take_a_fifth_of_what_a_prompt_is_told_of_conversations(world: Worl
     with world.memory() as memory:
         memory.reindex()
     assert shares(world.told(question, **how))[0] > typed, "what jobs don't need is free"
+
+
+def test_a_prompt_has_the_same_words_once_whether_quote_turn_or_conversation(tmp_path: Path) -> None:
+    """Said in two conversations, kept as a turn of a session and quoted below a fact: one line, and a loaded note's."""
+    said = "remember that the staging database listens on port 5433"
+    session = f'## Facts\n\n- Staging has port 5433\n  - quote:: "{said}"\n\n## Turns\n\n> [3] 10:01 **user:** {said}\n'
+    world = World(tmp_path, {"sessions/2026-11-12 1000 Work.md": session, "Memory.md": "## Notes\n"})
+    for day in ("2026-11-13", "2026-11-14"):
+        record = turn("user", said, f"{day}T10:00", sessionId=day)
+        world.write(f"{day}.jsonl", record, turn("user", f"hello on {day}", f"{day}T10:01", sessionId=day))
+    world.add()
+    assert world.told("which port has the staging database").count("listens on port 5433") == 1
+    (world.root / "Memory.md").write_text(f"## Notes\n- {said}\n", "utf-8")
+    told = world.told("which port has the staging database")
+    assert told.count("listens on port 5433") == 1
+    assert f"## Notes\n- {said}" in told

@@ -32,7 +32,7 @@ from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded, predicate_key
-from tars_memory.vault.markdown.lines import candidates_of, unmarked
+from tars_memory.vault.markdown.lines import candidates_of, said_in, unmarked
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.secrets import veiled
 from tars_memory.vault.vault import key_of
@@ -665,7 +665,11 @@ class _Filling(Reading):
         automated = path in self.conversations.automated
         if len(text) > (self.automated_room if automated else self.conversation_room - self.automated_room):
             return NO_ROOM
-        why = self.packing.add("recalled", Portion(path, number, [text], {normalized(text)}))
+        wordings = {normalized(text), normalized(self.conversations.words.get((path, number), ""))}
+        why = self._add_loaded(sorted(wordings))
+        if why:
+            return why
+        why = self.packing.add("recalled", Portion(path, number, [text], wordings))
         if not why:
             size = len(text) + 1
             self.conversation_room -= size
@@ -699,14 +703,23 @@ class _Filling(Reading):
         text = packing.shown(raw)
         if not text.strip():
             return loaded.COMMENT
-        wordings = {normalized(raw), normalized(text)}
+        wordings = {normalized(raw), normalized(text), normalized(said_in(raw))}
         known = (*sorted(wordings), *sorted(map("^{}".format, candidates_of(raw))))  # the same words before the same id
-        for kind, unit in (self.by_wording[words] for words in known if words in self.by_wording):
-            why = self._add(kind, unit)
-            return why if why not in ("", packing.LOADED) else f"says the same as {unit.path}:{unit.start_line}"
+        why = self._add_loaded(known)
+        if why:
+            return why
         if wordings & self.replaced:
             return loaded.REPLACED
         return self.packing.add("recalled", Portion(path, number, [text], wordings))
+
+    def _add_loaded(self, wordings: Iterable[str]) -> str:
+        """Add, instead of a line, the loaded unit that has the first known of its wordings; return why the line is not
+        added then, '' if there is none.
+        """
+        for kind, unit in (self.by_wording[words] for words in wordings if words in self.by_wording):
+            why = self._add(kind, unit)
+            return why if why not in ("", packing.LOADED) else f"says the same as {unit.path}:{unit.start_line}"
+        return ""
 
     # --- the result
 

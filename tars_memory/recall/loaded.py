@@ -289,6 +289,7 @@ class Conversations:
     Attributes:
         lines: by name of a conversation, or absolute path of a shared note, its lines; '' for lines that must not be
             shown.
+        words: by the place of a line of a conversation what was said, without the day and the speaker.
         newer: by the place of a line the place of the newest line, in a note or a conversation, that contains all its
             words: the older line is never shown without the newer one.
         automated: names of the conversations in which a program asked and nobody typed.
@@ -299,16 +300,19 @@ class Conversations:
         self.automated: set[str] = set()
         self.shared: dict[str, tuple[str, str]] = {}
         self.lines: dict[str, list[str]] = {}
+        self.words: dict[tuple[str, int], str] = {}
         self.newer: dict[tuple[str, int], tuple[str, int]] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self.lines
 
-    def put(self, name: str, number: int, text: str) -> None:
-        """Add a line of a conversation, or of a note of a shared vault."""
+    def put(self, name: str, number: int, text: str, words: str = "") -> None:
+        """Add a line of a conversation, with what was said in it, or of a note of a shared vault."""
         lines = self.lines.setdefault(name, [])
         lines += [""] * (number - len(lines))
         lines[number - 1] = text
+        if words:
+            self.words[name, number] = words
 
     def pair(self, answers: Iterable[Answer], said: Iterable[Answer], shares: Shares) -> None:
         """Fill :attr:`newer`.

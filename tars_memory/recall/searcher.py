@@ -538,7 +538,7 @@ class Search:
             name = f"conversation {os.path.basename(answer.path)[:60]}"  # no path of this machine is shown
             day = f"{shown.day} " if shown.day else ""
             text = f"- {day}{shown.speaker} said: {answer.text.strip()}"
-            self.conversations.put(name, answer.number, text)
+            self.conversations.put(name, answer.number, text, answer.text)
             if narrowed.tags:
                 self.conversations.automated.add(name)
             found.append(recall.search.Answer(name, answer.number, text, day=shown.day))

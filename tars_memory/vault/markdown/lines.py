@@ -71,6 +71,9 @@ BLANKS = " \t"
 """Characters that separate machinery from words. Other blanks (U+00A0, U+3000) belong to the words, as in markdown."""
 
 _SAID_BY = re.compile(r"[ \t]*[-*+][ \t]+said by::[ \t]")
+_SAID = re.compile(
+    rf"[ \t]*(?:{MARK}[ \t]+({QUOTE})|>[ \t]*\[\d{{1,9}}\][ \t]+(?:\d\d?:\d\d[ \t]+)?\*\*[^*\n]+:\*\*[ \t])"
+)
 _REPLACED = re.compile(rf"[ \t]+[-*+][ \t]+{_KEPT_WORDS}")
 _MACHINERY = re.compile(
     r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\[\]\n]*#\^|\[by::"
@@ -401,6 +404,14 @@ def replaced_words(line: str) -> str:
 def quote_in(text: str) -> str:
     """Return the words of a bullet that begins with :data:`QUOTE`, without quotation marks."""
     return re.sub(r'^["“„«](.*)["”“»]$', r"\1", text.removeprefix(QUOTE).strip(BLANKS))
+
+
+def said_in(line: str) -> str:
+    """Return what somebody said in a line that quotes it: a bullet ``quote:: …`` or a turn; '' for other lines."""
+    said = _SAID.match(line)
+    if said is None:
+        return ""
+    return quote_in(line[said.end() :]) if said[1] else line[said.end() :].strip(BLANKS)
 
 
 def speaker_in(text: str) -> tuple[str, int]:
