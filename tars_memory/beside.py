@@ -570,9 +570,9 @@ def shared_vaults(
             continue
         path = Path(os.path.abspath(path))
         try:
-            root = path.resolve(strict=True)
+            root = Path(os.path.realpath(path, strict=True))
             empty = not any(root.iterdir())
-        except (FileNotFoundError, RuntimeError, ValueError):
+        except (FileNotFoundError, ValueError):
             empty, root = True, path
         except OSError as error:
             why = "it is a file, name its folder" if isinstance(error, NotADirectoryError) else error.strerror

@@ -541,7 +541,8 @@ def test_a_folder_that_was_removed_under_a_job(place: Path) -> None:
     gone = place / "gone"
     gone.mkdir()
     said = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(place / "home")}
-    words = [sys.executable, "-c", PROGRAM, "--vault", str(place / "vault"), "sleep", str(place / "logs")]
+    # As the installed program, which imports nothing from the current folder (-P): Python 3.13 can't, if that is gone.
+    words = [sys.executable, "-P", "-c", PROGRAM, "--vault", str(place / "vault"), "sleep", str(place / "logs")]
     script = 'rmdir "$0"; exec "$@" <&- >/dev/null 2>&-'
     assert subprocess.run(["sh", "-c", script, str(gone), *words], cwd=gone, env=said).returncode == 0
     assert kept(place) == expected([talk])

@@ -144,7 +144,7 @@ UNREADABLE = {
     "another object": ('{"answer": "none"}', "no field"),
     "deep objects": ('{"a":' * 100_000, "nested too deeply"),
     "deep lists": ("{" + "[" * 100_000, "nested too deeply"),
-    "deep and closed": ('{"facts":' + "[" * 5_000 + "]" * 5_000 + "}", "nested too deeply"),
+    "deep and closed": ('{"facts":' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
     "nul bytes": ("\0" * 1000, "no JSON"),
 }
 
