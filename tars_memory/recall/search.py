@@ -99,7 +99,12 @@ def search(
         near = reader.names(scope).suggestions(query.meaning, parts=not result.hits)
         result.did_you_mean = [name for name in near if name not in shown]
     if not result.hits and query.on is not None and reader.has_ended(query.on.isoformat(), scope):
-        result.notices.append(f"what has ended by {query.on} was not searched: --expired does")
+        timeless = copy(query)
+        timeless.on = None
+        if search(
+            reader, timeless, request, vector=vector, narrowed=narrowed._replace(on=None), read=read, own=own
+        ).hits:
+            result.notices.append(f"what has ended by {query.on} was not searched: --expired does")
     return result
 
 

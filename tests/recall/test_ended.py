@@ -109,6 +109,12 @@ def base(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_what_has_ended_is_only_mentioned_to_whom_it_would_answer(base: Path) -> None:
+    with opened(base, date(2026, 12, 1)) as memory:
+        notices = {text: memory.search(text, mode="lexical").notices for text in ("Vienna", "qqxyzzy")}
+    assert notices == {"Vienna": ["what has ended by 2026-12-01 was not searched: --expired does"], "qqxyzzy": []}
+
+
 def test_context_leaves_out_what_has_ended_and_says_so(base: Path) -> None:
     before, after = date(2026, 11, 30), date(2026, 12, 1)
     ended = ["Parking permit", "space 14", "staging", "crutches", "Dublin", "Vienna"]
