@@ -39,6 +39,14 @@ def schedule(place: Path, kind: str, *words: str) -> str:
     return done.stdout
 
 
+def test_sources_that_are_set_are_conversations_to_examine(place: Path) -> None:
+    (place / "h/config").mkdir(parents=True)
+    (place / "h/config/config.toml").write_text(f'[sources]\npaths = "{place / "my logs"}"\n', "utf-8")
+    command = program("--vault", str(place / ODD), "sleep", "--print-schedule", "cron")
+    env = environment(place / "home", TARS_MEMORY_HOME=str(place / "h"))
+    assert not forked.run(command, cwd=place, env=env, text=True, check=True).stderr
+
+
 def test_crons_line_does_the_work_in_crons_environment(place: Path) -> None:
     *when, line = schedule(place, "cron", "my logs").rstrip("\n").split(" ", 5)
     assert when == ["30", "3", "*", "*", "*"]

@@ -58,7 +58,8 @@ def sleep(
         more = ["--project", memory.workspace.project] if memory.workspace.project else []
         more += ["--", *(os.path.abspath(os.path.expanduser(source)) for source in sources)] if sources else []
         call.out.data(unit(print_schedule, memory.workspace.root, call.env, night=True, more=more), of_notes=False)
-        if not sources and not memory.workspace.settings.sleep.sources:
+        settings = memory.workspace.settings
+        if not (sources or settings.sleep.sources or settings.sources.logs):
             call.out.say("no conversations to examine: name SOURCES, or set [sleep] sources")
         return 0
 
