@@ -148,6 +148,15 @@ def test_what_is_not_searched_is_named_with_what_to_do(open_memory: Callable[[],
     }
 
 
+def test_a_note_in_an_encoding_of_one_byte_a_letter_names_no_language(open_memory: Callable[[], Memory]) -> None:
+    (root(open_memory) / "Stare.md").write_bytes("Zażółć gęślą jaźń\n".encode("cp1250"))
+    (found,) = findings(open_memory, "encoding")
+    assert found["hint"] == (
+        "in the vault's folder, with the encoding it has (latin1, cp1250, cp1251, …): "
+        "iconv -f latin1 -t utf-8 Stare.md > Stare.md.new && mv Stare.md.new Stare.md"
+    )
+
+
 def test_a_note_that_is_called_so_is_no_copy(open_memory: Callable[[], Memory]) -> None:
     folder = root(open_memory)
     theme = "---\ntags: theme\n---\n# {}\n\nDeveloped by somebody\n\n## Screenshots\n\nnone\n\nin the settings\n"

@@ -429,7 +429,7 @@ def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosi
             continue  # _unsearched reports it
         if is_single_byte(data):
             message = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
-            yield Diagnosis("encoding", message, _conversion(path, "latin1"), path)
+            yield Diagnosis("encoding", message, _conversion(path, "latin1", ", cp1250, cp1251, …"), path)
     proposals: list[str] = []
     inbox.pending(vault, proposals)
     for sentence in proposals:
@@ -438,10 +438,19 @@ def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosi
         )
 
 
-def _conversion(path: str, encoding: str) -> str:
-    """Return the shell command that converts a note to UTF-8, from an encoding as iconv names it."""
+def _conversion(path: str, encoding: str, others: str = "") -> str:
+    """Return the shell command that converts a note to UTF-8.
+
+    Args:
+        path: of the note.
+        encoding: for the command.
+        others: encodings that the note may be in as well, as the end of a list: bytes don't tell Polish from French.
+    """
     old, new = shlex.quote(path), shlex.quote(f"{path}.new")
-    return f"in the vault's folder: iconv -f {encoding} -t utf-8 {old} > {new} && mv {new} {old}"
+    place = (
+        f"in the vault's folder, with the encoding it has ({encoding}{others})" if others else "in the vault's folder"
+    )
+    return f"{place}: iconv -f {encoding} -t utf-8 {old} > {new} && mv {new} {old}"
 
 
 def _shared_lines(workspace: Workspace, paths: list[str]) -> set[bytes]:
