@@ -326,7 +326,7 @@ def _of_note(file: _File, note: Document, form: str) -> tuple[list[Imported], in
         found = [*_of_basic_memory(file, note, subject, written)]
         return [statement._replace(dated=day is not None) for statement in found], 0
     rule = form == INSTRUCTIONS or _type_of(properties) == "feedback"
-    passages = [passage for passage in _passages(note) if not _IMPORT.fullmatch(passage.words)]
+    passages = [*_passages(note)]
     if form == CLAUDE and _is_index(file.path):  # it has a line for each of the other files
         passages = [passage for passage in passages if not _is_pointer(passage.words, os.path.dirname(file.path))]
     title = properties.get("name") if form == CLAUDE else ""
@@ -428,8 +428,9 @@ def _bullets(note: Document) -> Iterator[tuple[int, str]]:
 
 
 def _folded(text: str) -> str:
-    """Return a text with its white space folded to single blanks."""
-    return " ".join(clean(text).split())
+    """Return a text with its white space folded to single blanks, without lines that only name a file to read."""
+    lines = (line for line in clean(text).splitlines() if not _IMPORT.fullmatch(line.strip()))
+    return " ".join(" ".join(lines).split())
 
 
 def _of_basic_memory(file: _File, note: Document, title: str, written: datetime) -> Iterator[Imported]:

@@ -37,6 +37,7 @@ npm run lint
 
 1. Use 2 spaces.
 2. Never commit to main.
+@docs/style.md
 
 For tests:
 
@@ -62,12 +63,12 @@ RULES = [
     ("`make ci` in CI and nowhere else [Build with]", "CLAUDE.md:9"),
     ("Use 2 spaces [Style]", "CLAUDE.md:18"),
     ("Never commit to main [Style]", "CLAUDE.md:19"),
-    ("use fixtures [For tests]", "CLAUDE.md:23"),
-    ("**Review**: read it all [Before a release]", "CLAUDE.md:26"),
-    ("every line [Review]", "CLAUDE.md:27"),
-    ("Build [Before a release]", "CLAUDE.md:28"),
-    ("without warnings [Build]", "CLAUDE.md:32"),
-    ("tag it [Before a release]", "CLAUDE.md:33"),
+    ("use fixtures [For tests]", "CLAUDE.md:24"),
+    ("**Review**: read it all [Before a release]", "CLAUDE.md:27"),
+    ("every line [Review]", "CLAUDE.md:28"),
+    ("Build [Before a release]", "CLAUDE.md:29"),
+    ("without warnings [Build]", "CLAUDE.md:33"),
+    ("tag it [Before a release]", "CLAUDE.md:34"),
 ]
 FEEDBACK = """\
 ---
