@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.index.chunking import LinkTable
     from tars_memory.index.reader import IndexReader
     from tars_memory.vault.model import Entry
 
@@ -398,14 +397,15 @@ class NoteLinks(NamedTuple):
 
 
 def links(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NoteLinks:
-    """Return the links of the note with a name.
+    """Return the links of the note that a link with a name leads to, else of the note with that name.
 
     Raises:
         NotFoundError: there is no such note.
+        UsageError: several notes have the name.
     """
     files = (path for path in sorted(files_of(vault)) if not path.lower().endswith(".md"))
     table = reader.links(scope, tuple(path for path in files if vault.layout.scope_of(path) in ("", scope)))
-    path = _found(table, name)
+    path = table.find(name) or path_of_note(reader, name, scope=scope)
     return NoteLinks(path, table.out(path), table.back(path))
 
 
@@ -522,24 +522,12 @@ def selected(
     if linked_to or links_to:
         table = reader.links(scope)
         for name in linked_to:
-            targets = (path for _, path in table.out(_found(table, name)))
+            targets = (path for _, path in table.out(table.find(name) or path_of_note(reader, name, scope=scope)))
             sets.append({table.ids[path] for path in targets if path in table.ids})
         for name in links_to:
-            back = table.back(_found(table, name))
+            back = table.back(table.find(name) or path_of_note(reader, name, scope=scope))
             sets.append({table.ids[path] for path in back})
     return tuple(sorted(set.intersection(*sets)))
-
-
-def _found(table: LinkTable, name: str) -> str:
-    """Return the path of the note that a link with this name leads to.
-
-    Raises:
-        NotFoundError: there is none.
-    """
-    path = table.find(name)
-    if path is None:
-        raise NotFoundError(f"there is no note {name!r}", "name it as in a link: its name, or its path in the vault")
-    return path
 
 
 # --- tags, and notes near another one

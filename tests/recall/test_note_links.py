@@ -50,10 +50,21 @@ def test_a_project_is_not_seen_without_its_name(memory: Memory) -> None:
     assert memory.links("Plan", project="boat").path == "projects/boat/Plan.md"
 
 
-@pytest.mark.parametrize("name", ["Nobody", "", "photo.png", "../Home", "/etc/passwd", "x\0y", "💥" * 500])
+@pytest.mark.parametrize("name", ["Nobody", "", "photo.png", "../Nobody", "/etc/passwd", "x\0y", "💥" * 500])
 def test_a_note_that_is_none(memory: Memory, name: str) -> None:
     with pytest.raises(NotFoundError):
         memory.links(name)
+
+
+def test_a_name_means_the_note_that_open_finds(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"🐝 Bees.md": "# 🐝 Bees\n\nhoney\n", "Garden.md": "the [[🐝 Bees]]\n"})
+    with Memory(root, embedder=HashEmbedder(), env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        assert memory.links("Bees") == memory.links("🐝 Bees")
+        assert found(memory, "garden bees", links_to=["Bees"]) == {"Garden.md"}
+        with pytest.raises(NotFoundError) as raised:
+            memory.links("Gardens")
+        assert memory.links("../Garden").path == "Garden.md"
+    assert raised.value.hint == "did you mean Garden?"
 
 
 def found(memory: Memory, text: str = "oolong", **options: object) -> set[str]:
