@@ -429,7 +429,7 @@ def _bullets(note: Document) -> Iterator[tuple[int, str]]:
 
 def _folded(text: str) -> str:
     """Return a text with its white space folded to single blanks, without lines that only name a file to read."""
-    lines = (line for line in clean(text).splitlines() if not _IMPORT.fullmatch(line.strip()))
+    lines = (line for line in re.split(r"[\r\n]+", clean(text)) if not _IMPORT.fullmatch(line.strip()))
     return " ".join(" ".join(lines).split())
 
 
