@@ -208,6 +208,7 @@ def gather(
             continue
         if chunk.lines and (chunk.counts or by_note or chunk.meaning is not None or chunk.date):
             chunks.append(chunk)
+    chunks = _without_wordless(chunks)
     if vector is not None and scale.names:
         _compare_names(chunks, vector, bits)
     total = reader.chunk_count()
@@ -416,9 +417,21 @@ def _count_shown(chunk: Candidate, terms: Terms) -> None:
         chunk.lines = answers
 
 
+def _without_wordless(chunks: Sequence[Candidate]) -> list[Candidate]:
+    """Leave out chunks with nothing but bullets without words, of notes that have others: a template's empty tasks."""
+    bare = {chunk.row.id for chunk in chunks if all(vault.markdown.lines.is_empty(line.text) for line in chunk.lines)}
+    worded = {chunk.row.note_id for chunk in chunks if chunk.row.id not in bare}
+    return [chunk for chunk in chunks if chunk.row.id not in bare or chunk.row.note_id not in worded]
+
+
 def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
-    """Return the indexes of a chunk's lines that never answer: front matter, and former texts of replaced lines."""
+    """Return the indexes of a chunk's lines that never answer: front matter, bullets without words beside other lines,
+    and former texts of replaced lines.
+    """
     found = _silent_front_matter(row, texts)
+    empty = {i for i, text in enumerate(texts) if vault.markdown.lines.is_empty(text)}
+    if any(text.strip() and i not in empty for i, text in enumerate(texts)):
+        found |= empty
     for i, line in enumerate(row.lines):
         if line.kind == "replaced":  # the former text of the line above it: ``why`` shows it
             others = zip(reversed(row.lines[:i]), reversed(texts[:i]), strict=True)

@@ -81,6 +81,17 @@ def test_a_question_with_a_day_or_month_without_a_year_looks_at_every_year(tmp_p
     recalled.close()
 
 
+def test_an_empty_task_of_a_template_answers_nothing(tmp_path):
+    day = "# 2026-11-14\n\n## Tasks\n- [ ] \n\n## Log\n- 10:00 met Anna in the cafe\n"
+    recalled = Recalled(tmp_path, {"2026-11-14.md": day, "Lists/Tools.md": "- [ ]\n- [ ] \n"})
+    for mode in ("lexical", "hybrid"):
+        lines = [line for text in recalled.found("2026-11-14", mode) for line in text.split("\n")]
+        assert "- 10:00 met Anna in the cafe" in lines
+        assert not [line for line in lines if line.strip() == "- [ ]"]
+    assert recalled.search("Tools", "lexical").hits[0].path == "Lists/Tools.md"
+    recalled.close()
+
+
 def test_json_has_the_documented_fields(vault):
     record = vault.search("oolong tea").as_dict()
     assert list(record) == ["query", "mode", "hits", "abstained", "stale", "notices"]
