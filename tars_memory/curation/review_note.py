@@ -34,7 +34,7 @@ NOTE = Layout.review
 HEADING = "To decide"
 """Heading above the proposals."""
 GONE = "nothing is left of its words"
-CUT = "the note may be cut off there: it is the last line of all"
+CUT = "the note may be cut off there: it is the last line of all; if it is whole, add a line of yours below it"
 TWICE = "it is decided in more than one way"
 MISPLACED = "its mark must be the last word of its line"
 BOXES = "it has more than one box; leave the one that counts"
@@ -72,6 +72,8 @@ _INNER_BOX = re.compile(rf"(?:^|(?<=\s))(?:{MARK}[ \t]*\[[^\[\]]?\]|\[[ xX+mM-]\
 """A box within the words, as the end of a line leaves it that was joined with the next one."""
 _TASK = re.compile(rf"[ \t]*{MARK}[ \t]+\[[ \t]*([^\[\]]?)[ \t]*\][ \t]*")
 """The beginning of a task, with the character in its box."""
+_BLANK_TASK = re.compile(rf"[ \t]*{MARK}[ \t]*(?:\[[ \t]*\][ \t]*)?")
+"""A bullet or a task that nobody has written anything into."""
 _WAITING = re.compile(r"(?:[^\w\[]|\d)*\[\s+\]")
 """The beginning of a line whose box is empty, wherever it is: it waits."""
 
@@ -92,6 +94,7 @@ _TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[ \t]*[xX+mM-][ \t]*\]", re.MULTILIN
 """A box with a known character."""
 _ACCEPTING, _REJECTING, _BOTH, _LINE = "xX", "-", "+", "mM"
 """Characters of a box: accept, reject, accept and keep the old line too, accept a fact as a line."""
+_KNOWN = frozenset(_ACCEPTING + _REJECTING + _BOTH + _LINE)
 
 
 class ReviewItem(NamedTuple):
@@ -125,7 +128,7 @@ class ReviewItem(NamedTuple):
     @property
     def decided(self) -> bool:
         """Whether it, or a related line below it, is ticked with a known character."""
-        return self.box in {*_ACCEPTING, *_REJECTING, *_BOTH, *_LINE} or (self.box == " " and bool(self.replaces))
+        return self.box in _KNOWN or (self.box == " " and bool(self.replaces))
 
     @property
     def odd(self) -> str:
@@ -195,8 +198,8 @@ def read(data: bytes) -> list[ReviewItem]:
             words = _STAMP.sub("", words[box.end() :])
         inside = group is not None and group.line < entry.line <= group.end_line
         if group is not None and inside and char == " " and (group_box := _BOX.match(group.text)):
-            char = group_box[1] or " "
-        doubt = _doubt(document, entry, words) if len(marks) == 1 else SEVERAL
+            char = group_box[1] if group_box[1] in _KNOWN else " "
+        doubt = _doubt(document, entry, words, f"r-{marks[0]}") if len(marks) == 1 else SEVERAL
         if box and _BOX.match(words):
             doubt = doubt or BOXES
         item = ReviewItem("", char, words, entry.line, doubt, entry, above=_above(document, entry), inside=inside)
@@ -396,7 +399,7 @@ def unread(path: str, data: bytes) -> list[str]:
     """Return a notice for each line that may decide something, but is read as no proposal.
 
     These are ticked bullets that were one of our proposals and have lost the mark with its id, and lines with a mark
-    that are no bullet (any more), or a group's without a box.
+    that are no bullet (any more), or a group's without a box that is known.
 
     Args:
         path: of the note or its copy.
@@ -411,8 +414,8 @@ def unread(path: str, data: bytes) -> list[str]:
         below = _rows(document, last + 1, entry.end_line)
         box = _BOX.match(entry.text)
         if _is_group(entry):
-            if not box:
-                notices.append((entry.line, BOXLESS))
+            if not box or box[1] not in {*_KNOWN, None}:
+                notices.append((entry.line, f"[{box[1]}] {ODD}" if box else BOXLESS))
         elif box and box[1] and below and _is_ours(below) and not _MARK.search(entry.raw):
             notices.append((entry.line, UNMARKED))
     rows = _unlisted(document)
@@ -430,7 +433,8 @@ def _unlisted(document: Document) -> dict[int, list[str]]:
 def without_proposals(data: bytes, ids: Collection[str]) -> bytes:
     """Return the note without these proposals; of what the person wrote below or around one, only its mark is removed.
 
-    The line of any other proposal stays, wherever it was moved.
+    The line of any other proposal stays, wherever it was moved: below one that goes, it takes that one's place, so that
+    it does not come below another box.
     """
     if b"^r-" not in data:
         return data
@@ -444,28 +448,58 @@ def without_proposals(data: bytes, ids: Collection[str]) -> bytes:
             gone.append(entry)  # its lines were decided one by one
     unlisted = _unlisted(document)
     others = {item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL} | unlisted.keys()
+    outdents: dict[int, tuple[int, int]] = {}
+    removed: set[int] = set()
     done = 0
     for entry in sorted(gone, key=lambda entry: entry.line):
         first = entry.line
         if first <= done:
             continue
         last = first + entry.raw.count("\n")
-        end = min((row - 1 for row in others if last < row <= entry.end_line), default=entry.end_line)
-        if _is_ours(_rows(document, last + 1, end)):
-            splices.append(_removal(document, first, end))
-            done = end
+        end = max(entry.end_line, _end_below_blank(document, last)) if entry.end_line == last else entry.end_line
+        cut = min((row - 1 for row in others if last < row <= end), default=end)
+        if _is_ours(_rows(document, last + 1, cut)):
+            splices.append(_removal(document, first, cut))
+            removed.update(range(first, cut + 1))
+            if cut < end:
+                places = _indent(entry.raw), _indent(document.text(cut + 1))
+                outdents |= dict.fromkeys(range(cut + 1, end + 1), places)
+            done = cut
         else:
             splices += _mark_removals(document, first, last)
             done = last
+    for row, (start, stop) in outdents.items():
+        indent = _indent(document.text(row))
+        if row not in removed and (indent > stop or (indent == stop and row in others)):
+            at = document.lines[row - 1].start  # blanks are one byte each
+            splices.append(Splice(at + start, at + stop, b""))
     for row, marks in unlisted.items():
         if all(name in ids for name in marks):
             splices += _mark_removals(document, row, row)
     return apply(data, sorted(splices, key=lambda splice: splice.start))
 
 
+def _indent(row: str) -> int:
+    """Return the number of blanks that a line begins with."""
+    return len(row) - len(row.lstrip(" \t"))
+
+
+def _end_below_blank(document: Document, last: int) -> int:
+    """Return the last of our lines below an empty task that follows a proposal's own line; ``last`` if none follow.
+
+    An editor makes such a task when the person presses Enter at the end of the line, and the details go below it.
+    """
+    end = last + 1
+    if end > len(document.lines) or not _BLANK_TASK.fullmatch(document.text(end)):
+        return last
+    while end < len(document.lines) and _OURS.match(document.text(end + 1)):
+        end += 1
+    return end if end > last + 1 else last
+
+
 def _is_ours(rows: Sequence[str]) -> bool:
     """Whether the person wrote nothing into these lines: each is blank or one that we write below a proposal."""
-    return all(_OURS.match(row) or not row.strip(" \t") for row in rows)
+    return all(_OURS.match(row) or _BLANK_TASK.fullmatch(row) or not row.strip(" \t") for row in rows)
 
 
 def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:
@@ -604,10 +638,10 @@ def _is_group(entry: Entry) -> bool:
     return _ALL.fullmatch(entry.block_id or "") is not None
 
 
-def _doubt(document: Document, entry: Entry, words: str) -> str:
+def _doubt(document: Document, entry: Entry, words: str, mark: str) -> str:
     """Return why a tick on a proposal can't be applied; empty if it can."""
     last = entry.line + entry.raw.count("\n")
-    if not (entry.block_id or "").startswith("r-"):
+    if entry.block_id != mark:
         return MISPLACED
     if not words:
         return GONE

@@ -284,7 +284,8 @@ def apply_ticks(review: Review) -> AppliedTicks:
     mark_settled(review, found, but=deciding, expired=True)
     taken = {item.state for of_note in items for item in of_note if item.id in ticks}
     recorded_at = {tick.id: tick.time for tick in recorded_ticks(ctx)}
-    done, failures = _commit(ctx, chosen, stale, taken, recorded_at)
+    lines = {name: tick.line for name, tick in ticks.items()}
+    done, failures = _commit(ctx, chosen, stale, taken, recorded_at, lines)
     return AppliedTicks(done, [*notices, *conflicts, *failures])
 
 
@@ -311,6 +312,7 @@ def _commit(
     stale: set[str],
     taken: set[tuple[object, ...]],
     recorded_at: Mapping[str, str],
+    lines: Mapping[str, int],
 ) -> tuple[list[Committed], list[str]]:
     """Commit decisions in two transactions: those whose ticks an agent's process recorded have their own.
 
@@ -323,6 +325,7 @@ def _commit(
         stale: ids of proposals in the note that were decided before.
         taken: the state of each item of the note that ``chosen`` was made from.
         recorded_at: by proposal id, when an agent's process recorded the tick.
+        lines: by proposal id, where the tick is.
     """
     if not chosen:
         with ctx.writing("review", None, atomic=True) as session:
@@ -351,7 +354,8 @@ def _commit(
             if len(batch) > 1:
                 batches[:0] = ([decision] for decision in batch)
             else:
-                notices.append(f"{review_note.NOTE}: left for later: {error.message}")
+                line = lines[batch[0].proposal.id]
+                notices.append(f"{review_note.NOTE}:{line}: left for later: {error.message}")
     return done, notices
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -421,6 +422,8 @@ class TestTicks:
         answered = desk.person().review().from_note()
         assert answered.decided == []
         assert len(answered.notices) == answered.left == 2
+        rows = [row for row, line in enumerate(desk.note("Review.md").split("\n"), 1) if re.match(" *- \\[[mx]", line)]
+        assert sorted(notice.split(":")[1] for notice in answered.notices) == sorted(map(str, rows))
         assert len(desk.offered()) == 2
 
 

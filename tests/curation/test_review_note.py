@@ -197,7 +197,26 @@ def test_a_line_that_was_indented_below_a_decided_one_stays() -> None:
     second = b"- [ ] prefers [x] boxes 1 ^r-00000001"
     data = WRITTEN.replace(second, b"  - [ ] prefers big boxes ^r-00000001")
     left = review_note.without_proposals(data, {"00000000"})
-    assert b"prefers big boxes ^r-00000001" in left and b"likes tea 0" not in left
+    assert b"\n- [ ] prefers big boxes ^r-00000001\n  - to::" in left and b"likes tea 0" not in left
+
+
+def test_a_line_below_a_decided_one_does_not_come_below_the_box_for_all_lines() -> None:
+    fourth = f"- [ ] {review_note.words_of(PROPOSALS[3])} ^r-{PROPOSALS[3].id}".encode()
+    fifth = "\n".join(f"  {line}" for line in review_note.bullet(PROPOSALS[4]).split("\n")).encode()
+    data = TOGETHER.replace(HEAD, mark(HEAD, b"x")).replace(fourth, mark(fourth, b"x")).rstrip(b"\n") + b"\n" + fifth
+    assert PROPOSALS[4].id not in taken(data)
+    left = review_note.without_proposals(data, {each.id for each in PROPOSALS[1:4]})
+    assert [item.id for item in review_note.read(left)] == [PROPOSALS[0].id, PROPOSALS[4].id]
+    assert PROPOSALS[4].id not in taken(left)
+    assert review_note.bullet(PROPOSALS[4]).encode() in left
+
+
+def test_a_line_that_was_joined_with_its_own_related_line_is_left() -> None:
+    line = Related("Memory.md", 3, "abcdefgh", "dentist on 15 Oct", "2026-10-02", "- dentist on 15 Oct")
+    data = review_note.with_new(None, [proposal(0)._replace(conflicts=(line,)), proposal(1)])
+    for between in (b" ", b" - [ ] "):
+        joined = data.replace(b"- [ ] likes tea 0 ^r-00000000\n  - [ ] ", b"- [x] likes tea 0 ^r-00000000" + between)
+        assert (taken(joined), unread(joined)) == ({}, [review_note.MISPLACED])
 
 
 def test_writing_it_again_adds_only_what_is_new() -> None:
@@ -896,6 +915,22 @@ def test_the_box_goes_with_the_last_of_its_lines() -> None:
     mine = TOGETHER.replace(b"\n  - [ ] ", b"\n  - of mine\n  - [ ] ", 1)
     assert b"  - of mine\n" in review_note.without_proposals(mine, {each.id for each in PROPOSALS[:3]})
     assert review_note.is_bare(review_note.without_proposals(TOGETHER, {each.id for each in PROPOSALS[:4]}))
+
+
+@pytest.mark.parametrize(
+    ("box", "why"), [("- [>]", f"[>] {review_note.ODD}"), ("- (x)", review_note.BOXLESS), ("-", review_note.BOXLESS)]
+)
+def test_a_box_above_that_cannot_be_understood_is_told_once(box: str, why: str) -> None:
+    assert unread(TOGETHER.replace(HEAD, HEAD.replace(b"- [ ]", box.encode()))) == [why]
+    assert unread(TOGETHER.replace(HEAD, mark(HEAD, b"x"))) == []
+
+
+@pytest.mark.parametrize("empty", ["- [ ] ", "- ", "* [ ]"])
+def test_an_empty_task_that_enter_made_goes_with_the_proposal_whose_details_it_took(empty: str) -> None:
+    data = WRITTEN.replace(FIRST, mark(FIRST, b"x") + b"\n" + empty.encode())
+    assert review_note.without_proposals(data, {"00000000"}) == review_note.without_proposals(WRITTEN, {"00000000"})
+    mine = data.replace(empty.encode() + b"\n", b"- [ ] mine\n", 1)
+    assert b"- [ ] mine\n  - to:: " in review_note.without_proposals(mine, {"00000000"})
 
 
 def test_a_box_above_that_cannot_be_understood_decides_nothing() -> None:
