@@ -60,6 +60,7 @@ def test_it_is_kept_masked_or_not_written(
     returned, screen = typed(argv, env, tmp_path, answer)
     notes = "".join(path.read_text("utf-8") for path in vault.glob("*.md"))
     assert returned == code, screen
+    assert answer != b"\x04" or b"? \r\n" in screen, "Ctrl-D ends no line by itself"
     assert b"this looks like a credential: github token" in screen
     if written is None:
         assert notes == ""

@@ -185,6 +185,8 @@ MARKED = "sed 's/^/> /'"
         (["--limit", "30", "--no-pager"], {"PAGER": MARKED}, False),
         (["--limit", "30"], {"PAGER": MARKED, "AI_AGENT": "1"}, False),
         (["--limit", "5"], {"PAGER": MARKED}, False),
+        (["--limit", "30"], {"PAGER": MARKED, "TERM": "dumb"}, False),
+        (["--limit", "30"], {"TERM": "dumb", "TARS_MEMORY_TERMINAL_PAGER": MARKED}, True),
     ],
 )
 def test_a_pager_takes_what_is_longer_than_the_screen(

@@ -125,6 +125,15 @@ def test_how_a_path_is_printed(stood: Stood) -> None:
     assert gone.stdout == f"{stood.root}/Memory.md\n", "a folder that was removed"
 
 
+def test_a_vault_with_a_line_break_in_its_name_is_printed_as_a_shell_takes_it(stood: Stood) -> None:
+    odd = stood.base / "a vault's\nname"
+    stood.root.rename(odd)
+    stood.env["TARS_MEMORY_DIR"] = str(odd)
+    assert stood("init", place=odd) == f"{shell_path(str(odd))}\n"
+    assert stood("status", place=odd).splitlines()[0] == f"vault\t{shell_path(str(odd))}"
+    assert stood("open", "Memory.md", place=odd) == f"{shell_path(str(odd / 'Memory.md'))}:1\n"
+
+
 COMMANDS = [
     ["remember", "dough", "is", "alive"],
     ["log", "dough"],

@@ -98,6 +98,8 @@ class Call:
         self.dry_run = False
         self.no_pager = False
         self.typed: Typed | None = None
+        self.example = "tars-memory --help"
+        """A call of the command that shows its use."""
         self._now_text: str | None = None
         self.opened: Memory | None = None
         self._previous_handlers: dict[int, Any] = {}
@@ -342,10 +344,8 @@ class Call:
             return text
         text = " ".join(words or ())
         if not text.strip():
-            raise UsageError(
-                f"{metavar} is missing",
-                "write it after the command" if metavar != "REF" else "tars-memory list shows them",
-            )
+            hint = "tars-memory list shows them" if metavar == "REF" else f"for example: {self.example}"
+            raise UsageError(f"{metavar} is missing", hint)
         if self.typed is not None:
             self.typed.arguments["text"] = text
         return text
@@ -433,7 +433,10 @@ def _answer() -> str:
     try:
         sys.stderr.write("? ")
         sys.stderr.flush()
-        return normalize("NFKC", sys.stdin.readline()).strip().lower()
+        typed = sys.stdin.readline()
+        if not typed:  # Ctrl-D: the cursor is still behind the question
+            sys.stderr.write("\n")
+        return normalize("NFKC", typed).strip().lower()
     except KeyboardInterrupt:
         return STOP[0]
     except (OSError, ValueError):
@@ -679,6 +682,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Check the shared options, then run."""
         if isinstance(ctx.obj, Call):
+            ctx.obj.example = re.sub("^tm ", "tars-memory ", self.examples.strip().split("\n")[0].partition("  #")[0])
             if ctx.obj.dry_run and all(param.name != "dry_run" for param in self.params):
                 raise UsageError(
                     f"{self.name} has no --dry-run: it writes nothing into the vault",

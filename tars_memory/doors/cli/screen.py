@@ -592,9 +592,14 @@ def paged(out: Output) -> Iterator[None]:
 
 
 def _pager(env: Mapping[str, str]) -> str:
-    """Return the pager as a shell command: from the settings, else ``PAGER``, else less; '' for none."""
+    """Return the pager as a shell command: from the settings, else ``PAGER``, else less; '' for none.
+
+    A terminal that can't move its cursor (``TERM=dumb``: a shell in an editor) has none unless the settings name one:
+    less would warn of it and wait at each screen.
+    """
     settings = Settings(env)
-    command = settings.terminal.pager or env.get("PAGER")
+    is_dumb = env.get("TERM", "dumb") == "dumb"
+    command = settings.terminal.pager or ("" if is_dumb else env.get("PAGER"))
     if command is None:
         command = "less" if shutil.which("less") else ""
     try:

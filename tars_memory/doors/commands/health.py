@@ -14,6 +14,7 @@ from tars_memory.doors.cli.output import Output, clean, counted, duration, field
 from tars_memory.errors import ModelUnavailableError, UsageError, reason
 from tars_memory.index import detached
 from tars_memory.settings import MODES, NO_MODEL
+from tars_memory.vault.suspicion import shell_path
 
 if TYPE_CHECKING:
     from tars_memory.memory import Memory
@@ -101,7 +102,7 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     skipped = _skipped_counts(vault["skipped"])
     notes = vault["notes"] if vault["notes"] is not None else vault["stale"]  # without an index all of them are stale
     counts = counted(notes, "note") + (f", of these {tiers}" if tiers else "")
-    rows = [("vault", line(vault["path"])), ("notes", counts + (f"; {skipped}" if skipped else ""))]
+    rows = [("vault", shell_path(vault["path"])), ("notes", counts + (f"; {skipped}" if skipped else ""))]
     when = f" ({_minute(index['indexed'])})" if index.get("indexed") else ""
     stale = vault["stale"]
     rows.append(("index", f"behind by {counted(stale, 'file')}" if stale else f"up to date{when}"))

@@ -17,6 +17,7 @@ from tars_memory.doors.cli.call import Call, ask_about_secrets, command, day, fl
 from tars_memory.doors.cli.output import fields, here, hit_of, line, show_rows, within
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.query import obsidian_url
+from tars_memory.vault.suspicion import shell_path
 
 if TYPE_CHECKING:
     from tars_memory.capture.remember import Receipt
@@ -66,7 +67,7 @@ def open_(
         raise UsageError("the name is empty", "tars-memory open NAME, or a hit of the last search: tars-memory open 2")
     found = _hit(call, name) if not name or name.isdecimal() else _note(call, name)
     path, at, _ = found
-    shown = f"{line(str(call.workspace.root / path))}:{at}"
+    shown = f"{shell_path(str(call.workspace.root / path))}:{at}"
     return _show(call, found, {"path": path, "line": at}, shown)
 
 

@@ -9,8 +9,9 @@ from tars_memory import index, jobs
 from tars_memory.doors import cli
 from tars_memory.doors.cli.app import program
 from tars_memory.doors.cli.call import Call, command, confirmed, flag, word
-from tars_memory.doors.cli.output import counted, duration, line
+from tars_memory.doors.cli.output import counted, duration
 from tars_memory.errors import UnwritableError, UsageError, installing
+from tars_memory.vault.suspicion import shell_path
 
 if TYPE_CHECKING:
     from tars_memory.jobs.merge import GitReport
@@ -59,7 +60,7 @@ def init(
     answer = {"path": str(made.root), "created": made.created, "layout": made.layout, "daily": made.daily}
     if call.answered({**answer, **({"git": report} if report else {})}, made.notices):
         return 0
-    call.out.data(line(str(made.root)), of_notes=False)
+    call.out.data(shell_path(str(made.root)), of_notes=False)
     would = "would make" if call.dry_run else "made"
     call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
     if made.layout:
