@@ -30,7 +30,7 @@ from tars_memory.recall.candidates import (
 )
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, verified
 from tars_memory.recall.scores import chunk_hits, day_of, passages, without_repeats
-from tars_memory.recall.weights import DEFAULT, LINE_NAMED, STRANGE, UNMEASURED, Terms, idf, mean
+from tars_memory.recall.weights import DEFAULT, LINE_NAMED, STRANGE, UNMEASURED, Terms, idf, mean, phrase_key
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
@@ -284,8 +284,9 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     total = sum(pool.idfs.values())
     if not total:
         return False
-    date_stems = {stem(word) for word in query.date_words}
-    held = {id(chunk): _held(chunk, pool.idfs, date_stems) for chunk in pool.chunks}
+    numbers = (phrase_key(phrase) for phrase in query.phrases if query.date_words.issuperset(phrase))  # 15.11.2025
+    date_terms = {*map(stem, query.date_words), *numbers}
+    held = {id(chunk): _held(chunk, pool.idfs, date_terms) for chunk in pool.chunks}
     held_anywhere = set().union(*held.values())
     if _holds_rare(query, pool, held_anywhere, total):
         return True
@@ -443,11 +444,11 @@ def _floor_of_name(pool: Pool) -> float:
     return pool.scale.floor_of_name + _strangeness_margin(pool)
 
 
-def _held(chunk: Candidate, idfs: dict[str, float], date_stems: set[str]) -> set[str]:
-    """Return the terms that a chunk contains; with the words of a named date if the chunk is of that date."""
+def _held(chunk: Candidate, idfs: dict[str, float], date_terms: set[str]) -> set[str]:
+    """Return the terms that a chunk contains; with those of a named date if the chunk is of that date."""
     held = {term for term in chunk.counts if term in idfs}
     if chunk.date >= DAY_MET:
-        held |= date_stems & idfs.keys()
+        held |= date_terms & idfs.keys()
     return held
 
 

@@ -70,6 +70,14 @@ def test_a_day_without_a_year_is_the_latest_that_has_a_note(tmp_path, text):
     recalled.close()
 
 
+@pytest.mark.parametrize("text", ["ferry on 14 November 2025", "ferry on 14.11.2025", "ferry on 2025-11-14"])
+def test_a_day_in_numbers_says_as_much_as_one_in_words(tmp_path, text):
+    others = {f"2026-10-{day}.md": f"- 09:00 garden day {day}\n" for day in range(10, 20)}
+    recalled = Recalled(tmp_path, {**others, "2025-11-14.md": "- 08:00 met Anna\n"}, embed=False)
+    assert [hit.path for hit in recalled.search(text, "lexical").hits][:1] == ["2025-11-14.md"]
+    recalled.close()
+
+
 @pytest.mark.parametrize("text", ["who was met on November 14th", "who was met in November"])
 def test_a_question_with_a_day_or_month_without_a_year_looks_at_every_year(tmp_path, text):
     """Hundreds of notes have the word; the note of the day must be among those that are read."""
