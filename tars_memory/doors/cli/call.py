@@ -682,7 +682,8 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Check the shared options, then run."""
         if isinstance(ctx.obj, Call):
-            ctx.obj.example = re.sub("^tm ", "tars-memory ", self.examples.strip().split("\n")[0].partition("  #")[0])
+            first = self.examples.strip().split("\n")[0].partition("  #")[0]
+            ctx.obj.example = re.sub("^tm ", "tars-memory ", first.strip())
             if ctx.obj.dry_run and all(param.name != "dry_run" for param in self.params):
                 raise UsageError(
                     f"{self.name} has no --dry-run: it writes nothing into the vault",
