@@ -98,6 +98,8 @@ class Call:
         self.dry_run = False
         self.no_pager = False
         self.typed: Typed | None = None
+        self.called = "remember"
+        """Name of the command."""
         self.example = "tars-memory --help"
         """A call of the command that shows its use."""
         self._now_text: str | None = None
@@ -338,7 +340,7 @@ class Call:
                 raise UsageError(f"both {metavar} and --stdin", "give one of them")
             text = read_stdin()
             if not text.strip():
-                raise UsageError("nothing came on stdin", "pipe the text in: … | tars-memory remember --stdin")
+                raise UsageError("nothing came on stdin", f"pipe the text in: … | tars-memory {self.called} --stdin")
             if self.typed is not None:
                 self.typed.arguments["text"], self.typed.source = text, "on stdin"
             return text
@@ -682,6 +684,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Check the shared options, then run."""
         if isinstance(ctx.obj, Call):
+            ctx.obj.called = self.name
             first = self.examples.strip().split("\n")[0].partition("  #")[0]
             ctx.obj.example = re.sub("^tm ", "tars-memory ", first.strip())
             if ctx.obj.dry_run and all(param.name != "dry_run" for param in self.params):
