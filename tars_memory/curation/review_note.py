@@ -470,7 +470,7 @@ def without_proposals(data: bytes, ids: Collection[str]) -> bytes:
             done = last
     for row, (start, stop) in outdents.items():
         indent = _indent(document.text(row))
-        if row not in removed and (indent > stop or (indent == stop and row in others)):
+        if start < stop and row not in removed and (indent > stop or (indent == stop and row in others)):
             at = document.lines[row - 1].start  # blanks are one byte each
             splices.append(Splice(at + start, at + stop, b""))
     for row, marks in unlisted.items():

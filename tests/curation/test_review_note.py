@@ -200,6 +200,14 @@ def test_a_line_that_was_indented_below_a_decided_one_stays() -> None:
     assert b"\n- [ ] prefers big boxes ^r-00000001\n  - to::" in left and b"likes tea 0" not in left
 
 
+def test_a_line_without_a_list_mark_below_an_indented_one_stays_where_it_is() -> None:
+    second = f"  - [ ] {WORDS['00000001']} ^r-00000001"
+    assert second.encode() in TOGETHER
+    data = TOGETHER.replace(second.encode(), f"-[x] {WORDS['00000001']} ^r-00000001".encode())
+    left = review_note.without_proposals(data, {"00000000"})
+    assert f"\n-[x] {WORDS['00000001']} ^r-00000001\n".encode() in left and b"likes tea" not in left
+
+
 def test_a_line_below_a_decided_one_does_not_come_below_the_box_for_all_lines() -> None:
     fourth = f"- [ ] {review_note.words_of(PROPOSALS[3])} ^r-{PROPOSALS[3].id}".encode()
     fifth = "\n".join(f"  {line}" for line in review_note.bullet(PROPOSALS[4]).split("\n")).encode()
