@@ -615,3 +615,15 @@ def test_a_prompt_has_the_same_words_once_whether_quote_turn_or_conversation(tmp
     told = world.told("which port has the staging database")
     assert told.count("listens on port 5433") == 1
     assert f"## Notes\n- {said}" in told
+
+
+@pytest.mark.parametrize("said", ["the lease ends on 2026-11-02", "the pelicans are back"])
+def test_conversations_leave_the_note_that_the_question_names_before_all_others(tmp_path: Path, said: str) -> None:
+    tasks = "".join(f"- [ ] paint fence {n} 📅 2026-11-02\n" for n in range(3))
+    world = World(tmp_path, {"2026-11-02.md": "## Log\n- 10:00 met Anna\n", "Tasks.md": tasks})
+    before = [hit.path for hit in world.search("2026-11-02").hits]
+    world.write("a.jsonl", turn("user", said, "2026-11-01T10:00"), turn("user", "hello there", "2026-11-01T10:01"))
+    world.add()
+    found = [hit.path for hit in world.search("2026-11-02").hits]
+    assert before[0] == found[0] == "2026-11-02.md"
+    assert before == [path for path in found if path.endswith(".md")]

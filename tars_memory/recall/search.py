@@ -690,13 +690,16 @@ def merged(ours: Sequence[Item], said: Sequence[Item], sort_key: Callable[[Item]
     """Merge passages or lines of the vault and of conversations into one order.
 
     Those of the vault that have a day (daily lines, session notes, lines that came from one, facts) are ordered with
-    those of conversations, the newer first; on the same day those of the vault come first.
+    those of conversations, the newer first; on the same day those of the vault come first. Without conversations the
+    order of the vault stays.
 
     Args:
         ours: of the vault, best first.
         said: of conversations, best first.
         sort_key: returns what the place of an item depends on.
     """
+    if not said:
+        return [*ours]
     keys = {id(item): sort_key(item) for item in (*ours, *said)}
     dated = [item for item in ours if keys[id(item)].day]
     undated = [item for item in ours if not keys[id(item)].day]

@@ -502,10 +502,12 @@ class Search:
     def _add_conversations(
         self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks
     ) -> None:
-        """Merge the hits of conversations into the result."""
+        """Merge the hits of conversations into the result, after those of a note that the question names."""
         shares = talks.index.read(lambda other: recall.search.Shares(query, (reader, other)))
         said = recall.scores.not_in_vault(reader, result.hits, said, shares.words)
-        hits = recall.search.merged(result.hits, said, shares.sort_key)
+        named = [hit for hit in result.hits if hit.score >= recall.search.LEAST_NAMED]
+        others = [hit for hit in result.hits if hit.score < recall.search.LEAST_NAMED]
+        hits = [*named, *recall.search.merged(others, said, shares.sort_key)]
         result.show(hits, self.request.limit)
         result.unread_logs = self._unread_logs
         result.stale += self._unread_logs
