@@ -292,6 +292,24 @@ def test_a_night_keeps_what_was_said_in_a_log_that_is_about_to_go(world: World) 
         assert next(each for each in sleep(memory).steps if each.name == "keep").counts == {}
 
 
+def test_turns_that_a_night_kept_are_taken_back_with_it_and_kept_by_the_next(world: World) -> None:
+    from tars_memory.jobs import sleep as nights
+
+    old = world.write("old.jsonl", *HARBOUR)
+    os.utime(old, (NOW.timestamp() - 26 * 86_400,) * 2)
+    world.add()
+
+    def kept() -> str:
+        return "".join(note.read_text("utf-8") for note in (world.root / "sessions").glob("*.md"))
+
+    with world.memory() as memory:
+        for _ in range(2):
+            nights.sleep(memory)
+            assert "walnut floors" in kept()
+            assert nights.undo(memory)
+            assert "walnut floors" not in kept()
+
+
 def test_what_was_forgotten_is_no_hit_in_a_conversation(world: World) -> None:
     world.write("a.jsonl", *HARBOUR)
     world.add()

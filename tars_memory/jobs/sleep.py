@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from tars_memory.memory import Memory
 
 
-COMMANDS = ("expire", "extract", "tidy")
-"""The commands under which the journal records a night's writes; ticks and spooled items that a night applies on the
-way are not its own."""
+COMMANDS = ("expire", "extract", "sleep", "tidy")
+"""The commands under which the journal records a night's writes ("sleep": turns that are kept); ticks and spooled items
+that a night applies on the way are not its own."""
 
 IN_A_ROW = 3
 """Number of sources that fail one after the other before the step ends, for then the fault is not theirs. They come
