@@ -304,9 +304,10 @@ def drop(workspace: Workspace, name: str) -> Path | None:
 
 def _lost_line(lost: LostLine, *, ours: bool) -> Diagnosis:
     """Describe a line of ours that something else removed; ``ours``: its note is in our scope."""
+    time = lost.time[:16].replace("T", " ")
     return Diagnosis(
         "lost line",
-        f"{lost.file}: {repr(lost.text) if ours else 'a line'}, written {lost.time}, is no longer there, and not by our"
+        f"{lost.file}: {repr(lost.text) if ours else 'a line'}, written {time}, is no longer there, and not by our"
         " doing",
         f"fine if you took it out by hand; else tars-memory doctor --restore {lost.txn} writes it again",
         lost.file,
