@@ -224,8 +224,8 @@ class Review:
             ticks.mark_settled(self, found, but={mark for decision in chosen for mark in decision.marks})
 
         def also(session: WriteSession) -> None:
-            ids = {proposal.id for decision in chosen for proposal in (decision.proposal, *decision.instead)}
-            ticks.clear(session, self.ctx.vault, ids)
+            decided = [proposal for decision in chosen for proposal in (decision.proposal, *decision.instead)]
+            ticks.clear(session, self.ctx.vault, {proposal.id for proposal in decided}, decided=decided)
 
         done = commit(self.ctx, chosen, also=also)
         return Reviewed(done.txn, list(done.outcomes), list(done.notices))

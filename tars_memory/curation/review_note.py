@@ -14,6 +14,7 @@ Everything else in the note is the person's, and stays byte for byte.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.proposals import BESIDE, NEW, Proposal, Related
@@ -26,7 +27,7 @@ from tars_memory.vault.markdown.lines import MARK, unmarked as without_mark
 from tars_memory.vault.model import Entry, Splice
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
 NOTE = Layout.review
@@ -430,28 +431,31 @@ def _unlisted(document: Document) -> dict[int, list[str]]:
     return {row: marks for row, marks in rows if marks}
 
 
-def without_proposals(data: bytes, ids: Collection[str]) -> bytes:
+def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Proposal] = ()) -> bytes:
     """Return the note without these proposals; of what the person wrote below or around one, only its mark is removed.
 
     The line of any other proposal stays, wherever it was moved: below one that goes, it takes that one's place, so that
     it does not come below another box.
+
+    Args:
+        data: the note.
+        ids: of the proposals.
+        decided: those of them that are decided now: what the person wrote at the end of a detail of theirs is found.
     """
     if b"^r-" not in data:
         return data
     document = Document(data)
     splices: list[Splice] = []
     items = read(data)
-    gone = [item.entry for item in items if item.id in ids and item.doubt != SEVERAL]
-    for entry in _tasks(document) if b"-all" in data else ():
-        parts = [item for item in items if entry.line < item.line <= entry.end_line]
-        if _is_group(entry) and all(item.id in ids and item.doubt != SEVERAL for item in parts):
-            gone.append(entry)  # its lines were decided one by one
+    details = {row.strip() for proposal in decided for row in bullet(proposal).split("\n")[1:]}
     unlisted = _unlisted(document)
-    others = {item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL} | unlisted.keys()
+    others: set[int] = {
+        item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL
+    } | unlisted.keys()
     outdents: dict[int, tuple[int, int]] = {}
     removed: set[int] = set()
     done = 0
-    for entry in sorted(gone, key=lambda entry: entry.line):
+    for entry in _gone(document, items, ids):
         first = entry.line
         if first <= done:
             continue
@@ -459,8 +463,13 @@ def without_proposals(data: bytes, ids: Collection[str]) -> bytes:
         end = max(entry.end_line, _end_below_blank(document, last)) if entry.end_line == last else entry.end_line
         cut = min((row - 1 for row in others if last < row <= end), default=end)
         if _is_ours(_rows(document, last + 1, cut)):
-            splices.append(_removal(document, first, cut))
-            removed.update(range(first, cut + 1))
+            grown = [row for row in range(last + 1, cut + 1) if _grown(document.text(row).strip(), details)]
+            for before, row in pairwise([first - 1, *grown, cut + 1]):
+                if row - before > 1:
+                    splices.append(_removal(document, before + 1, row - 1))
+                    removed.update(range(before + 1, row))
+            outdents |= {row: (_indent(entry.raw), _indent(document.text(row))) for row in grown}
+            others |= {*grown}
             if cut < end:
                 places = _indent(entry.raw), _indent(document.text(cut + 1))
                 outdents |= dict.fromkeys(range(cut + 1, end + 1), places)
@@ -468,11 +477,7 @@ def without_proposals(data: bytes, ids: Collection[str]) -> bytes:
         else:
             splices += _mark_removals(document, first, last)
             done = last
-    for row, (start, stop) in outdents.items():
-        indent = _indent(document.text(row))
-        if start < stop and row not in removed and (indent > stop or (indent == stop and row in others)):
-            at = document.lines[row - 1].start  # blanks are one byte each
-            splices.append(Splice(at + start, at + stop, b""))
+    splices += _outdented(document, {row: place for row, place in outdents.items() if row not in removed}, others)
     for row, marks in unlisted.items():
         if all(name in ids for name in marks):
             splices += _mark_removals(document, row, row)
@@ -497,9 +502,39 @@ def _end_below_blank(document: Document, last: int) -> int:
     return end if end > last + 1 else last
 
 
+def _gone(document: Document, items: Sequence[ReviewItem], ids: Collection[str]) -> list[Entry]:
+    """Return the bullets of proposals that go, and of groups of which none stays, in order."""
+    gone = [item.entry for item in items if item.id in ids and item.doubt != SEVERAL]
+    for entry in _tasks(document) if b"-all" in document.data else ():
+        parts = [item for item in items if entry.line < item.line <= entry.end_line]
+        if _is_group(entry) and all(item.id in ids and item.doubt != SEVERAL for item in parts):
+            gone.append(entry)  # its lines were decided one by one
+    return sorted(gone, key=lambda entry: entry.line)
+
+
+def _outdented(document: Document, places: Mapping[int, tuple[int, int]], others: Collection[int]) -> Iterator[Splice]:
+    """Yield the removal of blanks before lines whose parent goes.
+
+    Args:
+        document: the note.
+        places: by line, the indentation of the parent, and of the first line that stays below it.
+        others: the lines that may begin where that first one does; others there come below one of these.
+    """
+    for row, (start, stop) in places.items():
+        indent = _indent(document.text(row))
+        if start < stop and (indent > stop or (indent == stop and row in others)):
+            at = document.lines[row - 1].start  # blanks are one byte each
+            yield Splice(at + start, at + stop, b"")
+
+
 def _is_ours(rows: Sequence[str]) -> bool:
     """Whether the person wrote nothing into these lines: each is blank or one that we write below a proposal."""
     return all(_OURS.match(row) or _BLANK_TASK.fullmatch(row) or not row.strip(" \t") for row in rows)
+
+
+def _grown(row: str, details: Collection[str]) -> bool:
+    """Whether a line is a detail of ours with more words at its end."""
+    return row not in details and any(row.startswith(detail) for detail in details)
 
 
 def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:

@@ -333,10 +333,10 @@ def _commit(
         return [], []
 
     def commit_batch(batch: Sequence[Decision]) -> Committed:
-        ids = stale | {proposal.id for decision in batch for proposal in (decision.proposal, *decision.instead)}
+        ids = stale | {proposal.id for proposal in _proposals(batch)}
 
         def also(session: WriteSession) -> None:
-            clear(session, ctx.vault, ids, taken)
+            clear(session, ctx.vault, ids, taken, _proposals(batch))
 
         times = [recorded_at[decision.proposal.id] for decision in batch if decision.proposal.id in recorded_at]
         return commit(ctx, batch, by_tick=True, ticked=min(times, default=""), also=also)
@@ -359,8 +359,17 @@ def _commit(
     return done, notices
 
 
+def _proposals(decisions: Iterable[Decision]) -> list[Proposal]:
+    """Return the proposals that are decided, and those that others take the place of."""
+    return [proposal for decision in decisions for proposal in (decision.proposal, *decision.instead)]
+
+
 def clear(
-    session: WriteSession, vault: Vault, ids: Collection[str], taken: Collection[tuple[object, ...]] = ()
+    session: WriteSession,
+    vault: Vault,
+    ids: Collection[str],
+    taken: Collection[tuple[object, ...]] = (),
+    decided: Collection[Proposal] = (),
 ) -> None:
     """Remove decided proposals from the note and its copies; a file with no text of the person's left is removed.
 
@@ -369,6 +378,7 @@ def clear(
         vault: where to look for copies.
         ids: of the decided proposals.
         taken: the states of the items that the decisions were made from; empty for decisions made elsewhere.
+        decided: the proposals that are decided now, among ``ids``.
 
     Raises:
         ConflictError: the person changed one of the items in the meantime.
@@ -384,14 +394,14 @@ def clear(
         dropped = set(ids)
         if path != vault.layout.review:
             dropped |= {item.id for item in items if not (item.decided or item.odd)}
-        new = review_note.without_proposals(data, dropped)
+        new = review_note.without_proposals(data, dropped, decided)
         if new == data:
             continue
         if review_note.is_bare(new) and session.remove(path, digest(data)):
             continue
 
         def plan(found: bytes | None, dropped: Collection[str] = dropped) -> Sequence[Splice]:
-            return splices_between(found or b"", review_note.without_proposals(found or b"", dropped))
+            return splices_between(found or b"", review_note.without_proposals(found or b"", dropped, decided))
 
         session.write(path, plan)
 

@@ -363,6 +363,22 @@ def test_what_the_person_wrote_under_an_item_stays() -> None:
     assert "00000000" not in {item.id for item in review_note.read(after)}
 
 
+@pytest.mark.parametrize("by_tick", [True, False])
+def test_what_the_person_wrote_at_the_end_of_a_detail_stays(vault: Vault, by_tick: bool) -> None:
+    vault.review().write_note()
+    (row,) = [row for row in vault["Review.md"].split("\n") if "  - said:: ([[2026-11-20#^d-baaaaac" in row]
+    vault["Review.md"] = vault["Review.md"].replace(row, f"{row} no, she said May")
+    if by_tick:
+        tick(vault, "Anna moves to Cork in March 2027", "x")
+        vault.review().from_note()
+    else:
+        vault.review().decide([vault.ids()["Anna moves to Cork in March 2027"]])
+    assert "- Anna moves to Cork in March 2027 ([[" in vault["Memory.md"]
+    assert f"\n{row.strip()} no, she said May\n" in vault["Review.md"]
+    assert "- [x] Anna" not in vault["Review.md"] and "- [ ] Anna" not in vault["Review.md"]
+    assert vault.review().from_note().notices == []
+
+
 def test_in_any_note_at_all() -> None:
     """Items among anything that has ever confused an editor: the rest stays byte by byte."""
     rng = random.Random(7)
