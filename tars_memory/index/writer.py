@@ -56,7 +56,10 @@ _WORDS = "INSERT INTO chunk_words (rowid, head, text) VALUES (?, ?, ?)"
 _SIGNS = "INSERT INTO chunk_signs (rowid, signs) VALUES (?, ?)"
 _NO_WORDS = "INSERT INTO chunk_words (chunk_words, rowid, head, text) VALUES ('delete', ?, ?, ?)"
 _NO_SIGNS = "INSERT INTO chunk_signs (chunk_signs, rowid, signs) VALUES ('delete', ?, ?)"
-_FILE = "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = ?2, hash = ?3, note = ?4"
+_FILE = (
+    "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE"
+    " SET stamp = excluded.stamp, hash = excluded.hash, note = excluded.note"
+)
 
 
 class ReadNote(NamedTuple):
@@ -264,7 +267,9 @@ class Writer:
 
     def touch(self, stamps: list[tuple[str, bytes]]) -> None:
         """Store the new stamps of notes whose bytes are the same, as (path, stamp)."""
-        self._connection.executemany("UPDATE files SET stamp = ?2 WHERE path = ?1", stamps)
+        self._connection.executemany(
+            "UPDATE files SET stamp = ? WHERE path = ?", [(stamp, path) for path, stamp in stamps]
+        )
 
     def drop(self, path: str) -> None:
         """Delete all rows of a note."""
