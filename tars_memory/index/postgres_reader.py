@@ -380,6 +380,11 @@ class PostgresReader(IndexReader):
         found.update(self._row_counts("chunk_words", list(found)))
         return found
 
+    def words_with(self, beginning: str) -> dict[str, int]:
+        """Return the stems with a beginning, each with the number of chunks that contain it."""
+        sql = "SELECT p.term, sum(p.held)::int FROM chunk_words_at p WHERE p.term >= ? AND p.term < ? GROUP BY p.term"
+        return dict(self._team.execute(sql, (beginning, f"{beginning}\U0010ffff")).fetchall())
+
     def _row_counts(self, table: str, terms: list[str]) -> dict[str, int]:
         """Return word → number of rows that contain it, for the words that occur."""
         sql = (

@@ -196,6 +196,11 @@ class IndexReader:
         found.update(self._connection.execute(sql, (json.dumps(list(found)),)))
         return found
 
+    def words_with(self, beginning: str) -> dict[str, int]:
+        """Return the stems with a beginning, each with the number of chunks that contain it."""
+        sql = "SELECT v.term, v.doc FROM chunk_vocabulary v WHERE v.term >= ? AND v.term < ?"
+        return dict(self._connection.execute(sql, (beginning, f"{beginning}\U0010ffff")))
+
     def chunk_count(self) -> int:
         """Return the number of chunks, in all scopes."""
         return int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])

@@ -127,6 +127,7 @@ class Pool:
         strange: how unlike any language the query is, according to that model.
         coverage: share of the best chunks by words that have a vector; 0 if nothing was compared by meaning.
         blank: paths of the empty notes of which the query is a name.
+        related: the terms that no note contains, but another form of their word.
         usual: returns how near the chunks of the vault usually are to the query, not counting the chunk with that id.
     """
 
@@ -143,6 +144,7 @@ class Pool:
         self.strange = 0.0
         self.coverage = 1.0
         self.blank: Sequence[str] = ()
+        self.related: Collection[str] = ()
         self.usual: Callable[[int], float] = lambda _: 0.0
 
     @property
@@ -157,6 +159,7 @@ def gather(
     terms: Terms,
     narrowed: Filter,
     vector: QueryVector | None,
+    held: Mapping[str, int],
     *,
     by_words: bool,
     limit: int,
@@ -169,6 +172,7 @@ def gather(
         terms: of the same query.
         narrowed: where to look.
         vector: of the query; None to search by words only.
+        held: by stem of the query the number of chunks that contain it or, if none does, a form of its word.
         by_words: False to search by meaning only.
         limit: number of hits that are wanted.
     """
@@ -212,18 +216,18 @@ def gather(
     if vector is not None and scale.names:
         _compare_names(chunks, vector, bits)
     total = reader.chunk_count()
-    idfs = _idfs(reader, terms, chunks, total) if by_words else {}
+    idfs = _idfs(reader, terms, held, chunks, total) if by_words else {}
     _add_bm25(chunks, terms, idfs)
     visible = (chunk.row for chunk in chunks if chunk.row.note_id not in hidden)
     by_name = name_shares(reader, visible, terms, idfs, total)
     for chunk in chunks:
         chunk.name_share, chunk.query_share, subject = by_name.get(chunk.row.id, (0.0, 0.0, ""))
         chunk.name_in_query |= bool(subject) and key(subject) in keys_within(query.meaning)
-    known = by_words or any(reader.frequencies(terms.stems).values())
+    known = by_words or any(held.values())
     strange = vector.strange if vector is not None else 0.0
     pool = Pool(chunks, idfs, total, len(rows), scale)
     pool.nearest, pool.known, pool.strange = nearest, known, strange
-    pool.coverage, pool.blank = coverage, named.blank
+    pool.coverage, pool.blank, pool.related = coverage, named.blank, query.relatives.keys()
     pool.usual = partial(_usual_nearness, reader, vector, asked, scale)
     return pool
 
@@ -490,13 +494,13 @@ def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mappi
         chunk.name_meaning = max(0.0, near[note])
 
 
-def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total: int) -> dict[str, float]:
+def _idfs(
+    reader: IndexReader, terms: Terms, stems_held: Mapping[str, int], chunks: Sequence[Candidate], total: int
+) -> dict[str, float]:
     """Return the idf of every term: words and runs of signs are counted in the index, other terms in the candidates.
     So are words that the index takes for function words.
     """
-    held = dict(reader.frequencies(terms.stems)) if terms.stems else {}
-    for mistaken in terms.mistaken:
-        held.pop(mistaken, None)
+    held = {root: count for root, count in stems_held.items() if root not in terms.mistaken}
     runs = [literal for literal in terms.literals if is_run(literal)]
     held.update(reader.sign_frequencies(runs))
     for other in (*terms.mistaken, *terms.keys[len(terms.stems) :]):
@@ -632,9 +636,12 @@ def _add_runs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, shortl
 
 
 def _expression(query: Query) -> str:
-    """Return the FTS5 expression for any of the query's phrases and words, but those it takes for function words."""
+    """Return the FTS5 expression for any of the query's phrases, of its words but those that FTS5 takes for function
+    words, and of other forms of words that no note contains.
+    """
     words = (word for word in query.words if not is_mistaken_for_function_word(word))
-    return expression([*words, *(" ".join(phrase) for phrase in query.phrases)])
+    forms = (weights.worded(other) for others in query.relatives.values() for other in others)
+    return expression([*words, *(" ".join(phrase) for phrase in query.phrases), *forms])
 
 
 def shortlist_by_date(reader: IndexReader, query: Query, narrowed: Filter, shortlist: Shortlist) -> None:

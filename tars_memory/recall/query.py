@@ -133,6 +133,8 @@ class Query:
         on: the day on which passages have to hold; None: those that have ended may answer too.
         started_by: the day on which facts must have begun; None: future facts may answer too.
         selection: the passages that ``--about`` and ``--topic`` leave; None: all.
+        relatives: stem of a word that no note contains → stems of other forms of it that notes contain
+            (:func:`tars_memory.recall.weights.relatives_of`); set by the search.
     """
 
     def __init__(self, text: str) -> None:
@@ -144,6 +146,7 @@ class Query:
         self.on: date | None = None
         self.started_by: date | None = None
         self.selection: Selection | None = None
+        self.relatives: dict[str, tuple[str, ...]] = {}
         self.meaning = ""
         self.words: tuple[str, ...] = ()
         self.phrases: tuple[tuple[str, ...], ...] = ()

@@ -30,7 +30,18 @@ from tars_memory.recall.candidates import (
 )
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, verified
 from tars_memory.recall.scores import chunk_hits, day_of, passages, without_repeats
-from tars_memory.recall.weights import DEFAULT, LINE_NAMED, STRANGE, UNMEASURED, Terms, idf, mean, phrase_key
+from tars_memory.recall.weights import (
+    DEFAULT,
+    LETTERS_SHARED,
+    LINE_NAMED,
+    STRANGE,
+    UNMEASURED,
+    Terms,
+    idf,
+    mean,
+    phrase_key,
+    relatives_of,
+)
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
@@ -469,7 +480,7 @@ def _is_run_on(query: Query) -> bool:
 def _is_rare(pool: Pool) -> Callable[[str], bool]:
     """Return a function that tells whether a term of the query is in few chunks, and not by chance."""
     rare = idf(pool.rows, max(FEW, int(pool.rows * RARE)))
-    return lambda term: pool.idfs[term] >= rare and not is_insignificant(term)
+    return lambda term: pool.idfs[term] >= rare and term not in pool.related and not is_insignificant(term)
 
 
 def is_insignificant(term: str) -> bool:
@@ -535,9 +546,15 @@ def scored(
     if not query.searches:
         return [], ()
     mode = "lexical" if vector is None else mode
-    query = _without_grammar(query, reader)
+    asked, query = query, copy(_without_grammar(query, reader))
+    query.relatives = {}
+    held = reader.frequencies(Terms(query).stems)
+    if mode != "semantic":
+        _add_relatives(query, reader, held)
+    for root, others in query.relatives.items():  # of several indexes, for highlights
+        asked.relatives[root] = tuple(dict.fromkeys((*asked.relatives.get(root, ()), *others)))
     terms = Terms(query)
-    pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
+    pool = gather(reader, query, terms, narrowed, vector, held, by_words=mode != "semantic", limit=limit)
     mode = mode if pool.coverage else "lexical"
     relevant = has_answer(query, pool, mode)
     is_name = any(chunk.name_is_query for chunk in pool.chunks)
@@ -550,6 +567,17 @@ def scored(
     if query.exact and mode != "semantic":
         return _lines_with_phrases(pool, terms), pool.blank
     return [line for chunk in pool.chunks if shows(chunk, pool) for line in chunk.lines], pool.blank
+
+
+def _add_relatives(query: Query, reader: IndexReader, held: dict[str, int]) -> None:
+    """Find other forms of the words of a query that no note contains, and count them in ``held``."""
+    for root, count in held.items():
+        if count or len(root) < LETTERS_SHARED or not root.isalpha():
+            continue
+        vocabulary = reader.words_with(root[:LETTERS_SHARED])
+        if found := relatives_of(root, vocabulary):
+            query.relatives[root] = found
+            held[root] = sum(vocabulary[other] for other in found)
 
 
 def _without_grammar(query: Query, reader: IndexReader) -> Query:

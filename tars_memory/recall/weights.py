@@ -55,6 +55,7 @@ class Terms:
 
     Attributes:
         stems: of the words, without repeats; ``mistaken``: those of them that are the stems of function words, too.
+            Another form of a word that no note contains is counted as that word.
         phrases: as tuples of stems; ``phrase_keys`` are their keys.
         literals, prefixes: as in the query.
 
@@ -69,8 +70,10 @@ class Terms:
         self.phrase_keys = tuple(map(phrase_key, query.phrases))
         self.literals = tuple(dict.fromkeys(fold_signs(literal) for literal in query.literals))
         self.prefixes = query.prefixes
-        self._wanted = frozenset(self.stems)
-        self._heads = heads_of(self.stems)
+        self.roots = {root: root for root in self.stems}
+        for root in self.stems:
+            self.roots |= dict.fromkeys(query.relatives.get(root, ()), root)
+        self._heads = heads_of(tuple(self.roots))
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -121,8 +124,8 @@ class Terms:
             while at >= 0:
                 end = _REST.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string too
                 if not (at and text[at - 1].isalnum()):
-                    root = stem(text[at:end])
-                    if root in self._wanted and text[at:end] not in self._ignored:
+                    root = self.roots.get(stem(text[at:end]))
+                    if root is not None and text[at:end] not in self._ignored:
                         if not ends:
                             ends = list(accumulate(len(line) + 1 for line in folded))
                         yield bisect_right(ends, at), root
@@ -150,7 +153,7 @@ class Terms:
         words = [(m.start(), m.end(), fold(m[0])) for m in WORD.finditer(text)]
         stems = ["" if word in self._ignored else stem(word) for _, _, word in words]
         for i, (start, end, word) in enumerate(words):
-            if stems[i] in self._wanted or any(word.startswith(prefix) for prefix in self.prefixes):
+            if stems[i] in self.roots or any(word.startswith(prefix) for prefix in self.prefixes):
                 found.append((start, end))
             found += (
                 (start, words[i + len(phrase) - 1][1])
@@ -216,6 +219,39 @@ def heads_of(stems: Sequence[str]) -> tuple[str, ...]:
         changed = root.endswith(("i", "e", "bl")) and len(root) > 1
         heads.add(root[:-1] if changed else root)
     return tuple(sorted(head for head in heads if not any(head != other and head.startswith(other) for other in heads)))
+
+
+# --- other forms of a word that no note contains: "pompa" finds "pompası", "talo" finds "talossa"
+
+
+LETTERS_SHARED = 4
+BOTH_END = 5
+SHARE_SHARED = 0.55
+"""A word is taken for a form of another one if they share at least this many letters at their beginnings (the second
+number if neither of them is the beginning of the other, as ``bridle`` and ``bridge``), and this share of the letters of
+the longer one. Measured in nine languages (docs/development/ranking.md)."""
+RELATIVES = 8
+"""Maximum number of forms of a word that are searched, those that share the largest part first."""
+_UNSTEMMED = ("", "e", "s", "ing")
+"""Endings that make a word of a stem that the stemmer would shorten further."""
+
+
+def relatives_of(root: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
+    """Return the stems of the vocabulary that are probably forms of the same word, the most similar first."""
+    found: list[tuple[float, str]] = []
+    for other in vocabulary:
+        longest, shortest = max(len(root), len(other)), min(len(root), len(other))
+        letters = zip(root, other, strict=False)
+        shared = next((i for i, (a, b) in enumerate(letters) if a != b), shortest)
+        least = LETTERS_SHARED if shared == shortest else BOTH_END
+        if shared >= max(least, SHARE_SHARED * longest) and worded(other):
+            found.append((-shared / longest, other))
+    return tuple(other for _, other in sorted(found)[:RELATIVES])
+
+
+def worded(root: str) -> str:
+    """Return a word with this stem, to ask FTS5 for it; "" if none is known."""
+    return next((root + ending for ending in _UNSTEMMED if stem(root + ending) == root), "")
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

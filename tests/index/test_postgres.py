@@ -150,6 +150,7 @@ def answers(reader) -> list[object]:
     every = reader.chunks(range(1, 2_000))
     found += [{key: [*vars(row).values()] for key, row in every.items()}]
     found += [reader.frequencies(["tea", "river", "winter", "none"]), reader.chunk_count(), reader.embedded(every)]
+    found += [reader.words_with(beginning) for beginning in ("t", "riv", "zur", "none")]
     found += [reader.word_bits(every), reader.names().all(), reader.names().tags(), reader.notes_where(["status=done"])]
     found += [reader.text_of(row.path) for row in every.values()]
     return found

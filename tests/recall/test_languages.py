@@ -7,7 +7,8 @@ from recalled import Recalled
 
 from tars_memory.index.fulltext import Filter
 from tars_memory.index.models import EMBEDDED, is_english
-from tars_memory.language.words import foreign_language, is_latin
+from tars_memory.language.words import foreign_language, is_latin, stem
+from tars_memory.recall.weights import Terms, relatives_of, worded
 
 pytestmark = pytest.mark.usefixtures("proved_engine")
 
@@ -248,3 +249,60 @@ def test_a_question_in_signs_is_answered_by_what_it_asks_not_by_two_chance_signs
     assert vault.found("浇一次水")[0].startswith("- 春天")
     assert vault.found("春天气好不去那个地方一次") == []
     vault.close()
+
+
+FORMS = {
+    "Türkçe.md": "- Merdivenin yanında duruyor.\n",
+    "Suomi.md": "- Vesipumppu vaihdettiin talossa.\n",
+    "Русский.md": "- Насосы в колодце заменили в марте.\n",
+    "Polski.md": "- Pompę w studni wymieniono w marcu.\n",
+    "Deutsch.md": "- Omas Bücher liegen im Schrank.\n",
+    "Ελληνικά.md": "- Ο γείτονας έχει τη σκάλα.\n",
+    "English.md": "- The boiler databases are backed up on the stone bridge.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory):
+    recalled = Recalled(tmp_path_factory.mktemp("forms"), FORMS, embed=False)
+    yield recalled
+    recalled.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "word"),
+    [
+        ("merdiven", "Türkçe.md", "Merdivenin"),
+        ("merdivenler", "Türkçe.md", "Merdivenin"),
+        ("talo", "Suomi.md", "talossa"),
+        ("насоса", "Русский.md", "Насосы"),
+        ("studnia", "Polski.md", "studni"),
+        ("Buch", "Deutsch.md", "Bücher"),
+        ("γείτονα", "Ελληνικά.md", "γείτονας"),
+        ("databasing", "English.md", "databases"),
+        ("databased", "English.md", "databases"),
+    ],
+)
+def test_a_word_that_no_note_contains_finds_its_other_forms(forms, text, path, word):
+    result = forms.search(text)
+    assert [hit.path for hit in result.hits] == [path]
+    shown = result.hits[0].best_line[1]
+    assert word in [shown[start:end] for start, end in Terms(result.parsed).spans(shown)]
+
+
+def test_a_word_that_a_note_contains_finds_no_other_forms(forms):
+    result = forms.search("pompę")
+    assert [hit.path for hit in result.hits] == ["Polski.md"]
+    assert not result.parsed.relatives
+
+
+@pytest.mark.parametrize("text", ["pom", "насыпь", "bridle", "stomp", "zq4819", "boilxqzrtw"])
+def test_words_that_only_begin_alike_are_no_forms(forms, text):
+    assert not forms.search(text).hits
+
+
+def test_the_most_similar_forms_come_first_and_can_be_asked_for():
+    vocabulary = ["pomp", "pompa", "pompadan", "pompasi", "pompala", "pompei", "databas"]
+    assert relatives_of("pompas", vocabulary)[:2] == ("pompasi", "pompa")
+    assert relatives_of("databank", ["databas"]) == ("databas",)
+    assert stem(worded("databas")) == "databas"

@@ -684,7 +684,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Check the shared options, then run."""
         if isinstance(ctx.obj, Call):
-            ctx.obj.called = self.name
+            ctx.obj.called = self.name or ""
             first = self.examples.strip().split("\n")[0].partition("  #")[0]
             ctx.obj.example = re.sub("^tm ", "tars-memory ", first.strip())
             if ctx.obj.dry_run and all(param.name != "dry_run" for param in self.params):
