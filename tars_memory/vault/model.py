@@ -79,6 +79,12 @@ class Line(NamedTuple):
         return day if day[:4].isdigit() and day[4:5] == "-" == day[7:8] else ""
 
 
+def is_empty_item(line: str) -> bool:
+    """Whether the line of a list item has no words behind its list mark, with or without a checkbox."""
+    words = "".join(line.split(None, 1)[1:]).rstrip()
+    return not words or (len(words) <= len("[x]") and words[0] + words[-1] == "[]")
+
+
 class Entry(NamedTuple):
     """One bullet of a note, read by the grammar of :mod:`tars_memory.vault.markdown.entries`.
 

@@ -31,7 +31,7 @@ from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
 from tars_memory.vault.markdown import entries, facts as truth, lines
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.model import Entry, Tier
+from tars_memory.vault.model import Entry, Tier, is_empty_item
 from tars_memory.vault.summaries import is_named
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
         return
     for bullet in note.document.bullets:
         words = note.document.text(bullet.line)
-        if bullet.end_line != bullet.line or not lines.is_empty(words):
+        if bullet.end_line != bullet.line or not is_empty_item(words):
             continue
         title = note.document.section_at(bullet.line).title
         if note.role == "daily" and title.casefold() in world.form:

@@ -344,11 +344,6 @@ def bullets_in(text: str) -> Iterator[str]:
     return (found["words"] for found in _BULLETS.finditer(text))
 
 
-def is_empty(line: str) -> bool:
-    """Whether a line is a bullet without words, with or without a checkbox."""
-    return re.fullmatch(rf"[ \t]*{MARK}(?:[ \t]+\[[^\[\]]?\])?[ \t]*", line) is not None
-
-
 def is_time_alone(line: str) -> bool:
     """Whether a line is a bullet with nothing but a time of day."""
     return re.fullmatch(rf"{MARK}[ \t]+{_CLOCK}*", line) is not None
