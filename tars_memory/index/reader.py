@@ -6,17 +6,20 @@ A search returns only what its filter ``within`` allows: outside a project, noth
 from __future__ import annotations
 
 import json
+import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import database, fulltext
 from tars_memory.index.database import BETWEEN, TIERS, iso
 from tars_memory.index.fulltext import Filter, conditions_of, ended, vector_conditions
 from tars_memory.index.naming import NameTable
+from tars_memory.language.words import fold
 from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -30,6 +33,8 @@ __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
 
 CANDIDATES = 5_000
 """Maximum number of chunks whose text is searched for a verbatim string."""
+SAME_STEM = 200_000
+"""Maximum number of chunks whose text is searched for a word that shares its stem with a function word."""
 
 _CHUNK = frozenset(
     (int, int, int, int, int, int, str, str, str, block_id, str, str, str, int, int, int, str)
@@ -163,6 +168,16 @@ class IndexReader:
                 for chunk in self._containing(string, folded, within):
                     counts[chunk] = counts.get(chunk, 0) + 1
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+
+    def match_written(self, word: str, within: Filter, k: int) -> list[int]:
+        """Return the newest chunks with a folded word, of which the index knows the stem alone.
+
+        Texts with the stem are read until there are enough with the word: if a function word shares its stem, it may be
+        in none of the newest.
+        """
+        whole = re.compile(rf"{word}(?<![^\W_]{word})(?![^\W_])")  # begins with the word: that is found fast
+        texts = self._texts(word, within, SAME_STEM)
+        return list(islice((chunk for chunk, text in texts if whole.search(fold(text))), k))
 
     def notes_named(self, names: Iterable[str], within: Filter) -> dict[str, list[tuple[int, str, bool]]]:
         """Return name → notes with this name (:func:`tars_memory.index.naming.key`), as (note, path, blank).
@@ -588,6 +603,11 @@ class IndexReader:
 
     def _containing(self, string: str, folded: str, within: Filter) -> list[int]:
         """Return the chunks that contain a string; ``folded`` is the same string without case and diacritics."""
+        texts = self._texts(string, within, CANDIDATES)
+        return [chunk for chunk, text in texts if folded in fulltext.fold_signs(text)]
+
+    def _texts(self, string: str, within: Filter, k: int) -> Iterator[tuple[int, str]]:
+        """Yield the newest chunks that the index takes to contain a string, each with its text."""
         filters, filter_values = self._conditions(within)
         signs, words = fulltext.sign_expression(string), fulltext.word_part(string)
         conditions = []
@@ -604,9 +624,9 @@ class IndexReader:
             "SELECT c.id, t.head || char(10) || t.text || CASE WHEN c.position = 0 THEN char(10) || n.about ELSE '' END"
             f" FROM chunks c JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note WHERE {where}"
             " ORDER BY c.day DESC, c.id LIMIT ?",
-            (*values, *filter_values, CANDIDATES),
+            (*values, *filter_values, k),
         )
-        return [int(chunk) for chunk, text in rows if folded in fulltext.fold_signs(text)]
+        return ((int(chunk), text) for chunk, text in rows)
 
 
 def _check(row: tuple[Any, ...], shapes: frozenset[tuple[type, ...]]) -> None:

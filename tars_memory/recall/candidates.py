@@ -527,7 +527,7 @@ def _add_bm25(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, floa
     average = sum(line.length for line in lines) / len(lines)
     chunk_average = average * len(lines) / len(chunks)
     others = (literal for literal in terms.literals if not is_run(literal))
-    uncounted = frozenset((*terms.mistaken, *others, *(f"{prefix}*" for prefix in terms.prefixes)))
+    uncounted = frozenset((*others, *(f"{prefix}*" for prefix in terms.prefixes)))
     last: Candidate | None = None
     for chunk in chunks:
         if last is not None and last.row.note_id == chunk.row.note_id and last.row.position == chunk.row.position - 1:
@@ -591,7 +591,7 @@ class Shortlist:
     Attributes:
         words: BM25 of chunks.
         notes: BM25 of notes.
-        literal: share of the query's literals that chunks contain; 1 if they contain a prefix, or a word as written.
+        literal: share of the query's literals that chunks contain; 1 if they contain a prefix.
         near: cosine of chunks with the query, on the scale of its model.
         dated: chunks of the days that the query names.
     """
@@ -605,8 +605,9 @@ class Shortlist:
 
 
 def shortlist_by_words(reader: IndexReader, query: Query, narrowed: Filter, shortlist: Shortlist, limit: int) -> None:
-    """Add chunks and notes with their BM25, and chunks that contain a literal or a prefix of the query, or as written a
-    word that FTS5 takes for a function word.
+    """Add chunks and notes with their BM25, and chunks that contain a literal or a prefix of the query.
+
+    Of a word that FTS5 takes for a function word, the BM25 is that of one occurrence in a text of average length.
 
     At least as many as the hits that are wanted, if there are.
     """
@@ -622,8 +623,10 @@ def shortlist_by_words(reader: IndexReader, query: Query, narrowed: Filter, shor
     for chunk, held in reader.match_text(others, narrowed, most) if others else ():
         shortlist.literal[chunk] = held / len(others)
     mistaken = [word for word in query.words if is_mistaken_for_function_word(word)]
-    for chunk, _ in reader.match_text(mistaken, narrowed, most) if mistaken else ():
-        shortlist.literal.setdefault(chunk, 1.0)
+    for word in mistaken:
+        chunks = reader.match_written(word, narrowed, most)
+        for chunk in chunks:
+            shortlist.words[chunk] = shortlist.words.get(chunk, 0.0) + idf(reader.chunk_count(), len(chunks))
     if query.prefixes:
         match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
         for chunk, _ in reader.match_chunks(match, narrowed, CHUNKS_BY_PREFIX):
