@@ -71,7 +71,7 @@ _BOX = re.compile(r"\[(?:\s+|\s*([^\[\]\s][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)\s*
 """A task's box, even if mistyped: ``[ x]``, or without a blank behind it. The start of a link is not a box."""
 _INNER_BOX = re.compile(rf"(?:^|(?<=\s))(?:{MARK}[ \t]*\[[^\[\]]?\]|\[[ xX+mM-]\])(?!\S)")
 """A box within the words, as the end of a line leaves it that was joined with the next one."""
-_TASK = re.compile(rf"[ \t]*{MARK}[ \t]+\[[ \t]*([^\[\]]?)[ \t]*\][ \t]*")
+_TASK = re.compile(rf"[ \t]*{MARK}[ \t]+\[[ \t]*(?:([^\[\] \t])[ \t]*)?\][ \t]*")
 """The beginning of a task, with the character in its box."""
 _BLANK_TASK = re.compile(rf"[ \t]*{MARK}[ \t]*(?:\[[ \t]*\][ \t]*)?")
 """A bullet or a task that nobody has written anything into."""
@@ -214,7 +214,7 @@ def _above(document: Document, entry: Entry) -> tuple[str, str]:
     task = _TASK.match(row)
     if task is None or _OURS.match(row) or "^r-" in row:
         return "", ""
-    return task[1], row[task.end() :]
+    return task[1] or "", row[task.end() :]
 
 
 def _tasks(document: Document) -> list[Entry]:
@@ -680,7 +680,7 @@ def _doubt(document: Document, entry: Entry, words: str, mark: str) -> str:
         return MISPLACED
     if not words:
         return GONE
-    if all(map(_CUT_OFF.fullmatch, _rows(document, last + 1, len(document.lines)))):
+    if all(_CUT_OFF.fullmatch(document.text(row)) for row in range(last + 1, len(document.lines) + 1)):
         return CUT
     return ""
 
