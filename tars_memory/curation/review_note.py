@@ -43,6 +43,9 @@ SEVERAL = "its line has more than one mark (^r-…): give each proposal a line o
 UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it again"
 JOINED = "its line also holds the words of {}: give each a line of its own with its mark, or reject that one"
 JOINED_BELOW = "a ticked line below it also holds the words of another one: give each a line of its own with its mark"
+BOX_ABOVE = (
+    "its box is on another line, above its words: begin the line with its mark with - [x] to accept, - [-] to reject"
+)
 SPLIT = "its words are broken in two: join its line with the one above"
 VARIANTS = "it is there more than once, in different words; leave the line that counts"
 ODD = "decides nothing here: [x] accepts, [-] rejects"
@@ -232,6 +235,14 @@ def _lent_mark(entry: Entry) -> bool:
     return _MARK.search(first) is None and any(map(_MARK.search, rest.split("\n")))
 
 
+def _is_below_another(entry: Entry, own: str) -> bool:
+    """Whether the words of a proposal, given by their letters, are all below the line of the box: that is not theirs,
+    if they have lost their list mark.
+    """
+    first, _, rest = entry.raw.partition("\n")
+    return bool(own) and _MARK.search(first) is None and own in _letters(rest)
+
+
 class _RelatedBox(NamedTuple):
     """The box of a related line, if it is ticked or can't be understood.
 
@@ -382,6 +393,8 @@ def _joined(item: ReviewItem, offered: Offered, letters: Mapping[str, str], pres
         return ""
     if len(_INNER_BOX.findall(item.words)) > len(_INNER_BOX.findall(offered.texts[item.id])):
         return BOXES
+    if _is_below_another(item.entry, own):
+        return BOX_ABOVE
     if line.startswith(_letters(KEEP_ALL)):
         return JOINED.format(f"“{KEEP_ALL}”")
     for name, other in letters.items():
@@ -447,7 +460,9 @@ def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Propo
     document = Document(data)
     splices: list[Splice] = []
     items = read(data)
+    decided = list(decided)
     details = {row.strip() for proposal in decided for row in bullet(proposal).split("\n")[1:]}
+    letters = {f"r-{proposal.id}": _letters(words_of(proposal)) for proposal in decided}
     unlisted = _unlisted(document)
     others: set[int] = {
         item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL
@@ -462,7 +477,10 @@ def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Propo
         last = first + entry.raw.count("\n")
         end = max(entry.end_line, _end_below_blank(document, last)) if entry.end_line == last else entry.end_line
         cut = min((row - 1 for row in others if last < row <= end), default=end)
-        if _is_ours(_rows(document, last + 1, cut)):
+        if _is_below_another(entry, letters.get(entry.block_id or "", "")):
+            splices += _mark_removals(document, first, last)
+            done = last
+        elif _is_ours(_rows(document, last + 1, cut)):
             grown = [row for row in range(last + 1, cut + 1) if _grown(document.text(row).strip(), details)]
             for before, row in pairwise([first - 1, *grown, cut + 1]):
                 if row - before > 1:

@@ -132,6 +132,16 @@ def test_words_that_were_broken_in_two_are_left(boxes: str) -> None:
         assert mixed(WRITTEN.replace(second, edited)) == []
 
 
+def test_a_line_without_its_list_mark_is_not_ticked_by_the_persons_own_box_above_it() -> None:
+    first = b"- [ ] likes tea 0 ^r-00000000"
+    data = WRITTEN.replace(first, b"- [x] buy milk\nlikes tea 0 ^r-00000000")
+    assert mixed(data) == [("00000000", review_note.BOX_ABOVE)]
+    assert b"- [x] buy milk\n" in review_note.without_proposals(data, ["00000000"], PROPOSALS[:1])
+    wrapped = WRITTEN.replace(first, b"- [x] likes\n  tea 0 ^r-00000000")
+    assert mixed(wrapped) == []
+    assert b"tea 0" not in review_note.without_proposals(wrapped, ["00000000"], PROPOSALS[:1])
+
+
 def test_a_box_for_all_lines_that_was_joined_with_the_first_one_is_left() -> None:
     head, line = f"{review_note.KEEP_ALL} (2026-11-20)", "likes tea 0 ^r-00000000"
     data = TOGETHER.replace(HEAD + b"\n  - [ ] " + line.encode(), f"- [x] {head} {line}".encode())
