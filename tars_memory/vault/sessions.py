@@ -285,7 +285,8 @@ def catalogue(vault: Vault, lost: list[str] | None = None) -> dict[str, str]:
 
 
 def quoted(data: bytes, turns: Mapping[int, str]) -> int:
-    """Return the last turn that a note has of a conversation; 0 if no fact is quoted from it, or one is not.
+    """Return the last turn that a note has of a conversation; 0 if no fact is quoted from it, or if a quote or a turn
+    of the note is not its own: two conversations may begin with the same words.
 
     Args:
         data: the note.
@@ -293,7 +294,9 @@ def quoted(data: bytes, turns: Mapping[int, str]) -> int:
     """
     note = _content("", data)
     said = [(fact.turn, _letters(fact.quote)) for fact in note.facts if fact.turn and fact.quote]
-    if not any(words for _, words in said) or not all(words in _letters(turns.get(turn, "")) for turn, words in said):
+    kept = [(turn.number, _letters(turn.text)) for turn in note.kept]
+    own = {turn: _letters(turns.get(turn, "")) for turn, _ in (*said, *kept)}
+    if not any(words for _, words in said) or not all(words in own[turn] for turn, words in (*said, *kept)):
         return 0
     numbers = (*(turn for turn, _ in said), *(turn.number for turn in note.kept))
     return max(number for number in numbers if number in turns)

@@ -617,6 +617,19 @@ def test_another_conversation_is_not_taken_for_one_that_lost_its_front_matter(ho
     assert len([*(house.root / "sessions").glob("*.md")]) == 2
 
 
+def test_a_later_conversation_that_begins_with_the_only_quote_of_a_note_is_examined_as_a_whole(house: House) -> None:
+    first = dialogue("I live in Cork.", "Noted.", "Hm?", "Ok.", "So what", "Oh!", "Bye", "Bye.")
+    house.extract(house.log(logs.claude_code(first, session=""), "a.jsonl"))
+    (note,) = (house.root / "sessions").glob("*.md")
+    note.write_text(note.read_text().split("---\n", 2)[2])
+    other = dialogue(
+        "I live in Cork.", "Fine.", "I play the oboe.", "Ok.", "I own a boat in Kiel.", "Oh!", "Thanks", "Bye."
+    )
+    done = house.extract(house.log(logs.claude_code(other, session=""), "b.jsonl"))
+    assert texts(done)[-2:] == ["I play the oboe", "I own a boat in Kiel"]
+    assert len([*(house.root / "sessions").glob("*.md")]) == 2
+
+
 def test_what_a_day_says_in_the_same_words_is_listed_once_whatever_it_says_later(house: House) -> None:
     house.extract(house.log(logs.claude_code(dialogue(*CHANGED), session=""), "a.jsonl"))
     (note,) = (house.root / "sessions").glob("*.md")
