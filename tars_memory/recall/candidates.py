@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import index, vault
 from tars_memory.index.fulltext import Filter, expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
-from tars_memory.language.words import is_mistaken_for_function_word, is_run, stem
+from tars_memory.language.words import is_run, stem
 from tars_memory.recall import weights
 from tars_memory.recall.weights import Exclusion, Terms, bm25, heads_of, idf
 from tars_memory.vault.model import is_empty_item
@@ -622,8 +622,7 @@ def shortlist_by_words(reader: IndexReader, query: Query, narrowed: Filter, shor
     others = [literal for literal in query.literals if literal not in runs]
     for chunk, held in reader.match_text(others, narrowed, most) if others else ():
         shortlist.literal[chunk] = held / len(others)
-    mistaken = [word for word in query.words if is_mistaken_for_function_word(word)]
-    for word in mistaken:
+    for word in query.mistaken:
         chunks = reader.match_written(word, narrowed, most)
         for chunk in chunks:
             shortlist.words[chunk] = shortlist.words.get(chunk, 0.0) + idf(reader.chunk_count(), len(chunks))
@@ -649,7 +648,7 @@ def _expression(query: Query) -> str:
     """Return the FTS5 expression for any of the query's phrases, of its words but those that FTS5 takes for function
     words, and of other forms of words that no note contains.
     """
-    words = (word for word in query.words if not is_mistaken_for_function_word(word))
+    words = (word for word in query.words if word not in query.mistaken)
     forms = (weights.worded(other) for others in query.relatives.values() for other in others)
     return expression([*words, *(" ".join(phrase) for phrase in query.phrases), *forms])
 

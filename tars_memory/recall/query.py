@@ -30,6 +30,7 @@ from tars_memory.language.words import (
     STOP_WORDS,
     WORD,
     fold,
+    is_mistaken_for_function_word,
     runs_and_rest,
     symbols,
     tokens,
@@ -180,6 +181,15 @@ class Query:
         if len(self.dates) != 1 or self.quoted or self.prefixes or not words.union(self.literals) <= self.date_words:
             return False
         return self.dates[0].start == self.dates[0].end
+
+    @property
+    def mistaken(self) -> tuple[str, ...]:
+        """The words with a capital, as names have, that FTS5 takes for function words: "Ines" has the stem of "in".
+
+        In small letters such a word is seldom a name (``use`` has the stem of "us"), and is looked for by its stem.
+        """
+        names = {fold(word) for word in WORD.findall(self.text) if word[0].isupper()}
+        return tuple(word for word in self.words if word in names and is_mistaken_for_function_word(word))
 
     @property
     def filters(self) -> bool:

@@ -12,11 +12,11 @@ import math
 import re
 from bisect import bisect_right
 from datetime import date
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import fold_signs
-from tars_memory.language.words import STOP_WORDS, WORD, fold, is_mistaken_for_function_word, is_run, stem, symbols
+from tars_memory.language.words import STOP_WORDS, WORD, fold, is_run, stem, symbols
 from tars_memory.recall.query import Fading, Query
 from tars_memory.settings import Options
 
@@ -63,10 +63,12 @@ class Terms:
     """
 
     def __init__(self, query: Query) -> None:
-        self._ignored = STOP_WORDS.difference(query.words, *query.phrases)
         self.stems = tuple(dict.fromkeys(stem(word) for word in query.words))
-        self.mistaken = tuple(dict.fromkeys(stem(word) for word in query.words if is_mistaken_for_function_word(word)))
+        self.mistaken = tuple(dict.fromkeys(map(stem, query.mistaken)))
         self.phrases = tuple(tuple(stem(word) for word in phrase) for phrase in query.phrases)
+        as_written = {*self.mistaken, *chain.from_iterable(self.phrases)}
+        others = STOP_WORDS.difference(query.words, *query.phrases) if as_written else ()
+        self._ignored = frozenset(word for word in others if stem(word) in as_written)
         self.phrase_keys = tuple(map(phrase_key, query.phrases))
         self.literals = tuple(dict.fromkeys(fold_signs(literal) for literal in query.literals))
         self.prefixes = query.prefixes
