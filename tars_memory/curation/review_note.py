@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.proposals import BESIDE, NEW, Proposal, Related
 from tars_memory.errors import UsageError
+from tars_memory.language.words import letters_of
 from tars_memory.vault import playbooks
 from tars_memory.vault.layout import BEFORE, INTRO, TITLE, Layout
 from tars_memory.vault.markdown import edits, entries as grammar
@@ -240,7 +241,7 @@ def _is_below_another(entry: Entry, own: str) -> bool:
     if they have lost their list mark.
     """
     first, _, rest = entry.raw.partition("\n")
-    return bool(own) and _MARK.search(first) is None and own in _letters(rest)
+    return bool(own) and _MARK.search(first) is None and own in letters_of(rest)
 
 
 class _RelatedBox(NamedTuple):
@@ -345,7 +346,7 @@ def mixed(
     """
     items = [item for of_note in notes for item in of_note]
     present = {item.id for item in items}
-    letters = {name: _letters(text) for name, text in offered.texts.items() if name not in rejected}
+    letters = {name: letters_of(text) for name, text in offered.texts.items() if name not in rejected}
     edited: dict[str, set[str]] = {}
     for item in items:
         if item.words != offered.texts.get(item.id):
@@ -368,7 +369,7 @@ def _broken(item: ReviewItem, text: str) -> str:
     """Return :data:`SPLIT` if the words were broken in two, and one of the lines is ticked."""
     box, above = item.above
     ticked = item.decided or bool(box.strip())
-    return SPLIT if ticked and above and _letters(text) == _letters(above) + _letters(item.words) else ""
+    return SPLIT if ticked and above and letters_of(text) == letters_of(above) + letters_of(item.words) else ""
 
 
 def _joined(item: ReviewItem, offered: Offered, letters: Mapping[str, str], present: Collection[str]) -> str:
@@ -383,30 +384,25 @@ def _joined(item: ReviewItem, offered: Offered, letters: Mapping[str, str], pres
         letters: by id, the letters of the words that may have been joined with.
         present: ids of the proposals that have lines in the note.
     """
-    known = {ref: _letters(one_line(text)) for ref, text in offered.lines.items()} if item.replaces else {}
+    known = {ref: letters_of(one_line(text)) for ref, text in offered.lines.items()} if item.replaces else {}
     for ref, label in zip(item.replaces, item.labels, strict=True):
-        line = _letters(label.partition(": ")[2])
+        line = letters_of(label.partition(": ")[2])
         if not line.startswith(known.get(ref, "")) and any(text and line.startswith(text) for text in known.values()):
             return JOINED_BELOW
-    own, line = _letters(offered.texts[item.id]), _letters(item.words)
+    own, line = letters_of(offered.texts[item.id]), letters_of(item.words)
     if line == own:
         return ""
     if len(_INNER_BOX.findall(item.words)) > len(_INNER_BOX.findall(offered.texts[item.id])):
         return BOXES
     if _is_below_another(item.entry, own):
         return BOX_ABOVE
-    if line.startswith(_letters(KEEP_ALL)):
+    if line.startswith(letters_of(KEEP_ALL)):
         return JOINED.format(f"“{KEEP_ALL}”")
     for name, other in letters.items():
         is_end = other and other not in own and (line.startswith(other) or line.endswith(other))
         if is_end and (name not in present or own in line or line == other):
             return JOINED.format(f"proposal {name}")
     return ""
-
-
-def _letters(text: str) -> str:
-    """Return the letters and digits of a text, which stay the same when lines are joined and blanks go."""
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def unread(path: str, data: bytes) -> list[str]:
@@ -462,7 +458,7 @@ def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Propo
     items = read(data)
     decided = list(decided)
     details = {row.strip() for proposal in decided for row in bullet(proposal).split("\n")[1:]}
-    letters = {f"r-{proposal.id}": _letters(words_of(proposal)) for proposal in decided}
+    letters = {f"r-{proposal.id}": letters_of(words_of(proposal)) for proposal in decided}
     unlisted = _unlisted(document)
     others: set[int] = {
         item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL

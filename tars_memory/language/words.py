@@ -108,6 +108,11 @@ def tokens(text: str) -> list[str]:
     return WORD.findall(fold(text))
 
 
+def letters_of(text: str) -> str:
+    """Return the letters and digits of a text in one case: the same however it is escaped, and where lines are joined."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def content_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return the character spans [start, end) of the words in a part of a text that are not stop words."""
     return [match.span() for match in WORD.finditer(text, start, end) if fold(match[0]) not in STOP_WORDS]

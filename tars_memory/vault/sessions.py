@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import TarsError, UsageError
+from tars_memory.language.words import letters_of
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import Changes
@@ -293,18 +294,13 @@ def quoted(data: bytes, turns: Mapping[int, str]) -> int:
         turns: the words of the turns of the conversation by their numbers, as a note would have them.
     """
     note = _content("", data)
-    said = [(fact.turn, _letters(fact.quote)) for fact in note.facts if fact.turn and fact.quote]
-    kept = [(turn.number, _letters(turn.text)) for turn in note.kept]
-    own = {turn: _letters(turns.get(turn, "")) for turn, _ in (*said, *kept)}
+    said = [(fact.turn, letters_of(fact.quote)) for fact in note.facts if fact.turn and fact.quote]
+    kept = [(turn.number, letters_of(turn.text)) for turn in note.kept]
+    own = {turn: letters_of(turns.get(turn, "")) for turn, _ in (*said, *kept)}
     if not any(words for _, words in said) or not all(words in own[turn] for turn, words in (*said, *kept)):
         return 0
     numbers = (*(turn for turn, _ in said), *(turn.number for turn in note.kept))
     return max(number for number in numbers if number in turns)
-
-
-def _letters(text: str) -> str:
-    """Return the letters and digits of a text, which are the same however it is escaped."""
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def find_examined(vault: Vault, digests: Sequence[str], known: Mapping[str, str] | None = None) -> KnownSession | None:
