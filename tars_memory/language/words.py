@@ -109,7 +109,7 @@ def tokens(text: str) -> list[str]:
 
 
 def letters_of(text: str) -> str:
-    """Return the letters and digits of a text in one case: the same however it is escaped, and where lines are joined."""
+    """Return the letters and digits of a text in one case: the same however it is escaped, or its lines are joined."""
     return "".join(filter(str.isalnum, text.casefold()))
 
 
