@@ -1,4 +1,4 @@
-"""The models that pip installs, prepared once for a run of the tests: a cache that has none gets a copy.
+"""The models that pip installs, prepared once for a run of the tests: a cache that has none gets links to the files.
 
 Preparing takes half a second of a processor, or one; opening takes 40 ms, in a fork 80, so a process opens what it has
 opened no second time as long as nothing has touched the files. The tests of both (``index/test_embedding*.py``) take
@@ -66,7 +66,7 @@ def _copied(manifest: models.Manifest, cache: Path, shared: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=".building-", dir=target.parent))
     try:
-        shutil.copytree(made, beside, dirs_exist_ok=True)
+        shutil.copytree(made, beside, copy_function=os.link, dirs_exist_ok=True)
         beside.rename(target)
     except OSError:
         return really(manifest, cache)
