@@ -120,6 +120,7 @@ class IndexReader:
         self._cache = cache
         self._attached = False
         self._ended_on: tuple[str | None, frozenset[int]] = (None, frozenset())  # a day, and the chunks ended by then
+        self._chunk_count: int | None = None
         self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
         self._scope_names = {key: name for name, key in self._scopes.items()}
         meta = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension')").fetchall())
@@ -217,8 +218,10 @@ class IndexReader:
         return dict(self._connection.execute(sql, (beginning, f"{beginning}\U0010ffff")))
 
     def chunk_count(self) -> int:
-        """Return the number of chunks, in all scopes."""
-        return int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
+        """Return the number of chunks, in all scopes, when this was first asked: SQLite counts row by row."""
+        if self._chunk_count is None:
+            self._chunk_count = int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
+        return self._chunk_count
 
     def note_count(self) -> int:
         """Return the number of notes that were read, in all scopes, including those that aren't indexed."""
