@@ -6,12 +6,12 @@ import os
 import re
 import time
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import index
 from tars_memory.curation import ticks
+from tars_memory.curation.review import unapproved
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted, reason
 from tars_memory.index import models as known, passages, prepare
@@ -19,7 +19,6 @@ from tars_memory.index.intake import RefreshReport
 from tars_memory.jobs.hooks import CLEANUP_DAYS, lines_of
 from tars_memory.language.words import foreign_language
 from tars_memory.recall.context import BEYOND_CAP
-from tars_memory.recall.loaded import unapproved
 from tars_memory.recall.packing import NO_ROOM, tokens
 from tars_memory.recall.searcher import Searcher
 from tars_memory.settings import NO_MODEL, NOTHING
@@ -27,7 +26,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import MISNAMED, UNREADABLE_FILE, UNREADABLE_FOLDER
-from tars_memory.vault.writing.history import entries, of_scope, stands_approved, typed_lines
+from tars_memory.vault.writing.history import entries, of_scope
 from tars_memory.vault.writing.store import Spool
 
 if TYPE_CHECKING:
@@ -194,8 +193,9 @@ def _lines(text: str) -> int:
 
 def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]]:
     """Return the lines of rules that ``context`` does not trust, by note; add a notice about each note."""
-    journal = workspace.store(writes=False).journal
-    found = unapproved(workspace.vault, partial(typed_lines, journal), partial(stands_approved, journal))
+    found: dict[str, list[int]] = {}
+    for rule in unapproved(workspace.capture(writes=False)):
+        found.setdefault(rule.path, []).append(rule.line)
     for path, lines in found.items():
         where = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")
         notices.append(

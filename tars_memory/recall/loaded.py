@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.recall import decided as states, packing
 from tars_memory.recall.packing import NO_ROOM, Portion
-from tars_memory.vault import playbooks
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import Block, Document
 from tars_memory.vault.markdown.entries import parse
@@ -235,31 +234,6 @@ def is_approved(vault: Vault, check: ApprovalCheck, path: str) -> bool:
         return check(path, vault.read(path))
     except TarsError:
         return False
-
-
-def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]], check: ApprovalCheck) -> dict[str, list[int]]:
-    """Return the rules of the vault and its projects that nobody typed or approved here, as line numbers by note.
-
-    A playbook that is not approved counts as one rule, on line 1.
-
-    Args:
-        vault: to read from; notes that can't be read are left out, but for playbooks.
-        typed: returns the lines of a note that a person typed, by its path
-            (:func:`tars_memory.vault.writing.history.typed_lines`).
-        check: whether a playbook was approved.
-    """
-    found: dict[str, list[int]] = {}
-    for path in sorted(path for path in vault.paths() if vault.layout.tier_of(path) is Tier.PROCEDURAL):
-        try:
-            note = Loaded(path, vault.read(path), whole_items=True)
-            lines = [unit.start_line for unit in by_approval(note, typed(path))[1]]
-        except TarsError:
-            continue
-        if lines:
-            found[path] = lines
-    scopes = dict.fromkeys(("", *map(vault.layout.scope_of, vault.paths())))
-    books = (path for path in playbooks.paths(vault, scopes) if not is_approved(vault, check, path))
-    return found | {path: [1] for path in books}
 
 
 # --- reading, and which lines are deliberately left out
