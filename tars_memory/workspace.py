@@ -35,7 +35,6 @@ from tars_memory.vault.vault import Vault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from tars_memory.beside import SharedVault, Talks
     from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.curation.review import Review
     from tars_memory.index.database import Progress
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from tars_memory.index.passages import Embedder
     from tars_memory.index.postgres import TeamIndex
     from tars_memory.index.reader import IndexReader
+    from tars_memory.sources import SharedVault, Talks
     from tars_memory.vault.model import Actor
     from tars_memory.vault.writing.store import Spool, Store
     from tars_memory.vault.writing.withheld import Withheld
@@ -490,7 +490,7 @@ class Workspace:
         if options.paths and not self._knows_forgotten("conversations", self.notices):
             return None
         if self._talks is None and options.paths:
-            from tars_memory.beside import Talks
+            from tars_memory.sources import Talks
 
             folder, places = self.state / "talks", self.settings.places
             self._talks = Talks(options.logs, folder, places, self.root, self.projects, self.withheld, options.vectors)
@@ -505,7 +505,7 @@ class Workspace:
         """
         if not self.settings.vaults.shared:
             return
-        from tars_memory.beside import refreshed, shared_vaults
+        from tars_memory.sources import refreshed, shared_vaults
 
         if not self._knows_forgotten("shared vaults", notices):
             return

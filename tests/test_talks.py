@@ -146,16 +146,16 @@ def test_a_resumed_copy_counts_once_and_stands_in_when_the_first_goes(world: Wor
 def test_a_growing_log_is_read_from_where_it_ended(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     path = world.write("a.jsonl", *HARBOUR)
     world.add()
-    from tars_memory import beside
+    from tars_memory import sources
 
     taken: list[bytes] = []
-    read = beside.Talks._talks
+    read = sources.Talks._talks
 
     def noted(self: Any, name: str, data: bytes, *rest: Any) -> Any:
         taken.append(data)
         return read(self, name, data, *rest)
 
-    monkeypatch.setattr(beside.Talks, "_talks", noted)
+    monkeypatch.setattr(sources.Talks, "_talks", noted)
     with path.open("a", encoding="utf-8") as log:
         log.write(json.dumps(turn("user", "now the cellar smells of cedar", "2026-11-05T10:00")) + "\n")
         log.write('{"half a line')
@@ -234,9 +234,9 @@ def test_what_is_withheld_is_neither_indexed_nor_shown(world: World, monkeypatch
 def test_a_reader_says_what_it_has_not_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.add()
     world.write("a.jsonl", *HARBOUR)
-    from tars_memory import beside
+    from tars_memory import sources
 
-    monkeypatch.setattr(beside, "AT_A_GLANCE", 10)
+    monkeypatch.setattr(sources, "AT_A_GLANCE", 10)
     result = world.search("walnut floors")
     assert result.stale == 1 and any("reindex" in notice for notice in result.notices)
     with world.memory() as memory:
@@ -566,16 +566,16 @@ def test_turns_of_the_same_thing_are_shown_and_withheld_if_they_are_named(world:
 def test_a_look_at_folders_at_rest_opens_none_and_sees_what_comes_and_goes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tars_memory import beside
+    from tars_memory import sources
 
     world.write("p/a.jsonl", *HARBOUR)
     world.add()
-    monkeypatch.setattr(beside, "RACY", -1.0)  # all folders count as at rest
+    monkeypatch.setattr(sources, "RACY", -1.0)  # all folders count as at rest
     world.write("p/b.jsonl", turn("user", "the ferry is yellow", "2026-11-03T10:00"))
     assert world.found("ferry")
     looked: list[str] = []
-    entries = beside._entries
-    monkeypatch.setattr(beside, "_entries", lambda folder, *rest: looked.append(folder) or entries(folder, *rest))
+    entries = sources._entries
+    monkeypatch.setattr(sources, "_entries", lambda folder, *rest: looked.append(folder) or entries(folder, *rest))
     assert world.found("walnut") and world.found("ferry") and looked == []
     (world.logs / "p" / "a.jsonl").unlink()
     assert world.found("walnut") == [] and str(world.logs) in looked

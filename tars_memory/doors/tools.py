@@ -24,9 +24,9 @@ from tars_memory.vault.vault import note_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tars_memory.beside import SharedVault
     from tars_memory.memory import Memory
     from tars_memory.recall.searcher import Searcher
+    from tars_memory.sources import SharedVault
     from tars_memory.vault.model import Entry
 
 INSTRUCTIONS = (

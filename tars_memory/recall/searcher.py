@@ -27,7 +27,6 @@ from tars_memory.vault.vault import key_of, note_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tars_memory.beside import SharedVault, Talks
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import IndexReader
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from tars_memory.recall.context import Context as Packed
     from tars_memory.recall.names import Selection
     from tars_memory.recall.search import Answer, Shares
+    from tars_memory.sources import SharedVault, Talks
     from tars_memory.vault.playbooks import Playbook
     from tars_memory.workspace import Workspace
 
