@@ -99,7 +99,7 @@ class RefreshReport:
 LOOK_AGAIN = b""
 """Stamp of a note that must be read again whatever its stat is."""
 UNSURE = b"?"
-"""Suffix of a stamp that was too young to be trusted when it was taken."""
+"""Suffix of a stamp that can't be trusted: it was too young when it was taken, or the note could not be read."""
 
 RACY_NS = 50_000_000
 """Nanoseconds within which two changes may share a time stamp: file systems keep time in steps of up to 10 ms."""
@@ -119,7 +119,7 @@ class Diff:
         added: paths that are new.
         changed: paths whose stamp differs; only reading tells whether the bytes differ.
         missing: paths that are gone.
-        unsure: paths whose stamp is the same but was too young to be trusted when it was taken.
+        unsure: paths whose stamp is the same but can't be trusted.
     """
 
     def __init__(self, added: list[str], changed: list[str], missing: list[str], unsure: list[str]) -> None:
@@ -350,7 +350,8 @@ class Batches:
             if note is None:
                 continue  # deleted meanwhile: the next sweep notices
             if isinstance(note, bytes):
-                skipped.append((path, kept, note))
+                # What could not be read may be readable next time without a change: the stamp is never trusted.
+                skipped.append((path, stamp + UNSURE if note == writer.UNREADABLE else kept, note))
             elif isinstance(note, str):
                 touched.append((path, kept))
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -274,6 +275,28 @@ def test_odd_files_are_skipped_and_counted(make_index, tmp_path) -> None:
     assert index.refresh().skipped == report.skipped
     (root / "big.md").write_text("small tea\n")
     assert index.refresh().changed == 1
+    assert index.verify() == []
+
+
+def test_a_note_that_could_not_be_read_is_tried_again_though_nothing_of_it_changed(make_index, monkeypatch) -> None:
+    index = make_index({"a.md": "tea\n", "b.md": "tea\n"})
+    index.refresh()
+    settle(index)
+    read = Vault.read
+
+    def refused(vault: Vault, path: str) -> bytes:
+        if path == "b.md":
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(vault, path)
+
+    os.utime(index.vault.root / "b.md", (0, 0))
+    time.sleep(0.1)  # so that the stamp is old enough to be believed
+    with monkeypatch.context() as patch:
+        patch.setattr(Vault, "read", refused)
+        assert index.refresh().skipped.get("unreadable") == 1
+        assert index.refresh().skipped.get("unreadable") == 1
+    assert "unreadable" not in index.refresh().skipped
+    assert paths(index, "tea") == ["a.md", "b.md"]
     assert index.verify() == []
 
 
