@@ -23,7 +23,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import SettingsError
+from tars_memory.errors import SettingsError, StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -328,6 +328,9 @@ class Places:
         """Return the platform's folders for this program, by platformdirs (XDG variables are honoured).
 
         ``TARS_MEMORY_HOME`` puts all three below one folder.
+
+        Raises:
+            StateError: nothing names a home folder, as in a container whose user has no account.
         """
         home = env.get("TARS_MEMORY_HOME")
         if home:
@@ -336,7 +339,14 @@ class Places:
         from platformdirs import PlatformDirs
 
         dirs = PlatformDirs(APP, appauthor=False)
-        return cls(Path(dirs.user_state_dir), Path(dirs.user_cache_dir), Path(dirs.user_config_dir))
+        with contextlib.suppress(RuntimeError):  # older versions return "~/.local/state" instead
+            found = cls(Path(dirs.user_state_dir), Path(dirs.user_cache_dir), Path(dirs.user_config_dir))
+            if not str(found.state).startswith("~"):
+                return found
+        raise StateError(
+            "no folder for history and index is known: HOME is not set, and the user has no account here",
+            "set HOME, or TARS_MEMORY_HOME to a folder that can be written",
+        )
 
     def vault_state(self, root: Path, vault_id: str | None, *, create: bool, used: bool = False) -> Path:
         """Return the state folder of the vault at this path. State belongs to a path: it doesn't follow a moved vault.

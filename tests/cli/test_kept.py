@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pwd
 import re
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from platformdirs import PlatformDirs
 
 from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.call import Call
@@ -26,6 +28,26 @@ WORDS = "the ferry to Cobh leaves at nine"
 
 def as_bytes(text: str | bytes | None) -> bytes:
     return text if isinstance(text, bytes) else (text or "").encode()
+
+
+@pytest.mark.parametrize("by", ["an error", "a path"])
+def test_without_a_home_folder_the_words_are_repeated_and_a_search_says_what_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], by: str
+) -> None:
+    """A container whose user has no account, and cron's environment."""
+    for name in [name for name in os.environ if name.startswith(("HOME", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: (_ for _ in ()).throw(KeyError("no entry")))
+    if by == "a path":  # as platformdirs did before 4.4
+        monkeypatch.setattr(PlatformDirs, "user_state_dir", "~/.local/state/tars-memory")
+    desk = Desk(tmp_path, capsys, monkeypatch)
+    code, told = desk.call("remember", WORDS, TARS_MEMORY_HOME="")
+    assert (code, "HOME is not set" in told, WORDS in told) == (5, True, True)
+    code, told = desk.call("search", "fact", TARS_MEMORY_HOME="")
+    assert (code, "TARS_MEMORY_HOME" in told) == (5, True)
+    code, told = desk.call("remember", "--nonsense", "--stdin", stdin=WORDS, TARS_MEMORY_HOME="")
+    assert (code, WORDS in told) == (2, True)
+    assert desk.call("hook", stdin='{"hook_event_name": "SessionStart"}', TARS_MEMORY_HOME="")[0] == 0
 
 
 class Desk:

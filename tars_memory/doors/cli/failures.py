@@ -173,6 +173,8 @@ def _aside(call: Call, text: str, command: str, source: str) -> str:
         )
     except errors.UnwritableError as failed:
         return errors.reason(failed)
+    except errors.StateError as failed:
+        return errors.reason(errors.UnwritableError.of_lost(text, failed.message))
     return f"what came {source} is kept in {path}"
 
 

@@ -16,7 +16,7 @@ from tars_memory.disk import Places, read_id
 from tars_memory.doors.cli.app import program
 from tars_memory.doors.cli.call import Call, Command, call_of, command, confirmed, flag, option, word
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
-from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError, reason
+from tars_memory.errors import ModelUnavailableError, StateError, UnwritableError, UsageError, reason
 from tars_memory.jobs import hooks
 from tars_memory.settings import (
     ACTOR,
@@ -76,7 +76,11 @@ class HookCommand(Command):
         if ctx.params.get("action") is not None:
             return super().invoke(ctx)
         call = call_of(ctx)
-        desks = [hooks.HookFolder(Places.of(call.env).state)]  # for failures before the vault is known
+        try:
+            desks = [hooks.HookFolder(Places.of(call.env).state)]  # for failures before the vault is known
+        except StateError as error:  # no log can be written either
+            call.out.say_always(f"tars-memory: {reason(error)}")
+            return OK
         ctx.meta["desks"] = desks
         before = _set_timer(HookOptions.timeout)
         try:
