@@ -418,8 +418,7 @@ class Session:
             onnxruntime = load_onnxruntime()
             self._read = _reader(self._numpy, manifest, folder)
         except ImportError as error:
-            hint = models.install_hint(manifest.name if models.packaged(manifest.name) else models.EMBEDDED)
-            raise ModelUnavailableError(f"the embedding model can't be run here: {error}", hint) from error
+            raise prepare.not_run(manifest, error) from error
         except ModelUnavailableError:
             raise
         except Exception as error:  # tokenizers' exceptions share no base class

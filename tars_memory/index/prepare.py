@@ -200,10 +200,13 @@ def optimise(folder: Path, manifest: models.Manifest) -> Path:
     is ready in a fraction of the time of the original.
 
     Raises:
-        ModelUnavailableError: onnxruntime can't read the model.
+        ModelUnavailableError: onnxruntime can't be imported, or can't read the model.
         OSError: the folder can't be written.
     """
-    onnxruntime = load_onnxruntime()
+    try:
+        onnxruntime = load_onnxruntime()
+    except ImportError as error:
+        raise not_run(manifest, error) from error
     target = models.optimised_folder(folder, onnxruntime.__version__)
     if models.is_complete(target):
         return target / models.OPTIMISED_MODEL
@@ -291,6 +294,12 @@ def load_onnxruntime() -> Any:
     import onnxruntime  # not before: it reads the variable once, when it is imported
 
     return onnxruntime
+
+
+def not_run(manifest: models.Manifest, error: ImportError) -> ModelUnavailableError:
+    """Return the error for a model whose libraries can't be imported here."""
+    hint = models.install_hint(manifest.name if models.packaged(manifest.name) else models.EMBEDDED)
+    return ModelUnavailableError(f"the embedding model can't be run here: {error}", hint)
 
 
 def load_fastembed() -> Any:

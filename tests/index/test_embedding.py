@@ -315,6 +315,14 @@ def test_a_newer_onnxruntime_writes_a_copy_of_its_own_or_does_without(
     assert distance(Session(manifest, folder).query("tea").vector, vector) <= 1e-5
 
 
+def test_a_library_that_cannot_be_loaded_is_said_before_the_model_is_prepared_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ModelUnavailableError, match="can't be run here"):
+        prepare.ready("embedded", tmp_path)
+
+
 def test_several_prepare_at_once(tmp_path: Path) -> None:
     outcomes: list[object] = []
 
