@@ -33,14 +33,14 @@ _MAX_DISTANCE = 200
 _EQUALS_SIGN = r"(?::=|=>|->|→|::?|==?|：|＝|>|,[ \t]{0,2}[\"']value[\"'][ \t]{0,2}:)"
 _IS_VERB = (
     r"(?:is|was|are|to|ist|war|lautet|sind|est|était|sont|es|era|son|è|é|sono|são|luidt|är|jest|je|este|adalah|là|هي|هو"
-    r"|=|—|–)"
+    r"|=|—|–|-)"
 )
 _GLUED = r"(?:は|是|为|為|는|은)[ \t]{0,3}"
 """Words between label and value in scripts without blanks; the sentence may continue right after the value, too."""
 _TAIL = r"[A-Za-z0-9_-]{0,30}+[\\\"'`*_\])]{0,3}+"
 """The rest of the word that a label begins, and the marks that close it."""
-_BETWEEN = r"(?:[ \t][^\r\n:=.!?;,|]{0,40}?)?"
-"""Further words of a label."""
+_BETWEEN = r"(?:[ \t](?:[^\r\n:=.!?;,|]|\.(?=\w)){0,40}?)?"
+"""Further words of a label, names of hosts among them."""
 _WHICH = (
     r"(?:old|new|other|second|first|alte?[rs]?|neue?[rs]?|andere?[rs]?|anciene?|ancienne?|nouveau|nouvelle|autre|antigu[oa]|"
     r"viej[oa]|nuev[oa]|otr[oa]|vecchi[oa]|nuov[oa]|altr[oa]|antig[oa]|nov[oa]|outr[oa]|oude?|nieuwe?)"
@@ -48,23 +48,29 @@ _WHICH = (
 _SCHEME = rf"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key)[ \t]+|{_WHICH}[ \t]{{0,2}}[:=]?[ \t]+)?"
 """Words between a colon and the value: the scheme of a header, or an adjective such as "old" and "new"."""
 
-_LABEL = (
-    _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS_SIGN + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
-    r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:\r?\n[ \t>*+-]{0,8})?"
-    r"(?:[\[(][ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"']))?"  # the first value of a list
-    "|(?P<between>"
-    + _BETWEEN
-    + ")[ \t]{1,3}(?:(?P<is>"
-    + _IS_VERB
-    + r")|(?P<later>"
-    + _EQUALS_SIGN
-    + "))[\"'`*_]{0,3}?[ \t]{1,3}"
-    "|(?P<between2>" + _BETWEEN + ")(?P<later2>" + _EQUALS_SIGN + ")[ \t]{1,3}"
-    r"|(?P<between3>[ \t][\w'’ -]{0,40}?)(?P<later3>[:=])"
-    "|(?P<glued>" + _GLUED + r")|(?P<cell>[ \t]{0,3}\|[ \t]{0,8})|(?P<blank>[ \t]{1,3}))"
-    rf"(?i:{_SCHEME})[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s))?[*_]{{0,2}}"
-)
-"""The text between a label and its value: the rest of the label, the separator, and an opening quote."""
+
+def _label(between: str, verb: str) -> str:
+    """Return the text between a label and its value: the rest of the label, the separator, and an opening quote.
+
+    Args:
+        between: pattern of further words of the label.
+        verb: pattern of the verbs that lead to the value.
+    """
+    return (
+        _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS_SIGN + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
+        r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:(?:\r?\n[ \t>]{0,8})?\r?\n[ \t>*+-]{0,8})?"
+        r"(?:[\[(][ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"']))?"  # the first value of a list
+        rf"|(?P<between>{between})[ \t]{{1,3}}(?:(?P<is>{verb})|(?P<later>{_EQUALS_SIGN}))[\"'`*_]{{0,3}}?[ \t]{{1,3}}"
+        rf"|(?P<between2>{between})(?P<later2>{_EQUALS_SIGN})[ \t]{{1,3}}"
+        r"|(?P<between3>[ \t][\w'’ -]{0,40}?)(?P<later3>[:=])"
+        rf"|(?P<glued>{_GLUED})|(?P<cell>[ \t]{{0,3}}\|[ \t]{{0,8}})|(?P<blank>[ \t]{{1,3}}))"
+        rf"(?i:{_SCHEME})[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s))?[*_]{{0,2}}"
+    )
+
+
+_LABELS = (_label(_BETWEEN + "?", _IS_VERB), _label(_BETWEEN, _IS_VERB), _label(_BETWEEN, "(?!)"))
+"""The ways to read a label, in this order: up to the first verb, ``password is hunter22 and the user is anna``; up to a
+later one, ``password is long and is …``; up to a sign behind a verb, ``password is the following: …``."""
 
 _CLOSING = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 
@@ -201,8 +207,10 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
     """Return the value after a label; None if it is not a credential."""
     if low.startswith("(masked ", max(0, low.rfind("(", max(0, start - 40), start))) and ")" in low[end : end + 12]:
         return None
-    label = _pattern(_LABEL).match(text, end)
-    if label:
+    for pattern in _LABELS:
+        label = _pattern(pattern).match(text, end)
+        if not label:
+            break
         separator = next((name for name in ("blank", "equals", "glued") if label[name]), "words")
         if separator == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
             separator = "words"
@@ -210,6 +218,8 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
         span = None if by_itself else _credential_span(text, label, start, rank, separator)
         if span:
             return (*span, kind)
+        if separator != "words" or rank == "weak":  # all read the same, or nothing that counts
+            break
     return _random_nearby(text, end, kind) if rank != "weak" else None
 
 
@@ -224,6 +234,9 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
         separator: how the label leads to the value: ``equals``, ``words``, ``glued`` or ``blank``.
     """
     start, quote = label.end(), label["quote"]
+    grouped = separator != "blank" and rank != "weak" and _pattern(_IN_FOURS).match(text, start)
+    if grouped and _is_key_in_fours(grouped, sure=rank == "strong" and separator == "equals"):
+        return grouped.span()
     end, whole = _value_end(text, start, quote, word, glued=separator == "glued")
     judged = text[start : min(end, start + _JUDGED_LENGTH)]
     if not judged or re.fullmatch(_PLACEHOLDER, judged) or re.fullmatch(_HARMLESS, judged):
@@ -282,6 +295,24 @@ def _value_end(
                 break
             run = run[:-1] if run[-1:] in _TRAILING else run
     return start + len(run), False
+
+
+_IN_FOURS = r"(?:(?:[a-z2-7]{4}[ \xa0]){3,15}[a-z2-7]{4}|(?:[A-Z2-7]{4}[ \xa0]){3,15}[A-Z2-7]{4})(?!\w)"
+"""Passwords for apps and keys for one-time passwords as services show them: ``abcd efgh ijkl mnop``."""
+
+
+def _is_key_in_fours(groups: re.Match[str], *, sure: bool) -> bool:
+    """Whether groups of four characters are a key, and not words of four letters, which have vowels.
+
+    Args:
+        groups: match of :data:`_IN_FOURS`.
+        sure: whether the label leaves no doubt if nothing follows the groups.
+    """
+    found = groups[0].lower().split()
+    odd = any(not set(group) & set("aeiouy") for group in found)
+    return not all(map(str.isdigit, found)) and (
+        odd or (sure and not re.match(r"[ \xa0]\w", groups.string[groups.end() :][:2]))
+    )
 
 
 _NEXT_FIELD = r";(?=[ \t]?[A-Za-z][\w .-]{0,40}=)"
@@ -672,7 +703,8 @@ _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})
 _PIN = (
     r"(?i)(?<![A-Za-z])(?:PIN|CVV2?|CVC2?)s?(?:[ -]?(?:code|number|nummer|kode)s?)?[\"'`*]{0,2}"
     r"(?:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del|de|du|di|da|do|per|pour|para|van)[ \t][^\r\n:=.]{1,30}?)?"
-    r"[ \t]*(?::|=|'s\b|[ \t](?:is|ist|war|was|lautet|est|es|are|è|é)|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b))"
+    r"[ \t]*(?::|=|'s\b|[ \t](?:is|ist|war|was|lautet|est|es|are|è|é)|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
+    r"|(?-i:(?<=PIN)|(?<=PIN-Code)|(?<=PIN code))(?=[ \t]\d{4}\b))"
     r"[\"'`*]{0,2}[ \t]*[\"'`*]{0,2}(\d{3,8})(?![\w-]|[.,]\d)"
 )
 

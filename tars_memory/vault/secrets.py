@@ -633,7 +633,7 @@ MEDIUM = (
 KEY_OF = (
     "encryption|signing|master|license|licence|account|storage|shared|subscription|deploy|app|application|consumer|"
     "service|admin|root|webhook|recovery|backup|wifi|wi-fi|wpa|wpa2|network|security|integration|client|server|bot|"
-    "product|activation|session|jwt|hmac|aes|rsa|user|live|prod|production"
+    "product|activation|session|jwt|hmac|aes|rsa|user|live|prod|production|setup|authenticator|2fa|totp|otp"
 )
 """Words that make a ``key`` after them that of a program; a mere ``key`` may belong to a map, a song or a table."""
 

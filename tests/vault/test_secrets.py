@@ -75,6 +75,17 @@ SECRETS = {
     "Die PIN der Karte ist 4821.": "4821",
     "my pin's 4821": "4821",
     "CVV 123, please": "123",
+    "garage: PIN 4821": "4821",
+    "password is hunter22 and the user is anna": "hunter22",
+    "password is the following: Xyz98765!": "Xyz98765!",
+    "the password is long and is Xyz98765!": "Xyz98765!",
+    "password for db1.example.com: Sommer2024!": "Sommer2024!",
+    "Passwort fürs WLAN (2.4 GHz): Sommer2024!": "Sommer2024!",
+    "password - Sommer2024!": "Sommer2024!",
+    "your password:\r\n\r\nSommer2024!\r\n": "Sommer2024!",
+    "app password: abcd efgh ijkl mnop": "abcd efgh ijkl mnop",
+    "2FA setup key: jbsw y3dp ehpk 3pxp ok": "jbsw y3dp ehpk 3pxp",
+    "TOTP secret is JBSW Y3DP EHPK 3PXP": "JBSW Y3DP EHPK 3PXP",
     "gh\u200bp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789": "AbCdEfGhIjKl",
 }
 
@@ -116,6 +127,11 @@ NONE = (
     "| password | length |\n|--|--|\n| policy | 12 |\n| RFC2898 | x |",
     "Passwords\n- rotate every 90d\n- see IEEE-802.1X",
     "user, password, and email\nA, B2B, C",
+    "secret: this will work fine",
+    "password: they said that this will work later",
+    "token - 12 characters, password - see the safe",
+    "password:\n\n## Rules for 2026",
+    "Procedure for the pin 1234 of the chip",
     "the password to 1Password is in the safe, PIN: 3.14",
 )
 
