@@ -98,6 +98,11 @@ WORTH = [
 ]  # fmt: skip
 
 LEFT_ALONE = [
+    ("en", "I prefer Windows, said my boss."),
+    ("en", "I live in Rome, Anna says."),
+    ("de", "Ich wohne in Rom, sagte mein Chef."),
+    ("fr", "J'habite à Rome, a dit mon chef."),
+    ("nl", "Ik woon in Rome, zegt Anna."),
     # --- questions, wishes, guesses, cases
     ("en", "Do you remember that song?"),
     ("en", "Am I allergic to nuts?"),
