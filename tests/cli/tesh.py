@@ -264,7 +264,7 @@ def with_typed(shown: list[str], typed: list[str]) -> list[str]:
     left = list(typed)
     for row in shown:
         keys = left[0].removeprefix(TYPED) if left else None
-        if keys is not None and row.endswith((f"? {keys}".rstrip(), f": {keys}".rstrip())):
+        if keys is not None and row.endswith((f"] {keys}".rstrip(), f": {keys}".rstrip())):
             found += [row.removesuffix(keys).rstrip(" "), left.pop(0)]
         else:
             found.append(row)

@@ -34,7 +34,7 @@ def typed(
                 screen += os.read(leader, 65536)
             except OSError:
                 break
-            if not sent and asks in screen and screen.rstrip().endswith(b"?"):
+            if not sent and screen.endswith(asks + b" "):
                 os.write(leader, answer)
                 sent = True
         elif process.poll() is not None:
@@ -60,7 +60,7 @@ def test_it_is_kept_masked_or_not_written(
     returned, screen = typed(argv, env, tmp_path, answer)
     notes = "".join(path.read_text("utf-8") for path in vault.glob("*.md"))
     assert returned == code, screen
-    assert answer != b"\x04" or b"? \r\n" in screen, "Ctrl-D ends no line by itself"
+    assert answer != b"\x04" or b"stop \r\n" in screen, "Ctrl-D ends no line by itself"
     assert b"this looks like a credential: github token" in screen
     if written is None:
         assert notes == ""
@@ -101,6 +101,7 @@ def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: by
     argv = program("--vault", str(vault), "forget", "a walnut cupboard")
     returned, screen = typed(argv, environment(tmp_path / "home", TERM="dumb"), tmp_path, answer, b"[y/N]")
     assert returned == code, screen
+    assert b"forget it? [y/N] " + answer.strip() in screen, "the answer stands behind the question"
     said = b" ".join(screen.split())
     assert b"to take out:" in said and b"Memory.md:1: a walnut cupboard" in said
     assert b"2026-11-20.md:2: I want a walnut cupboard" in said

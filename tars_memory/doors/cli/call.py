@@ -412,8 +412,7 @@ STOPPED = 1
 
 def confirmed(call: Call, question: str) -> bool:
     """Ask the person at the terminal; only ``y`` or ``yes`` is a yes, anything else (Ctrl-C too) a no."""
-    call.out.say_always(f"{question} [y/N]")
-    return _answer() in ("y", "yes")
+    return _answer(call, f"{question} [y/N]") in ("y", "yes")
 
 
 def chosen(call: Call, question: str, count: int) -> list[int]:
@@ -422,19 +421,21 @@ def chosen(call: Call, question: str, count: int) -> list[int]:
     Returns:
         The chosen places, from 0; nothing for any other answer.
     """
-    call.out.say_always(f"{question} [1-{count}, a: all, Enter: none]")
-    answer = _answer()
+    answer = _answer(call, f"{question} [1-{count}, a: all, Enter: none]")
     if answer in ("a", "all"):
         return [*range(count)]
     numbers = [int(word) for word in answer.replace(",", " ").split() if word.isdecimal()]
     return sorted({number - 1 for number in numbers if 1 <= number <= count})
 
 
-def _answer() -> str:
-    """Read the typed answer, NFKC-normalized and lower-case; empty if it can't be read, ``STOP[0]`` for Ctrl-C."""
+def _answer(call: Call, question: str) -> str:
+    """Ask, and read what is typed behind the question, NFKC-normalized and lower-case.
+
+    Returns:
+        The answer; empty if it can't be read, ``STOP[0]`` for Ctrl-C.
+    """
+    call.out.say_always(question, end=" ")
     try:
-        sys.stderr.write("? ")
-        sys.stderr.flush()
         typed = sys.stdin.readline()
         if not typed:  # Ctrl-D: the cursor is still behind the question
             sys.stderr.write("\n")
@@ -467,11 +468,11 @@ def ask_about_secrets(call: Call, text: str) -> str:
     found = vault.secrets.find(text)
     if not found:
         return text
-    call.out.say_always(
+    answer = _answer(
+        call,
         f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
-        "  [m] mask it (Enter)   [y] keep it as it is   [n] stop"
+        "  [m] mask it (Enter)   [y] keep it as it is   [n] stop",
     )
-    answer = _answer()
     if answer in STOP:
         call.settle()
         call.out.say_always(f"stopped: nothing was written. You typed: {text}")

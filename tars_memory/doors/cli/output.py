@@ -244,8 +244,13 @@ class Output:
             self._said.add(text)
             self.say_always(f"{PROGRAM}: {clean(legible(text))}")
 
-    def say_always(self, text: str) -> None:
-        """Print something on stderr, even with ``--quiet``."""
+    def say_always(self, text: str, *, end: str = "\n") -> None:
+        """Print something on stderr, even with ``--quiet``.
+
+        Args:
+            text: what to print.
+            end: what follows it; a blank after a question, so that the answer is typed behind it.
+        """
         self.clear()
         try:
             self.stdout.flush()  # keeps the order when both are the same terminal or file
@@ -253,7 +258,7 @@ class Output:
             self._lost = _gone(error)
         try:
             shown = self._shown(text, self.stderr)
-            self.stderr.write((shown if self.json else _wrapped(shown, self.stderr)) + "\n")
+            self.stderr.write((shown if self.json else _wrapped(shown, self.stderr)) + end)
             self.stderr.flush()
         except (OSError, ValueError):
             pass  # nobody listens
