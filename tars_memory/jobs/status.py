@@ -262,19 +262,23 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
         take, ``installed``.
     """
     current = workspace.settings.embedding.model
-    paths = sorted(workspace.vault.paths())
+    swept = workspace.vault.sweep()
+    paths = sorted(folder.prefix + name for folder in swept for name in folder.names)
+    most = workspace.vault.limits.max_note_bytes
+    size = sum(size for folder in swept for size in folder.numbers[::4] if size <= most)
     found: dict[str, int] = {}
-    sampled = letters = 0
+    sampled = letters = read = 0
     for _, data in workspace.vault.readable(paths[:: max(1, len(paths) // SAMPLE)]):
         text = data.decode("utf-8", "replace")
         sampled += 1
         letters += len(text)
+        read += len(data)
         language = foreign_language(text[:SAMPLED])
         if language:
             found[language] = found.get(language, 0) + 1
     if not known.is_english(current) or sum(found.values()) < max(2, sampled * FOREIGN_SHARE):
         return None
-    estimate = round(letters / sampled * len(paths) / 800)
+    estimate = size * letters // max(1, read) // 800  # by the bytes of all: a few notes may hold most of the text
     return {
         "model": known.MULTILINGUAL,
         "languages": {name: round(n / sampled, 2) for name, n in sorted(found.items(), key=lambda item: -item[1])},
