@@ -304,15 +304,9 @@ def ended(connection: sqlite3.Connection, on: str | None, scopes: Iterable[int] 
 
 def _integer_conditions(within: Filter, scopes: Mapping[str, int], prefix: str) -> tuple[list[str], list[Any]]:
     """Return the conditions of a filter on the columns ``scope``, ``tier`` and ``day``."""
-    conditions: list[str] = []
+    scope = scope_condition(within, scopes, prefix)
+    conditions = [scope] if scope else []
     values: list[Any] = []
-    if within.scopes is not None:
-        allowed = {scopes[name] for name in within.scopes if name in scopes}
-        if len(allowed) < len(scopes):  # in full-text search, a condition costs a look at each row
-            conditions.append(_any(f"{prefix}scope", allowed or {-1}))
-    elif len(scopes) > 1:
-        allowed = {0, scopes.get(within.scope, 0)}
-        conditions.append(_any(f"{prefix}scope", allowed))
     if within.tiers:
         conditions.append(_any(f"{prefix}tier", {TIERS.index(str(tier)) for tier in within.tiers}))
     conditions += [f"{prefix}tier <> {TIERS.index(str(tier))}" for tier in within.not_tiers]
@@ -320,6 +314,16 @@ def _integer_conditions(within: Filter, scopes: Mapping[str, int], prefix: str) 
         conditions += [f"{prefix}day >= ?", f"{prefix}day <= ?"]
         values += [_number(within.since) if within.since else 1, _number(within.until) if within.until else 99991231]
     return conditions, values
+
+
+def scope_condition(within: Filter, scopes: Mapping[str, int], prefix: str = "c.") -> str:
+    """Return the condition of a filter on the column ``scope``; "" if it allows all: in full-text search, a condition
+    costs a look at each row.
+    """
+    if within.scopes is not None:
+        allowed = {scopes[name] for name in within.scopes if name in scopes}
+        return _any(f"{prefix}scope", allowed or {-1}) if len(allowed) < len(scopes) else ""
+    return _any(f"{prefix}scope", {0, scopes.get(within.scope, 0)}) if len(scopes) > 1 else ""
 
 
 def _any(column: str, codes: set[int]) -> str:

@@ -19,7 +19,7 @@ from tars_memory.index.reader import IndexReader
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import psycopg
 
@@ -381,7 +381,7 @@ class PostgresReader(IndexReader):
         return found
 
     def words_with(self, beginning: str) -> dict[str, int]:
-        """Return the stems with a beginning, each with the number of chunks that contain it."""
+        """Return the stems with a beginning, each with the number of chunks, in all scopes, that contain it."""
         sql = "SELECT p.term, sum(p.held)::int FROM chunk_words_at p WHERE p.term >= ? AND p.term < ? GROUP BY p.term"
         return dict(self._team.execute(sql, (beginning, f"{beginning}\U0010ffff")).fetchall())
 
@@ -391,6 +391,14 @@ class PostgresReader(IndexReader):
             f"SELECT p.term, sum(p.held)::int FROM json_each(?) j JOIN {table}_at p ON p.term = j.value GROUP BY p.term"
         )
         return dict(self._team.execute(sql, (json.dumps(list(dict.fromkeys(terms))),)).fetchall())
+
+    def _held_where(self, condition: str, words: Mapping[str, str]) -> set[str]:
+        rows = self._team.execute(
+            "SELECT j.value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM chunk_words_at p, unnest(p.packed) x"
+            f" JOIN chunks c ON c.id = (x >> {PACKED[0]})::int WHERE p.term = j.value AND {condition})",
+            (json.dumps(list(words)),),
+        )
+        return {root for (root,) in rows.fetchall()}
 
     def chunk_count(self) -> int:
         """Return the number of chunks, in all scopes."""

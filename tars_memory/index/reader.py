@@ -14,12 +14,12 @@ from tars_memory.index import database, fulltext
 from tars_memory.index.database import BETWEEN, TIERS, iso
 from tars_memory.index.fulltext import Filter, conditions_of, ended, vector_conditions
 from tars_memory.index.naming import NameTable
-from tars_memory.language.words import fold
+from tars_memory.language.words import fold, stem
 from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -212,8 +212,27 @@ class IndexReader:
         found.update(self._connection.execute(sql, (json.dumps(list(found)),)))
         return found
 
+    def held(self, words: Iterable[str], within: Filter) -> dict[str, int]:
+        """Return stem → number of chunks, in all scopes, that contain one of the folded words; 0 if no chunk does in
+        the scopes that the filter allows.
+        """
+        by_stem = {stem(word): word for word in words}
+        found = self.frequencies(by_stem)
+        visible = self.visible({root: by_stem[root] for root, count in found.items() if count}, within)
+        return {root: count if root in visible else 0 for root, count in found.items()}
+
+    def visible(self, words: Mapping[str, str], within: Filter) -> set[str]:
+        """Return those stems that a chunk contains in the scopes that the filter allows.
+
+        Args:
+            words: stems that some chunk contains, each with a word that has it.
+            within: only its scopes count.
+        """
+        allowed = fulltext.scope_condition(within, self._scopes)
+        return self._held_where(allowed, words) if words and allowed else set(words)
+
     def words_with(self, beginning: str) -> dict[str, int]:
-        """Return the stems with a beginning, each with the number of chunks that contain it."""
+        """Return the stems with a beginning, each with the number of chunks, in all scopes, that contain it."""
         sql = "SELECT v.term, v.doc FROM chunk_vocabulary v WHERE v.term >= ? AND v.term < ?"
         return dict(self._connection.execute(sql, (beginning, f"{beginning}\U0010ffff")))
 
@@ -584,6 +603,17 @@ class IndexReader:
         ).fetchone()
         self._model = int(row[0]) if row else 0
         return row is not None
+
+    def _held_where(self, condition: str, words: Mapping[str, str]) -> set[str]:
+        """Return those stems that a chunk contains for which a condition on ``chunks c`` holds; FTS5, which stems what
+        it is asked for, is asked for their words.
+        """
+        rows = self._connection.execute(
+            "SELECT j.key FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM chunk_words w"
+            f" CROSS JOIN chunks c ON c.id = w.rowid WHERE w.chunk_words MATCH j.value AND {condition})",
+            (json.dumps({root: fulltext.quoted(word) for root, word in words.items()}),),
+        )
+        return {root for (root,) in rows}
 
     _matching = staticmethod(fulltext.matching)
 

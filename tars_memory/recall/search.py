@@ -34,13 +34,16 @@ from tars_memory.recall.weights import (
     DEFAULT,
     LETTERS_SHARED,
     LINE_NAMED,
+    RELATIVES,
     STRANGE,
     UNMEASURED,
     Terms,
+    beginning_of_relatives,
     idf,
     mean,
     phrase_key,
     relatives_of,
+    worded,
 )
 from tars_memory.vault.vault import note_lines
 
@@ -88,9 +91,9 @@ def search(
     """
     limit, scope = request.limit or LIMIT, request.project or ""
     mode = "lexical" if vector is None else request.mode or "hybrid"
-    _complete_last_word(query, reader)
-    result = SearchResult(query, mode, notices=[*query.notices])
     narrowed = narrowed or narrowed_by(query, scope)
+    _complete_last_word(query, reader, narrowed)
+    result = SearchResult(query, mode, notices=[*query.notices])
     if not query.searches:
         found = _newest_chunks(reader, query, narrowed, limit) if query.filters else iter(())
     else:
@@ -105,7 +108,7 @@ def search(
         hit.obsidian_url = obsidian_url(vault_name, hit.path, headings=hit.headings, block_id=hit.block_id)
         if not request.explain:
             hit.explain = {}
-    if query.meaning and (not result.hits or _may_be_misspelt(reader, query.meaning, result.hits)):
+    if query.meaning and (not result.hits or _may_be_misspelt(reader, query.meaning, narrowed, result.hits)):
         shown = {name for hit in result.hits for name in names_of(hit.path, hit.title, ())}
         near = reader.names(scope).suggestions(query.meaning, parts=not result.hits)
         result.did_you_mean = [name for name in near if name not in shown]
@@ -119,26 +122,26 @@ def search(
     return result
 
 
-def _complete_last_word(query: Query, reader: IndexReader) -> None:
-    """Treat a last word that is still being typed as complete, if the vault contains it, to find its other forms.
+def _complete_last_word(query: Query, reader: IndexReader, narrowed: Filter) -> None:
+    """Treat a last word that is still being typed as complete, if a note contains it, to find its other forms.
 
     If there are other words, it is no longer a prefix then: counted as both it outweighed them (96 of 100 first hits
     became 92).
     """
-    if query.last_word and any(reader.frequencies({stem(query.last_word)}).values()):
+    if query.last_word and any(reader.held((query.last_word,), narrowed).values()):
         if query.words:
             query.prefixes = tuple(prefix for prefix in query.prefixes if prefix != query.last_word)
         query.words, query.last_word = (*query.words, query.last_word), ""
 
 
-def _may_be_misspelt(reader: IndexReader, text: str, hits: Iterable[Hit]) -> bool:
+def _may_be_misspelt(reader: IndexReader, text: str, narrowed: Filter, hits: Iterable[Hit]) -> bool:
     """Whether a text may be a misspelt name though it has hits: it is short, and no note contains one of its words."""
     words = name_parts(text)
     if len(words) > WORDS_MISSPELT:
         return False
     held = fold(" ".join(f"{hit.path} {hit.title} {' '.join(hit.headings)} {hit.text}" for hit in hits))
-    missing = {stem(word) for word in words if word not in held}
-    return bool(missing) and not all(reader.frequencies(missing).values())
+    missing = [word for word in words if word not in held]
+    return bool(missing) and not all(reader.held(missing, narrowed).values())
 
 
 def _verified_hits(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, own: bool) -> list[Hit]:
@@ -548,9 +551,9 @@ def scored(
     mode = "lexical" if vector is None else mode
     asked, query = query, copy(_without_grammar(query, reader))
     query.relatives = {}
-    held = reader.frequencies(Terms(query).stems)
+    held = reader.held(query.words, narrowed)
     if mode != "semantic":
-        _add_relatives(query, reader, held)
+        _add_relatives(query, reader, narrowed, held)
     for root, others in query.relatives.items():  # of several indexes, for highlights
         asked.relatives[root] = tuple(dict.fromkeys((*asked.relatives.get(root, ()), *others)))
     terms = Terms(query)
@@ -569,14 +572,22 @@ def scored(
     return [line for chunk in pool.chunks if shows(chunk, pool) for line in chunk.lines], pool.blank
 
 
-def _add_relatives(query: Query, reader: IndexReader, held: dict[str, int]) -> None:
-    """Find other forms of the words of a query that no note contains, and count them in ``held``."""
+def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: dict[str, int]) -> None:
+    """Find other forms of the words of a query that no note contains, and count them in ``held``.
+
+    Like a word, a form only counts if a note in the scopes that are searched contains it.
+    """
     for root, count in held.items():
         if count or len(root) < LETTERS_SHARED or not root.isalpha():
             continue
-        vocabulary = reader.words_with(root[:LETTERS_SHARED])
-        if found := relatives_of(root, vocabulary):
-            query.relatives[root] = found
+        vocabulary = reader.words_with(beginning_of_relatives(root))
+        others = iter(relatives_of(root, vocabulary))
+        found: list[str] = []
+        while len(found) < RELATIVES and (some := {other: worded(other) for other in islice(others, RELATIVES)}):
+            visible = reader.visible(some, narrowed)
+            found += (other for other in some if other in visible)
+        if found := found[:RELATIVES]:
+            query.relatives[root] = tuple(found)
             held[root] = sum(vocabulary[other] for other in found)
 
 

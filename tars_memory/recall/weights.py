@@ -238,6 +238,11 @@ _UNSTEMMED = ("", "e", "s", "ing")
 """Endings that make a word of a stem that the stemmer would shorten further."""
 
 
+def beginning_of_relatives(root: str) -> str:
+    """Return the beginning that all forms of a word have at least, to read no more of the vocabulary."""
+    return root[: max(LETTERS_SHARED, math.ceil(SHARE_SHARED * len(root)))]
+
+
 def relatives_of(root: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
     """Return the stems of the vocabulary that are probably forms of the same word, the most similar first."""
     found: list[tuple[float, str]] = []
@@ -248,7 +253,7 @@ def relatives_of(root: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
         least = LETTERS_SHARED if shared == shortest else BOTH_END
         if shared >= max(least, SHARE_SHARED * longest) and worded(other):
             found.append((-shared / longest, other))
-    return tuple(other for _, other in sorted(found)[:RELATIVES])
+    return tuple(other for _, other in sorted(found))
 
 
 def worded(root: str) -> str:

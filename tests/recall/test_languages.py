@@ -8,7 +8,7 @@ from recalled import Recalled
 from tars_memory.index.fulltext import Filter
 from tars_memory.index.models import EMBEDDED, is_english
 from tars_memory.language.words import foreign_language, is_latin, stem
-from tars_memory.recall.weights import Terms, relatives_of, worded
+from tars_memory.recall.weights import Terms, beginning_of_relatives, relatives_of, worded
 
 pytestmark = pytest.mark.usefixtures("proved_engine")
 
@@ -306,3 +306,39 @@ def test_the_most_similar_forms_come_first_and_can_be_asked_for():
     assert relatives_of("pompas", vocabulary)[:2] == ("pompasi", "pompa")
     assert relatives_of("databank", ["databas"]) == ("databas",)
     assert stem(worded("databas")) == "databas"
+
+
+def test_all_forms_of_a_word_have_the_beginning_with_which_the_vocabulary_is_read():
+    word = "abcdefghijklmnopqrstuvwxyz" * 2
+    vocabulary = [f"{word[:shared]}{'0' * rest}" for shared in range(len(word)) for rest in range(9)]
+    for length in range(4, len(word)):
+        root = word[:length]
+        found = relatives_of(root, vocabulary)
+        assert found, root
+        assert all(other.startswith(beginning_of_relatives(root)) for other in found), root
+
+
+PUMPS = ["pompa", "pompay", "pompan", "pompala", "pompali", "pompaya", "pompada", "pompadan", "pompanin"]
+
+
+@pytest.mark.parametrize("of_others", [[], ["pompa"], PUMPS[1:], PUMPS])
+def test_words_of_other_projects_neither_keep_nor_take_the_place_of_other_forms(tmp_path, of_others):
+    notes = {f"projects/b/{word}.md": f"- the {word} hums here\n" for word in of_others}
+    notes |= {"projects/b/Other.md": "- the winch hums\n", "Marigold.md": "- nothing here\n"}
+    vault = Recalled(tmp_path, notes | {"projects/a/Su.md": "- Bakırcının pompası değişti.\n"}, embed=False)
+    for options in ({}, {"unfinished": True}):
+        result = vault.search("pompa", "lexical", scope="a", options=options)
+        assert [hit.path for hit in result.hits] == ["projects/a/Su.md"]
+        assert result.hits[0].best_line[1].startswith("- Bakırcının")
+    assert vault.search("pompa", "lexical", scope="a").parsed.relatives == {"pompa": ("pompasi",)}
+    assert not vault.search("pompa", "lexical").hits, "outside projects no note has a form"
+    assert {hit.path for hit in vault.search("pompa", "lexical", scope="b").hits} <= notes.keys()
+    vault.close()
+
+
+def test_words_of_other_projects_keep_no_name_from_being_suggested(tmp_path):
+    notes = {"Marigold Kettel.md": "- one thing\n", "Su.md": "- the kettle\n", "projects/b/N.md": "- merigold\n"}
+    vault = Recalled(tmp_path, notes, embed=False)
+    assert vault.search("merigold kettle", "lexical").did_you_mean == ["Marigold Kettel"]
+    assert vault.search("merigold kettle", "lexical", scope="b").did_you_mean == []
+    vault.close()
