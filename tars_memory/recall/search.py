@@ -37,6 +37,7 @@ from tars_memory.recall.weights import (
     RELATIVES,
     STRANGE,
     UNMEASURED,
+    Exclusion,
     Terms,
     beginning_of_relatives,
     idf,
@@ -575,13 +576,15 @@ def scored(
 def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: dict[str, int]) -> None:
     """Find other forms of the words of a query that no note contains, and count them in ``held``.
 
-    Like a word, a form only counts if a note in the scopes that are searched contains it.
+    Like a word, a form only counts if a note in the scopes that are searched contains it. A word that is excluded has no
+    other forms, and is none.
     """
+    excluded = Exclusion(query.negations).stems if query.negations else frozenset()
     for root, count in held.items():
-        if count or len(root) < LETTERS_SHARED or not root.isalpha():
+        if count or root in excluded or len(root) < LETTERS_SHARED or not root.isalpha():
             continue
         vocabulary = reader.words_with(beginning_of_relatives(root))
-        others = iter(relatives_of(root, vocabulary))
+        others = iter(relatives_of(root, vocabulary.keys() - excluded))
         found: list[str] = []
         while len(found) < RELATIVES and (some := {other: worded(other) for other in islice(others, RELATIVES)}):
             visible = reader.visible(some, narrowed)

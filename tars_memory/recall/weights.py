@@ -188,6 +188,11 @@ class Exclusion:
     def __bool__(self) -> bool:
         return bool(self.phrases or self.literals)
 
+    @property
+    def stems(self) -> frozenset[str]:
+        """The stems of the words that are excluded by themselves, not within a phrase."""
+        return frozenset(phrase.strip() for phrase in self.phrases if phrase.count(" ") == 2)
+
     def holds(self, text: str) -> bool:
         """Whether the text contains something that is excluded."""
         if self.literals and any(literal in fold_signs(text) for literal in self.literals):

@@ -296,6 +296,22 @@ def test_a_word_that_a_note_contains_finds_no_other_forms(forms):
     assert not result.parsed.relatives
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("pompa -pompa", []),
+        ("pompa -pompę", []),
+        ("pompa -насос", ["Polski.md"]),
+        ('pompa -"pompa w studni"', ["Polski.md"]),
+        ("pompa wymieniono -pompa", ["Polski.md"]),
+        ('"pompa studnia"', []),
+        ('pompa "w studni"', ["Polski.md"]),
+    ],
+)
+def test_an_excluded_word_finds_no_other_forms_and_a_phrase_is_exact(forms, text, found):
+    assert [hit.path for hit in forms.search(text, "lexical").hits] == found
+
+
 @pytest.mark.parametrize("text", ["pom", "насыпь", "bridle", "stomp", "zq4819", "boilxqzrtw"])
 def test_words_that_only_begin_alike_are_no_forms(forms, text):
     assert not forms.search(text).hits
