@@ -576,8 +576,8 @@ def scored(
 def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: dict[str, int]) -> None:
     """Find other forms of the words of a query that no note contains, and count them in ``held``.
 
-    Like a word, a form only counts if a note in the scopes that are searched contains it. A word that is excluded has no
-    other forms, and is none.
+    Like a word, a form only counts if a note in the scopes that are searched contains it. A word that is excluded has
+    no other forms, and is none.
     """
     excluded = Exclusion(query.negations).stems if query.negations else frozenset()
     for root, count in held.items():
