@@ -809,7 +809,7 @@ def name_shares(
     """Return how much of the query names each chunk, by a name of its note or the subject of its facts.
 
     That is the share of the query's idf that the name covers, times the share of the name's idf that the query covers.
-    Of several names the best counts.
+    Of several names the best counts. Another form of a word that no note contains counts as that word.
 
     Args:
         reader: the index.
@@ -826,7 +826,8 @@ def name_shares(
     asked = {term: idfs[term] for term in (*terms.stems, *pairs) if len(term) > 1 and term in idfs}
     if not asked:
         return {}
-    heads = {head[:3] for head in heads_of(tuple(asked))}
+    forms = {other: root for other, root in terms.roots.items() if other != root}
+    heads = {head[:3] for head in heads_of((*asked, *forms))}
     chunks: dict[int, list[int]] = {}
     names: dict[int, list[str]] = {}
     for row in rows:
@@ -841,7 +842,7 @@ def name_shares(
     for name, ids in chunks_by_name:
         if name.isascii() and not any(map(name.lower().__contains__, heads)):
             continue
-        parts = stems_of(name)
+        parts = frozenset(forms.get(part, part) for part in stems_of(name)) if forms else stems_of(name)
         if not parts.isdisjoint(asked) and (name_key := key(name)):
             parts_of.setdefault(name_key, parts)
             named.setdefault(name_key, set()).update(ids)

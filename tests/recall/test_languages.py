@@ -334,6 +334,18 @@ def test_all_forms_of_a_word_have_the_beginning_with_which_the_vocabulary_is_rea
         assert all(other.startswith(beginning_of_relatives(root)) for other in found), root
 
 
+def test_a_name_is_named_by_another_form_of_its_word(tmp_path):
+    notes = {f"n{i}.md": f"- Başka {i} şey burada.\n" for i in range(20)}
+    notes |= {"Pompası.md": "- Kuyuda duran eski şey mart ayında değişti.\n"}
+    notes |= {"Diğer.md": "- Kuyunun yanında pompası olan komşu mart ayında geldi.\n"}
+    vault = Recalled(tmp_path, notes, embed=False)
+    by_word = vault.search("Pompası mart", "lexical", explain=True).hits
+    by_form = vault.search("pompa mart", "lexical", explain=True).hits
+    assert [hit.path for hit in by_form] == [hit.path for hit in by_word] == ["Pompası.md", "Diğer.md"]
+    assert by_form[0].explain["note: name"] == pytest.approx(by_word[0].explain["note: name"])
+    vault.close()
+
+
 PUMPS = ["pompa", "pompay", "pompan", "pompala", "pompali", "pompaya", "pompada", "pompadan", "pompanin"]
 
 
