@@ -215,6 +215,12 @@ class Workspace:
             return self.project
         return find_project(self.projects, project_name(project, "project")) if project else ""
 
+    def missing_project(self, scope: str) -> list[str]:
+        """Return a notice if a question is asked within a project that has no folder: its notes are not found."""
+        if not scope or (self.projects / scope).is_dir():
+            return []
+        return [f"there is no project {scope!r}: {self.whole.layout.within(scope, '')[:-1]} is not a folder"]
+
     def within(self, project: str) -> Workspace:
         """Open the same vault with another project chosen, or none. It has its own notices; the caller closes it."""
         other = Workspace(

@@ -162,8 +162,6 @@ def context(
     filling = _Filling(vault, request, decided, request.held_on(now), selection)
     if conversations is not None:
         filling.conversations = conversations
-    if request.project and not (vault.root / (folder := vault.layout.within(request.project, ""))).is_dir():
-        filling.notices.append(f"there is no project {request.project!r}: {folder[:-1]} is not a folder")
     if request.loaded:
         filling.load(typed, now, request.days)
         filling.load_shared(request.shared)

@@ -221,7 +221,7 @@ class Search:
         self.request = request
         self.scope = request.project or ""
         self.mode = request.mode or "hybrid"
-        self.notices: list[str] = []
+        self.notices = self.workspace.missing_project(self.scope)
         self._own_index_only = False
         """Whether a team's index is not asked any more, because it failed."""
         self._last_vector: QueryVector | None = None

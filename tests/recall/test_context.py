@@ -202,9 +202,12 @@ def test_nothing_of_a_project_without_its_name(vault: Vault) -> None:
     assert places(result, "memory")[0] == ("projects/alpha/Memory.md", 1, 1)
     assert "projects/alpha/Plan.md" in result.text
     assert "beta" not in result.text
-    assert vault.context(project="nowhere").notices[0] == (
-        "there is no project 'nowhere': projects/nowhere is not a folder"
-    )
+    missing = "there is no project 'nowhere': projects/nowhere is not a folder"
+    assert vault.context(project="nowhere").notices.count(missing) == 1
+    with vault.memory() as memory:
+        for mode in ("hybrid", "lexical"):
+            assert memory.search("viola", mode=mode, project="nowhere").notices.count(missing) == 1
+            assert not any("no project" in notice for notice in memory.search("viola", project="alpha").notices)
 
 
 @pytest.mark.parametrize("project", ["..", "a/b", ".", "a\\b", "a\0"])
