@@ -94,7 +94,7 @@ def test_turns_that_are_only_context_give_no_facts() -> None:
 
 def test_all_that_was_said_may_be_a_single_word() -> None:
     talk = [Turn(1, "user", "user", "Tea!")]
-    assert grounding.ground([DrawnFact("Tea", "Tea", 1)], talk, {1}).facts
+    assert grounding.ground([DrawnFact("Tea", "Tea", 1)], talk, {1}, {1: DAYS[2]}).facts
 
 
 @pytest.mark.parametrize(

@@ -270,18 +270,17 @@ def ground(
     facts: Sequence[DrawnFact],
     turns: Sequence[Turn],
     examined: Collection[int],
-    days: Mapping[int, date] | None = None,
+    days: Mapping[int, date],
     *,
     named: bool = False,
 ) -> Grounded:
-    """Keep the facts whose quotes the person said.
+    """Keep the facts whose quotes the person said, with words made from the quotes.
 
     Args:
         facts: drawn from the turns.
         turns: of the window in order, including context; of any role.
         examined: numbers of the turns that facts may come from.
-        days: by number, the day of each turn; then the words of a fact are made from its quote, as for a model's
-            answer. None for facts whose words are the person's already.
+        days: by number, the day of each turn.
         named: whether several people speak as users, so that each fact begins with its speaker's name.
     """
     if not facts:
@@ -294,7 +293,7 @@ def ground(
         if isinstance(checked, str):
             dropped[checked] = dropped.get(checked, 0) + 1
         else:
-            kept.append(checked if days is None else quotable.worded(checked, days[checked.turn], named=named))
+            kept.append(quotable.worded(checked, days[checked.turn], named=named))
     return Grounded(tuple(kept), dropped)
 
 
