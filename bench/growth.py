@@ -164,7 +164,9 @@ def _grown(size: int, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
             text = " OR ".join(f'"{word}"' for word in texts[number].split())
             matched = "SELECT rowid FROM chunk_words WHERE chunk_words MATCH ? ORDER BY rank LIMIT 100"
             connection.execute(matched, (text,)).fetchall()
-            nearest = "SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH vec_int8(?) AND k = 100"
+            nearest = (
+                "SELECT chunk, vec_distance_l2(vec_int8(vector), vec_int8(?)) FROM chunk_vectors ORDER BY 2 LIMIT 100"
+            )
             connection.execute(nearest, quantized([vectors[number].vector])).fetchall()
 
         def search(number: int) -> None:

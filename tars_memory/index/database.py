@@ -286,17 +286,10 @@ DAMAGE_WORDS = (
     "could not decode to utf-8",
     "unsupported file format",
     "has no column",
-    "vectors blob",
     "vector blob",
-    "validity blob",
-    "rowids blob",
-    "internal sqlite-vec error",
-    "could not fetch vector data",
-    "could not find a row with rowid",
-    "could not filter metadata",
-    "could not extract metadata",
-    "constructor error",
-    "dimension mismatch",
+    "zero-length vectors",
+    "dimension mistmatch",
+    "json array parsing error",
     "is expected to be of type",
     "parse error in",
     "unrecognized option",
@@ -352,7 +345,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 CHUNKER = 3
 """Version of the chunker; raise it with every change that produces other chunks or other embedded text."""
-VERSION = 22
+VERSION = 23
 """Version of the index, in the file's name and ``user_version``; raise it with every change to the schema below or to
 the content of rows."""
 
@@ -421,13 +414,13 @@ CREATE TABLE chunks (               -- narrow: filters and ranking read it for m
   end_line   INTEGER NOT NULL,
   partial    INTEGER NOT NULL,      -- 1: a piece of one oversized line
   hash       BLOB NOT NULL,         -- of the text that is embedded
-  embedded   INTEGER NOT NULL,      -- 0: no vector yet, 1: in chunk_vectors, 2: in the cache alone (no sqlite-vec),
-                                    -- 3: the model can't read its script
+  embedded   INTEGER NOT NULL,      -- 0: no vector yet, 1: in chunk_vectors, 2: in the cache alone (an old
+                                    -- conversation), 3: the model can't read its script
   until      INTEGER NOT NULL,      -- that of the note, or of the chunk's lines if they end earlier
   latin      INTEGER NOT NULL       -- 0: in another script
 );
 CREATE INDEX chunks_of_note ON chunks (note, position);
-CREATE INDEX chunks_pending ON chunks (embedded) WHERE embedded <> 1;
+CREATE INDEX chunks_pending ON chunks (embedded) WHERE embedded = 0;
 CREATE INDEX chunks_in_other_scripts ON chunks (embedded) WHERE latin = 0;
 CREATE INDEX chunks_ending ON chunks (until) WHERE until < {ALWAYS};
 
@@ -527,38 +520,18 @@ CREATE TABLE answers (              -- answers to lines of a conversation: shown
   PRIMARY KEY (chunk, place)
 ) WITHOUT ROWID;
 
-CREATE TABLE chunk_bits (           -- the signs of each vector in chunk_vectors, compared first if there are many
-  chunk INTEGER PRIMARY KEY,
-  tier  INTEGER NOT NULL,
-  day   INTEGER NOT NULL,
-  scope INTEGER NOT NULL,
-  bits  BLOB NOT NULL
+CREATE TABLE chunk_vectors (        -- the cached vectors, a byte for each number: enough to find the neighbours
+  chunk  INTEGER PRIMARY KEY,
+  vector BLOB NOT NULL              -- int8
 );
 
-CREATE TABLE vector_garbage (       -- rows of these two whose chunk was deleted without sqlite-vec
-  chunk INTEGER PRIMARY KEY
+CREATE TABLE chunk_bits (           -- the signs of each of these vectors, compared first if there are many
+  chunk INTEGER PRIMARY KEY,
+  bits  BLOB NOT NULL
 );
 
 PRAGMA user_version = {VERSION};
 """
-
-VECTORS = """
-CREATE VIRTUAL TABLE chunk_vectors USING vec0 (
-  chunk  INTEGER PRIMARY KEY,
-  vector INT8[{dimension}] distance_metric = L2,
-  tier   INTEGER,
-  day    INTEGER,
-  scope  INTEGER,
-  chunk_size = {block}
-)
-"""
-"""The KNN index over the cached vectors; created by the first process that has sqlite-vec and a vector.
-
-For vectors of length 1, the L2 distance gives the same order as the cosine, and sqlite-vec computes it faster on bytes.
-"""
-BLOCK = 512
-"""Number of vectors in one block of sqlite-vec, which takes its whole space even if it is empty, and never frees that
-of a deleted vector. Half the default is as fast; with 256, a KNN over 12,000 vectors costs a tenth more."""
 
 CACHE_VERSION = 1
 """Version of the cache's schema."""

@@ -243,7 +243,15 @@ def conditions_of(
         notes: return conditions on ``notes c`` instead.
         ending: whether any row has ended by the day of the filter (:func:`ended`); if not, none is checked.
     """
-    conditions, values = _integer_conditions(within, scopes, "c.")
+    scope = scope_condition(within, scopes)
+    conditions = [scope] if scope else []
+    values: list[Any] = []
+    if within.tiers:
+        conditions.append(_any("c.tier", {TIERS.index(str(tier)) for tier in within.tiers}))
+    conditions += [f"c.tier <> {TIERS.index(str(tier))}" for tier in within.not_tiers]
+    if within.since or within.until:
+        conditions += ["c.day >= ?", "c.day <= ?"]
+        values += [_number(within.since) if within.since else 1, _number(within.until) if within.until else 99991231]
     note = "c.id" if notes else "c.note"
     for condition, names in _tag_conditions(within, notes=notes):
         conditions.append(condition)
@@ -302,51 +310,19 @@ def ended(connection: sqlite3.Connection, on: str | None, scopes: Iterable[int] 
     return frozenset(int(chunk) for chunk, scope in rows if allowed is None or scope in allowed)
 
 
-def _integer_conditions(within: Filter, scopes: Mapping[str, int], prefix: str) -> tuple[list[str], list[Any]]:
-    """Return the conditions of a filter on the columns ``scope``, ``tier`` and ``day``."""
-    scope = scope_condition(within, scopes, prefix)
-    conditions = [scope] if scope else []
-    values: list[Any] = []
-    if within.tiers:
-        conditions.append(_any(f"{prefix}tier", {TIERS.index(str(tier)) for tier in within.tiers}))
-    conditions += [f"{prefix}tier <> {TIERS.index(str(tier))}" for tier in within.not_tiers]
-    if within.since or within.until:
-        conditions += [f"{prefix}day >= ?", f"{prefix}day <= ?"]
-        values += [_number(within.since) if within.since else 1, _number(within.until) if within.until else 99991231]
-    return conditions, values
-
-
-def scope_condition(within: Filter, scopes: Mapping[str, int], prefix: str = "c.") -> str:
+def scope_condition(within: Filter, scopes: Mapping[str, int]) -> str:
     """Return the condition of a filter on the column ``scope``; "" if it allows all: in full-text search, a condition
     costs a look at each row.
     """
     if within.scopes is not None:
         allowed = {scopes[name] for name in within.scopes if name in scopes}
-        return _any(f"{prefix}scope", allowed or {-1}) if len(allowed) < len(scopes) else ""
-    return _any(f"{prefix}scope", {0, scopes.get(within.scope, 0)}) if len(scopes) > 1 else ""
+        return _any("c.scope", allowed or {-1}) if len(allowed) < len(scopes) else ""
+    return _any("c.scope", {0, scopes.get(within.scope, 0)}) if len(scopes) > 1 else ""
 
 
 def _any(column: str, codes: set[int]) -> str:
-    """Return the condition that a column has one of the codes; sqlite-vec is faster with ``=`` than with ``IN``."""
-    return f"{column} = {min(codes)}" if len(codes) == 1 else f"{column} IN ({', '.join(map(str, sorted(codes)))})"
-
-
-def vector_conditions(
-    within: Filter, scopes: Mapping[str, int], *, ending: bool = False
-) -> tuple[list[str], list[Any]]:
-    """Return a filter as conditions for a KNN: on its metadata columns, and for all else on the set of allowed chunks.
-
-    With ``ending``, that set excludes chunks that have ended.
-    """
-    conditions, values = _integer_conditions(within, scopes, "")
-    by_name = within.tags or within.not_tags or within.paths or within.not_paths
-    if by_name or ending or any(one is not None for one in (within.notes, within.chunks, within.each_year)):
-        rest = within._replace(tiers=(), not_tiers=(), since=None, until=None)
-        inside, inside_values = conditions_of(rest, scopes, ending=ending)
-        where = f" WHERE {' AND '.join(inside)}" if inside else ""
-        conditions.append(f"chunk IN (SELECT c.id FROM chunks c{where})")
-        values += inside_values
-    return conditions, values
+    """Return the condition that a column has one of the codes."""
+    return f"{column} IN ({', '.join(map(str, sorted(codes)))})"
 
 
 def _patterns(path: str) -> list[str]:

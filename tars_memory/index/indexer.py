@@ -241,7 +241,7 @@ class Index:
 
     def is_behind(self, few: int) -> bool:
         """Whether more than ``few`` chunks have no vector yet; imports nothing."""
-        sql = f"SELECT 1 FROM chunks WHERE embedded <> 1 AND embedded = 0 LIMIT {few + 1}"  # <> 1: to use their index
+        sql = f"SELECT 1 FROM chunks WHERE embedded = 0 LIMIT {few + 1}"
         return self.read(lambda _: len(self.connection().execute(sql).fetchall()) > few)
 
     # --- upkeep, which may be slow
@@ -568,35 +568,28 @@ def rows(connection: sqlite3.Connection) -> Iterator[tuple[str, Iterator[tuple[A
 
 
 def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
-    """Return a sentence each about vectors in the KNN index that differ from the cache or are missing."""
-    row = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
-    if (
-        row is None
-        or not (cache / database.CACHE_FILE).exists()
-        or not index.vectors.load(connection)
-        or not index.vectors.has_table(connection)
-    ):
+    """Return a sentence each about vectors in the index that differ from the cache or are missing."""
+    model = database.meta(connection).get("model")
+    if model is None or not (cache / database.CACHE_FILE).exists():
         return []
     store = index.vectors.VectorCache(cache)
     try:
-        model = store.known_model(str(row[0]))
-        if model is None:
+        number = store.known_model(str(model))
+        if number is None:
             return []
         wrong = lost = last = 0
         while page := connection.execute(
-            "SELECT c.id, c.hash, v.vector FROM chunks c LEFT JOIN chunk_vectors v ON v.chunk = c.id"
-            " WHERE c.embedded = 1 AND c.id > ? ORDER BY c.id LIMIT 1000",
+            "SELECT c.id, c.hash, v.vector, b.bits FROM chunks c LEFT JOIN chunk_vectors v ON v.chunk = c.id"
+            " LEFT JOIN chunk_bits b ON b.chunk = c.id WHERE c.embedded = 1 AND c.id > ? ORDER BY c.id LIMIT 1000",
             (last,),
         ).fetchall():
             last = page[-1][0]
-            known = store.get(model, [digest for _, digest, _ in page])
-            pairs = [(vector, known[digest][0]) for _, digest, vector in page if digest in known and vector is not None]
-            expected = index.vectors.quantized([cached for _, cached in pairs])
-            wrong += sum(stored != vector for (stored, _), vector in zip(pairs, expected, strict=True))
-            lost += sum(1 for _, _, vector in page if vector is None)
-        signs = "b.bits IS NOT vec_quantize_binary(vec_int8(v.vector))"
-        sql = f"SELECT count(*) FROM chunk_vectors v LEFT JOIN chunk_bits b ON b.chunk = v.chunk WHERE {signs}"
-        wrong += int(connection.execute(sql).fetchone()[0])
+            known = store.get(number, [digest for _, digest, *_ in page])
+            small = index.vectors.quantized([vector for vector, _ in known.values()])
+            expected = {digest: (one, index.vectors.signs(one)) for digest, one in zip(known, small, strict=True)}
+            held = [(digest, (vector, bits)) for _, digest, vector, bits in page if vector is not None]
+            wrong += sum(pair != expected.get(digest, pair) for digest, pair in held)
+            lost += len(page) - len(held)
     finally:
         store.close()
     found = [f"vectors: {wrong} are not those of the cache"] if wrong else []

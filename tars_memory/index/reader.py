@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import database, fulltext
 from tars_memory.index.database import BETWEEN, TIERS, iso
-from tars_memory.index.fulltext import Filter, conditions_of, ended, vector_conditions
+from tars_memory.index.fulltext import Filter, conditions_of, ended
 from tars_memory.index.naming import NameTable
 from tars_memory.language.words import fold, stem
 from tars_memory.vault.model import Line
@@ -45,9 +45,6 @@ _LINE = frozenset({(int, int, *(str,) * 7)})
 """The types of the rows of chunks, notes and lines, in the order of their columns."""
 HAS_VECTOR = "c.embedded IN (1, 2)"
 """SQL condition for the chunks that have a vector."""
-MAX_SPARE = 200
-"""Maximum number of ended chunks for which a KNN asks for as many more neighbours; if more have ended, the KNN itself
-excludes them."""
 
 
 class ChunkRow:
@@ -110,10 +107,7 @@ class IndexReader:
         fingerprint: of the model whose vectors the index holds, None if it holds none. Never pass vectors of another
             model.
         dimension: of these vectors, 0 if there are none.
-        among_newest: search neighbours among the newest chunks alone (:data:`vectors.NEIGHBOURS`).
     """
-
-    among_newest = False
 
     def __init__(self, connection: sqlite3.Connection, cache: Path) -> None:
         self._connection = connection
@@ -261,32 +255,18 @@ class IndexReader:
 
         if not self.dimension or not vectors.is_usable(vector, self.dimension):
             return []
+        conditions, values = self._conditions(within)
         if vectors.load(self._connection):
-            if not vectors.has_table(self._connection):
-                return []
-            over = self._ended(within.on)
-            many_over = len(over) > MAX_SPARE
-            conditions, values = vector_conditions(within, self._scopes, ending=many_over)
-            garbage = int(self._connection.execute("SELECT count(*) FROM vector_garbage").fetchone()[0])
-            knn = vectors.knn_of_many if self.chunk_count() >= vectors.MANY else vectors.knn
-            found = knn(self._connection, vector, conditions, values, k + garbage + (0 if many_over else len(over)))
-            if garbage:
-                existing = self._existing([chunk for chunk, _ in found])
-                found = [pair for pair in found if pair[0] in existing]
-            if over:
-                found = [pair for pair in found if pair[0] not in over]
+            many = self.chunk_count() >= vectors.MANY
+            found = vectors.neighbours(self._connection, vector, conditions, values, k, many=many)
             exact = self.cosines(vector, [chunk for chunk, _ in found])
             return vectors.nearest(((chunk, exact.get(chunk, cosine)) for chunk, cosine in found), k)
         if not self._attach():
             return []
-        conditions, values = self._conditions(within)
-        if self.among_newest:
-            conditions.append(f"c.{vectors.among(vectors.NEIGHBOURS)}")
-        where = "".join(f" AND {condition}" for condition in conditions)
         rows = self._connection.execute(
             "SELECT c.id, v.vector FROM chunks c"
-            f" JOIN cache.vectors v ON {HAS_VECTOR} AND v.hash = c.hash AND v.model = ?"
-            f" WHERE length(v.vector) = ?{where}",
+            " JOIN cache.vectors v ON c.embedded = 1 AND v.hash = c.hash AND v.model = ?"
+            f" WHERE {' AND '.join(['length(v.vector) = ?', *conditions])}",
             (self._model, 4 * self.dimension, *values),
         )
         return vectors.compare(vector, rows, k)
@@ -571,11 +551,6 @@ class IndexReader:
         if self._ended_on[0] != on:
             self._ended_on = on, ended(self._connection, on)
         return self._ended_on[1]
-
-    def _existing(self, ids: list[int]) -> set[int]:
-        """Return those of the ids that belong to a chunk."""
-        sql = "SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
-        return {int(chunk) for (chunk,) in self._connection.execute(sql, (json.dumps(ids),))}
 
     def _cached(self, column: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
         """Return (chunk, column) of the cached vectors of these chunks."""

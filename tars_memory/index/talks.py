@@ -8,7 +8,6 @@ The vectors of conversations are stored in a cache of their own, so that they ar
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -118,7 +117,6 @@ class TalkReader(IndexReader):
     """
 
     most: int | None = None
-    among_newest = True
 
     def visible_scopes(self, project: str) -> tuple[str, ...]:
         """Return the scopes that are visible from a project; from outside projects, all that belong to no project."""
@@ -129,16 +127,8 @@ class TalkReader(IndexReader):
         return int(self._connection.execute("SELECT count(*) FROM scopes").fetchone()[0]) == len(self._scopes)
 
     def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
-        """See :meth:`IndexReader.nearest`; chunks moved to another scope since their vector was stored are left out."""
-        if self.most is not None and self.chunk_count() > self.most:
-            return []
-        found = super().nearest(vector, within, k)
-        ids = json.dumps([chunk for chunk, _ in found])
-        conditions, values = self._conditions(within._replace(chunks=None))
-        sql = "SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
-        rows = self._connection.execute(f"{sql} WHERE {' AND '.join(conditions or ['1'])}", (ids, *values))
-        visible = {int(chunk) for (chunk,) in rows}
-        return [pair for pair in found if pair[0] in visible]
+        """See :meth:`IndexReader.nearest`; none if there are more than :attr:`most` passages."""
+        return [] if self.most is not None and self.chunk_count() > self.most else super().nearest(vector, within, k)
 
     def shown(self, path: str, first: int, last: int) -> list[Shown]:
         """Return what is shown with each of the lines ``first`` to ``last`` of a conversation."""
@@ -336,14 +326,10 @@ class TalkIndex:
                 if not held:
                     raise UnwritableError("the index of conversations is busy in another process", "try again later")
                 with database.transaction(connection):
-                    garbage = "INSERT OR IGNORE INTO vector_garbage SELECT id FROM chunks WHERE"
-                    connection.execute(f"{garbage} embedded = 1 AND NOT {newest}")
                     connection.execute(f"UPDATE chunks SET embedded = 0 WHERE embedded <> 0 AND NOT {newest}")
-                    cache_only = f"embedded = 1 AND NOT {vectors.among(vectors.NEIGHBOURS)}"
-                    connection.execute(f"{garbage} {cache_only}")
-                    connection.execute(f"UPDATE chunks SET embedded = 2 WHERE {cache_only}")
-                    if vectors.load(connection) and vectors.has_table(connection):
-                        vectors.clear_garbage(connection)
+                    old = f"NOT {vectors.among(vectors.NEIGHBOURS)}"
+                    connection.execute(f"UPDATE chunks SET embedded = 2 WHERE embedded = 1 AND {old}")
+                    vectors.take_out(connection)
             if not (self.cache / CACHE_FILE).exists():
                 return
             kept = {bytes(digest) for (digest,) in connection.execute(f"SELECT hash FROM chunks WHERE {newest}")}
@@ -391,6 +377,8 @@ class TalkIndex:
             if not held:
                 return False
             connection, writer = self._open.connection(), _writer()
+            vectors_held = "SELECT count(*) FROM chunk_bits"
+            before = connection.execute(vectors_held).fetchone()
             with database.transaction(connection):
                 for path in gone:
                     writer.drop_log(connection, path)
@@ -406,8 +394,8 @@ class TalkIndex:
                 unread = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
                 state = "" if unread else seen
                 connection.execute("INSERT OR REPLACE INTO meta VALUES ('sweep', ?)", (state,))
-            garbage = connection.execute("SELECT 1 FROM vector_garbage LIMIT 1").fetchone()
-        if gone or garbage:
+            lost = connection.execute(vectors_held).fetchone() != before
+        if gone or lost:
             self.prune()
         return True
 

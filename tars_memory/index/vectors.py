@@ -9,8 +9,8 @@ then the index is filled with the new ones at once.
 The cache maps (model, hash of the text) to a vector and the bits of its words, in a file that survives every rebuild.
 It holds no text. A damaged cache is replaced by a new one, and what was lost is embedded again.
 
-The cache is the source of truth for vectors. ``chunk_vectors``, a rebuildable index by ``vec0``, holds one byte for
-each of a vector's numbers, a quarter of the space: enough to find the neighbours, whose cosines are then computed from
+The cache is the source of truth for vectors. The table ``chunk_vectors`` holds one byte for each of a vector's numbers,
+a quarter of the space: enough to find the neighbours by sqlite-vec's functions; their cosines are then computed from
 the cache. The bits of the words are read from the cache, too, for the few candidates that need them. Where sqlite-vec
 does not load, the query is compared with the cache row by row: the same neighbours, by numpy if it is installed and in
 plain Python otherwise.
@@ -19,7 +19,6 @@ plain Python otherwise.
 from __future__ import annotations
 
 import heapq
-import json
 import math
 import os
 import sys
@@ -211,40 +210,21 @@ def _with_cache(cache: Path, fill: Callable[[VectorCache], Filled]) -> Filled:
 
 
 def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, cache: str) -> None:
-    """Make the index ready for vectors of a model.
+    """Make the index ready for vectors of a model: drop those of another one, or of a cache that was replaced.
 
-    Empties the KNN index if the model or the cache changed, or if it is bloated. Call it inside a transaction.
+    Call it inside a transaction.
     """
-    meta = dict(
-        connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension', 'cache', 'knn')").fetchall()
-    )
-    same = meta.get("model") == fingerprint and meta.get("dimension") == dimension and meta.get("cache") == cache
-    if not same:
-        values = [("model", fingerprint), ("dimension", dimension), ("cache", cache)]
-        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
-    if not load(connection):
-        if not same:  # the KNN index can't be emptied without sqlite-vec: leave a mark for a process that has it
-            connection.execute("INSERT OR REPLACE INTO meta VALUES ('knn', 'other model')")
-            connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
-        return
-    if not same or "knn" in meta or not has_table(connection):
-        recreate_table(connection, dimension)
-        connection.execute("DELETE FROM meta WHERE key = 'knn'")
-        return
-    clear_garbage(connection)
-    if is_bloated(connection):
-        recreate_table(connection, dimension)
+    wanted = {"model": fingerprint, "dimension": dimension, "cache": cache}
+    if not wanted.items() <= database.meta(connection).items():
+        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", wanted.items())
+        connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
+        take_out(connection)
 
 
 def mark_unreadable(connection: sqlite3.Connection) -> None:
     """Mark the chunks in other scripts than Latin as unreadable to the model. Call it inside a transaction."""
-    unmarked = "latin = 0 AND embedded <> 3"
-    in_table = connection.execute(f"SELECT id FROM chunks WHERE {unmarked} AND embedded = 1").fetchall()
-    if in_table and load(connection):
-        take_out(connection, in_table)
-    elif in_table:
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('knn', 'other scripts')")
-    connection.execute(f"UPDATE chunks SET embedded = 3 WHERE {unmarked}")
+    if connection.execute("UPDATE chunks SET embedded = 3 WHERE latin = 0 AND embedded <> 3").rowcount:
+        take_out(connection)
 
 
 def _fill_from_cache(connection: sqlite3.Connection, store: VectorCache, model: int, newest: int | None = None) -> None:
@@ -435,14 +415,6 @@ class VectorCache:
 
 # -- nearest neighbours
 
-MMAP_BYTES = 64 << 20
-"""Maximum size of the memory mapping of a KNN.
-
-A mapping takes a fifth off a KNN, but every mapped page counts as memory of the process: the vectors of 40,000 chunks
-are worth it, those of 150,000 (230 MB) are not. Nothing else is mapped: SQLite does not cache a mapped page and checks
-it again with each row read from it, which made searches by words twice as slow."""
-MAX_K = 4096
-"""sqlite-vec's own limit on the number of neighbours."""
 TIES = 8
 """Number of neighbours compared beyond k, so that equally near ones come out the same whoever computed them."""
 DIGITS = 6
@@ -453,6 +425,8 @@ EXTRA, EXTRA_SHARE = 16, 8
 PEAK = 4.9
 """Largest number that a byte can represent, in standard deviations of the numbers of a vector of length 1; of those of
 MiniLM and e5, three in a million are larger."""
+_SIGNS = b"0" + b"1" * 127 + b"0" * 128
+"""For each byte of an int8 vector, whether it is positive, as a digit."""
 NUMPY_FROM = 64
 """Number of vectors above which it is worth importing numpy to turn them into bytes."""
 MANY = 100_000
@@ -462,32 +436,28 @@ SHORTLIST = 1_000
 """Number of the nearest by signs whose cosines are computed; of the ten nearest of 100,000, they lack 2 in 1,000."""
 COMPARED_AT_ONCE = 1024
 """Number of vectors of the cache that are compared at once."""
-BLOAT = 1.5
-"""Ratio of blocks held to blocks needed above which the KNN index is rebuilt."""
 
 NEWEST_FIRST = "day DESC, id DESC"
 """SQL order of chunks from the newest to the oldest."""
 NEIGHBOURS = 10_000
-"""Maximum number of passages of conversations in the KNN index, the newest: 5 ms of a processor. The vectors of older
-ones are in the cache alone; those that a search finds by words are ranked by meaning as well."""
+"""Maximum number of passages of conversations whose neighbours are searched, the newest: 5 ms of a processor. The
+vectors of older ones are in the cache alone; those that a search finds by words are ranked by meaning as well."""
 
 
 def pending(connection: sqlite3.Connection, newest: int | None = None) -> int:
-    """Return how many chunks have no vector yet that this driver can compare; with ``newest``, of that many newest."""
+    """Return how many chunks have no vector yet; with ``newest``, of that many newest."""
     return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {lacking(newest)}").fetchone()[0])
 
 
 def lacking(newest: int | None = None) -> str:
     """Return the SQL condition for chunks without a vector.
 
-    With sqlite-vec, a chunk whose vector is in the cache alone counts as one of them. With ``newest``, the condition
-    holds for that many of the newest chunks at most.
+    With ``newest``, the condition holds for that many of the newest chunks at most, and also for those that have become
+    some of the newest :data:`NEIGHBOURS`, so that their vector must no longer be in the cache alone.
     """
-    without = "embedded = 0" if database.driver().vec is None else "embedded <> 1 AND embedded <> 3"
     if newest is None:
-        return without
-    if newest > NEIGHBOURS:
-        without = f"{without} AND (embedded = 0 OR {among(NEIGHBOURS)})"
+        return "embedded = 0"
+    without = f"(embedded = 0 OR embedded = 2 AND {among(NEIGHBOURS)})" if newest > NEIGHBOURS else "embedded = 0"
     return f"{without} AND {among(newest)}"
 
 
@@ -525,6 +495,11 @@ def quantized(vectors: Sequence[bytes]) -> list[bytes]:
     ]
 
 
+def signs(vector: bytes) -> bytes:
+    """Return the signs of the numbers of an int8 vector, a bit each, as in sqlite-vec: the first one lowest."""
+    return int(vector.translate(_SIGNS)[::-1], 2).to_bytes(len(vector) // 8, "little")
+
+
 def _int8_factor(dimension: int) -> float:
     """Return the factor that turns a number of a vector of length 1 into an int8."""
     return max(1.0, math.sqrt(dimension) / PEAK) * 127
@@ -542,127 +517,71 @@ def load(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def has_table(connection: sqlite3.Connection) -> bool:
-    """Whether the KNN index exists in the file."""
-    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'chunk_vectors'").fetchone() is not None
-
-
-def recreate_table(connection: sqlite3.Connection, dimension: int) -> None:
-    """Create an empty KNN index and mark every chunk as not embedded. Call it inside a transaction."""
-    connection.execute("DROP TABLE IF EXISTS chunk_vectors")
-    connection.execute(database.VECTORS.format(dimension=dimension, block=database.BLOCK))
-    connection.execute("DELETE FROM chunk_bits")
-    connection.execute("DELETE FROM vector_garbage")
-    connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
-
-
 def place(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]], newest: int | None = None) -> None:
-    """Mark chunks as embedded and put their vectors into the KNN index.
+    """Mark chunks as embedded and store their vectors for the search of neighbours, unless they are gone meanwhile.
 
-    Without sqlite-vec, and for chunks too old for the KNN index, the vector stays in the cache alone. Call it inside a
-    transaction.
+    The vectors of conversations that are too old for it stay in the cache alone. Call it inside a transaction.
 
     Args:
         connection: of the index.
         rows: (chunk, vector).
         newest: how many of the newest chunks get a vector; None: all.
     """
-    cache_only: set[int] = set()
-    if not load(connection):
-        cache_only = {chunk for chunk, _ in rows}
-    elif newest is not None and newest > NEIGHBOURS:
-        old = (
-            f"SELECT j.value FROM json_each(?) j WHERE j.value NOT IN (SELECT id FROM chunks WHERE {among(NEIGHBOURS)})"
-        )
-        cache_only = {int(chunk) for (chunk,) in connection.execute(old, (json.dumps([chunk for chunk, _ in rows]),))}
-    sql = "UPDATE chunks SET embedded = 2 WHERE id = ? AND embedded = 0"
-    connection.executemany(sql, [(chunk,) for chunk in cache_only])
-    insert(connection, [row for row in rows if row[0] not in cache_only])
+    execute = connection.executemany
+    if newest is not None and newest > NEIGHBOURS:
+        recent = {chunk for (chunk,) in connection.execute(f"SELECT id FROM chunks WHERE {among(NEIGHBOURS)}")}
+        old = [(chunk,) for chunk, _ in rows if chunk not in recent]
+        execute("UPDATE chunks SET embedded = 2 WHERE id = ? AND embedded = 0", old)
+        rows = [row for row in rows if row[0] in recent]
+    small = [(vector, chunk) for (chunk, _), vector in zip(rows, quantized([row[1] for row in rows]), strict=True)]
+    execute("INSERT OR REPLACE INTO chunk_vectors SELECT id, ? FROM chunks WHERE id = ?", small)
+    bits = [(signs(vector), chunk) for vector, chunk in small]
+    execute("INSERT OR REPLACE INTO chunk_bits SELECT id, ? FROM chunks WHERE id = ?", bits)
+    execute("UPDATE chunks SET embedded = 1 WHERE id = ?", [(chunk,) for chunk, _ in rows])
 
 
-def insert(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Put (chunk, vector) rows into the KNN index, except those of chunks that are gone meanwhile.
-
-    Call it inside a transaction.
-    """
-    for (chunk, _), vector in zip(rows, quantized([vector for _, vector in rows]), strict=True):
-        row = connection.execute("SELECT tier, day, scope, embedded FROM chunks WHERE id = ?", (chunk,)).fetchone()
-        if row is None:
-            continue
-        tier, day, scope, embedded = row
-        if embedded == 1:
-            take_out(connection, [(chunk,)])
-        connection.execute(
-            "INSERT INTO chunk_vectors (chunk, vector, tier, day, scope) VALUES (?, vec_int8(?), ?, ?, ?)",
-            (chunk, vector, tier, day, scope),
-        )
-        connection.execute(
-            "INSERT INTO chunk_bits VALUES (?, ?, ?, ?, vec_quantize_binary(vec_int8(?)))",
-            (chunk, tier, day, scope, vector),
-        )
-        connection.execute("UPDATE chunks SET embedded = 1 WHERE id = ?", (chunk,))
-
-
-def take_out(connection: sqlite3.Connection, chunks: Sequence[tuple[int]]) -> None:
-    """Delete chunks from the KNN index. Call it inside a transaction."""
+def take_out(connection: sqlite3.Connection) -> None:
+    """Delete the stored vectors of chunks that are not marked as embedded. Call it inside a transaction."""
     for table in ("chunk_vectors", "chunk_bits"):
-        connection.executemany(f"DELETE FROM {table} WHERE chunk = ?", chunks)
+        connection.execute(f"DELETE FROM {table} WHERE chunk NOT IN (SELECT id FROM chunks WHERE embedded = 1)")
 
 
-def clear_garbage(connection: sqlite3.Connection) -> None:
-    """Delete the vectors of chunks that are gone from the KNN index. Call it inside a transaction."""
-    take_out(connection, connection.execute("SELECT chunk FROM vector_garbage").fetchall())
-    connection.execute("DELETE FROM vector_garbage")
-
-
-def is_bloated(connection: sqlite3.Connection) -> bool:
-    """Whether deletes left so much unused space that the KNN index should be rebuilt."""
-    blocks = int(connection.execute("SELECT count(*) FROM chunk_vectors_chunks").fetchone()[0])
-    rows = int(connection.execute("SELECT count(*) FROM chunk_vectors_rowids").fetchone()[0])
-    return blocks > BLOAT * (rows // database.BLOCK + 1) + 1
-
-
-def knn(
-    connection: sqlite3.Connection, vector: bytes, conditions: Sequence[str], values: Sequence[Any], k: int
+def neighbours(
+    connection: sqlite3.Connection,
+    vector: bytes,
+    conditions: Sequence[str],
+    values: Sequence[Any],
+    k: int,
+    *,
+    many: bool,
 ) -> list[tuple[int, float]]:
-    """Find the nearest chunks with sqlite-vec.
+    """Find the nearest chunks with sqlite-vec, which :func:`load` has loaded.
 
     Args:
         connection: of the index.
         vector: of the query, float32.
-        conditions: SQL on the metadata columns and ``chunk``, applied inside the KNN.
+        conditions: SQL on ``chunks c``.
         values: for the question marks of the conditions.
         k: how many neighbours are wanted.
+        many: compare the signs of the numbers alone, and return at least :data:`SHORTLIST` chunks.
 
     Returns:
         (chunk, approximate cosine) pairs, in no order; some more than k.
     """
-    where = "".join(f" AND {condition}" for condition in conditions)
-    connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
+    (query,) = quantized([vector])
+    if many:
+        source, distance = "chunk_bits v", "vec_distance_hamming(vec_bit(v.bits), vec_bit(?))"
+        query, wanted, angle = signs(query), max(k, SHORTLIST), math.pi / len(query)
+    else:
+        source, distance = "chunk_vectors v", "vec_distance_l2(vec_int8(v.vector), vec_int8(?))"
+        wanted, divisor = k + max(EXTRA, k // EXTRA_SHARE), 2 * _int8_factor(len(query)) ** 2
+    where = f" JOIN chunks c ON c.id = v.chunk WHERE {' AND '.join(conditions)}" if conditions else ""
     rows = connection.execute(
-        f"SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH vec_int8(?) AND k = ?{where}",
-        (*quantized([vector]), min(k + max(EXTRA, k // EXTRA_SHARE), MAX_K), *values),
-    ).fetchall()
-    connection.execute("PRAGMA mmap_size = 0")
-    divisor = 2 * _int8_factor(len(vector) // 4) ** 2  # of vectors of length 1, distance² = 2 - 2 × cosine
-    return [(int(chunk), 1.0 - float(distance) ** 2 / divisor) for chunk, distance in rows]
-
-
-def knn_of_many(
-    connection: sqlite3.Connection, vector: bytes, conditions: Sequence[str], values: Sequence[Any], k: int
-) -> list[tuple[int, float]]:
-    """Find the nearest chunks like :func:`knn`, by the signs of the numbers alone; at least :data:`SHORTLIST` chunks.
-
-    It reads a table of its own, not vec0's: vec0 scans a block again for each neighbour wanted.
-    """
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    rows = connection.execute(
-        "SELECT chunk, vec_distance_hamming(vec_bit(bits), vec_quantize_binary(vec_int8(?))) far FROM chunk_bits"
-        f"{where} ORDER BY far LIMIT ?",
-        (*quantized([vector]), *values, max(k, SHORTLIST)),
+        f"SELECT v.chunk, {distance} far FROM {source}{where} ORDER BY far LIMIT ?", (query, *values, wanted)
     )
-    angle = math.pi / (len(vector) // 4)
-    return [(int(chunk), math.cos(angle * far)) for chunk, far in rows]
+    if many:
+        return [(int(chunk), math.cos(angle * far)) for chunk, far in rows]
+    return [(int(chunk), 1 - far**2 / divisor) for chunk, far in rows]  # of length 1: distance² = 2 - 2 × cosine
 
 
 def nearest(found: Iterable[tuple[int, float]], k: int) -> list[tuple[int, float]]:

@@ -251,14 +251,10 @@ class Writer:
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", (key, *words))
 
     def move(self, folder: str, scope: str) -> None:
-        """Move the conversations of a folder to another scope; their vectors are put into the KNN index again."""
-        number = self._scope(scope)
-        execute = self._connection.execute
-        in_folder = "note IN (SELECT id FROM notes WHERE links = ?)"
-        garbage = f"INSERT OR IGNORE INTO vector_garbage SELECT id FROM chunks WHERE embedded = 1 AND {in_folder}"
-        execute(garbage, (folder,))
-        execute(f"UPDATE chunks SET scope = ?, embedded = 0 WHERE {in_folder}", (number, folder))
-        execute("UPDATE notes SET scope = ? WHERE links = ?", (number, folder))
+        """Move the conversations of a folder to another scope."""
+        execute, values = self._connection.execute, (self._scope(scope), folder)
+        execute("UPDATE chunks SET scope = ? WHERE note IN (SELECT id FROM notes WHERE links = ?)", values)
+        execute("UPDATE notes SET scope = ? WHERE links = ?", values)
 
     def skip(self, path: str, stamp: bytes, reason: bytes) -> None:
         """Store why a note is not indexed, and delete its rows."""
@@ -349,11 +345,9 @@ class Writer:
         )
 
     def _delete_chunks(self, numbers: list[int]) -> None:
-        """Delete all rows of these chunks; their vectors are left as garbage, for which sqlite-vec isn't needed."""
+        """Delete all rows of these chunks."""
         rows = [(number,) for number in numbers]
         execute = self._connection.executemany
-        execute("INSERT INTO vector_garbage SELECT id FROM chunks WHERE id = ? AND embedded = 1", rows)
-        execute("DELETE FROM chunk_tags WHERE chunk = ?", rows)
         for number in numbers:  # to delete words and signs, FTS5 needs the text that was inserted
             found = self._connection.execute(
                 "SELECT t.head, t.text, iif(c.position, '', n.about) FROM chunks c JOIN chunk_texts t ON t.id = c.id"
@@ -364,8 +358,8 @@ class Writer:
                 self._connection.execute(_NO_WORDS, (number, *map(worded, found[:2])))
                 marks = _signs(*found)
                 execute(_NO_SIGNS, [(number, marks)] if marks else [])
-        execute("DELETE FROM lines WHERE chunk = ?", rows)
-        execute("DELETE FROM answers WHERE chunk = ?", rows)
+        for table in ("lines", "answers", "chunk_tags", "chunk_vectors", "chunk_bits"):
+            execute(f"DELETE FROM {table} WHERE chunk = ?", rows)
         execute("DELETE FROM chunk_texts WHERE id = ?", rows)
         execute("DELETE FROM chunks WHERE id = ?", rows)
 

@@ -86,7 +86,9 @@ def test_what_is_damage_and_what_is_not() -> None:
     error = database.driver().module.OperationalError
     assert database.damaged(error("no such table: chunks"))
     assert database.damaged(error("parse error in \"content = 'chunk_texts'. content_rowid = 'id'\""))
-    assert database.damaged(error('Dimension mismatch for query vector for the "vector" column.'))
+    assert database.damaged(
+        error("Vector dimension mistmatch. First vector has 7 dimensions, while the second has 384.")
+    )
     assert database.damaged(database.driver().module.DatabaseError("file is not a database"))
     assert not database.damaged(error("database is locked"))
     assert not database.damaged(error("database or disk is full"))

@@ -280,22 +280,16 @@ def test_vectors_without_a_direction_are_refused(make_index, bad: bytes) -> None
     assert len(reader.nearest(hashed("tea"), Filter(), 5)) == 1
 
 
-def test_deleted_chunks_never_come_back_and_space_is_made_anew(make_index, monkeypatch) -> None:
-    if database.driver().vec is None:
-        return
+def test_deleted_chunks_never_come_back(make_index) -> None:
     index = make_index({"keep.md": "river\n", **{f"{n}.md": f"tea {n}\n" for n in range(40)}})
     index.reindex()
     for number in range(30):
         (index.vault.root / f"{number}.md").unlink()
         index.refresh()
     assert len(index.reader().nearest(hashed("tea"), Filter(), 40)) == 11
-    index.embed_pending()
-    assert index.connection().execute("SELECT count(*) FROM vector_garbage").fetchone() == (0,)
-    assert len(index.reader().nearest(hashed("tea"), Filter(), 40)) == 11
-    monkeypatch.setattr(vectors, "is_bloated", lambda connection: True)
-    index.embed_pending()
+    for table in ("chunk_vectors", "chunk_bits"):
+        assert index.connection().execute(f"SELECT count(*) FROM {table}").fetchone() == (11,)
     assert index.pending() == 0
-    assert len(index.reader().nearest(hashed("tea"), Filter(), 40)) == 11
     assert index.verify() == []
 
 
@@ -325,14 +319,12 @@ def test_verify_sees_a_wrong_row_and_a_wrong_vector(make_index) -> None:
     index.connection().execute("DELETE FROM notes WHERE path = 'b.md'")
     assert index.verify()
     index.rebuild()
-    if database.driver().vec is not None:
-        vectors.load(index.connection())
-        vectors.insert(index.connection(), [(1, hashed("other"))])
-        assert index.verify() == ["vectors: 1 are not those of the cache"]
-        index.rebuild()
-        index.reindex()
-        index.connection().execute("UPDATE chunk_bits SET bits = zeroblob(8) WHERE chunk = 1")
-        assert index.verify() == ["vectors: 1 are not those of the cache"]
+    vectors.place(index.connection(), [(1, hashed("other"))])
+    assert index.verify() == ["vectors: 1 are not those of the cache"]
+    index.rebuild()
+    index.reindex()
+    index.connection().execute("UPDATE chunk_bits SET bits = zeroblob(8) WHERE chunk = 1")
+    assert index.verify() == ["vectors: 1 are not those of the cache"]
 
 
 def test_a_forced_rung_that_does_not_exist(monkeypatch) -> None:
