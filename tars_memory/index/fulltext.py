@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.index.database import ALWAYS, TIERS
@@ -58,50 +57,30 @@ _JOINED = re.compile(r"[+#](?<=[^\W_].)")
 """The only signs that a text in ASCII can contain: ``+`` or ``#`` after a letter or digit, as in ``C++``."""
 _TOKEN = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W_]+[+#]*")
+_SIGN = _UNSPACED + _SYMBOLS
+_RUN = f"[{_UNSPACED}]+"
+_WORD_OR_RUN = rf"{_RUN}|[^\W_{_UNSPACED}]+[+#]*"
+_SIGN_OR_JOINED = rf"[{_SIGN}]|(?:(?<![^\W_])|(?<=[{_SIGN}]))[^\W_]++[+#]+(?![^\W_])"
+_CANDIDATE = rf"[{_SIGN}+#](?:(?<![+#])|(?<=[^\W_].))"
+"""Every text with signs matches it before it is normalised; it starts with a character class, so that the search skips
+all other characters at once, five times as fast. Like the three above it takes some milliseconds to compile, so that is
+left to :mod:`re`, on first use: a query in plain words needs none of them."""
 _UNSPACED_RANGES = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))
 
 
-def _sign_pattern(text: str) -> re.Pattern[str]:
+def _sign_pattern(text: str) -> str:
     """Return a pattern for one sign of a text: a character class alone, five times as fast, if there is no ``C++``."""
-    return _compiled_sign_pattern(joined=_JOINED.search(text) is not None)
-
-
-@cache
-def _compiled_sign_pattern(*, joined: bool) -> re.Pattern[str]:
-    """Return a pattern for one sign, compiled on first use: it takes 3 ms, and a query in plain words needs none."""
-    words = rf"|(?:(?<![^\W_])|(?<=[{_UNSPACED}{_SYMBOLS}]))[^\W_]++[+#]+(?![^\W_])"
-    return re.compile(rf"[{_UNSPACED}{_SYMBOLS}]{words if joined else ''}")
-
-
-@cache
-def _candidate_pattern() -> re.Pattern[str]:
-    """Return a pattern that every text with signs matches before it is normalised.
-
-    It starts with a character class, so that the search skips all other characters at once, five times as fast.
-    """
-    return re.compile(rf"[{_UNSPACED}{_SYMBOLS}+#](?:(?<![+#])|(?<=[^\W_].))")
-
-
-@cache
-def _word_or_run_pattern() -> re.Pattern[str]:
-    """Return a pattern for a word or a run without blanks, compiled on first use, for it takes 6 ms."""
-    return re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+[+#]*")
+    return _SIGN_OR_JOINED if _JOINED.search(text) else f"[{_SIGN}]"
 
 
 def words_and_runs(text: str) -> list[str]:
     """Return the words with the signs that belong to them (``c++``), and the runs of scripts without blanks."""
-    return (_word_or_run_pattern() if any(map(is_unspaced, text)) else _WORD).findall(text)
+    return re.findall(_WORD_OR_RUN, text) if any(map(is_unspaced, text)) else _WORD.findall(text)
 
 
 def is_unspaced(sign: str) -> bool:
     """Whether a character belongs to a script that is written without blanks."""
     return sign >= _UNSPACED[0] and any(low <= sign <= high for low, high in _UNSPACED_RANGES)
-
-
-@cache
-def _run_pattern() -> re.Pattern[str]:
-    """Return a pattern for a run of a script that is written without blanks."""
-    return re.compile(f"[{_UNSPACED}]+")
 
 
 def _has_no_signs(text: str) -> bool:
@@ -129,7 +108,7 @@ def worded(text: str, gap: str = f" {GAP} ") -> str:
     It is made :func:`plainer`, and every run of a script without blanks is replaced by ``gap``: in the index by one and
     the same token, so that the text keeps its length in tokens; in a query by blanks.
     """
-    return text if text.isascii() else _run_pattern().sub(gap, plainer(text))
+    return text if text.isascii() else re.sub(_RUN, gap, plainer(text))
 
 
 def has_words(text: str) -> bool:
@@ -139,12 +118,12 @@ def has_words(text: str) -> bool:
 
 def signs(text: str) -> str:
     """Return the signs of a text, separated by blanks, with :data:`GAP` between those that don't touch; often empty."""
-    if _has_no_signs(text) or not (_JOINED.search(text) if text.isascii() else _candidate_pattern().search(text)):
+    if _has_no_signs(text) or not (_JOINED.search(text) if text.isascii() else re.search(_CANDIDATE, text)):
         return ""
     found: list[str] = []
     end = -1
     text = unicodedata.normalize("NFKC", text)
-    for match in _sign_pattern(text).finditer(text):
+    for match in re.finditer(_sign_pattern(text), text):
         if found and match.start() != end and _GAP.search(text, end, match.start()):
             found.append(GAP)
         found.append(_SUFFIXES.sub(r" \1", match[0]) if match[0][-1] in "+#" else match[0])
@@ -178,7 +157,7 @@ def word_part(text: str) -> str:
     rest = text[:MAX_TERM]
     if not _has_no_signs(rest):
         rest = unicodedata.normalize("NFKC", rest)
-        rest = _sign_pattern(rest).sub(" ", rest)
+        rest = re.sub(_sign_pattern(rest), " ", rest)
     return " ".join(rest.split()) if has_words(rest) else ""
 
 
