@@ -12,14 +12,14 @@ import json
 import math
 import re
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.index import database, fulltext, vectors
 from tars_memory.index.reader import IndexReader
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import psycopg
 
@@ -110,98 +110,41 @@ class TokenPhrase(NamedTuple):
     column: str
 
 
-class JoinedPhrases(NamedTuple):
-    """Expressions joined by OR or AND."""
-
-    sign: str
-    parts: tuple[JoinedPhrases | TokenPhrase, ...]
-
-
-_PART = re.compile(r'"(?P<phrase>(?:[^"]|"")*)"(?P<prefix> \*)?|(?P<column>\w+) : |(?P<sign>OR|AND|[()])|\s+')
-_SIGNS = ("OR", "AND")
-"""Operators with the lowest precedence first, as in FTS5."""
+_PART = re.compile(r'"(?P<phrase>(?:[^"]|"")*)"(?P<prefix> \*)?|(?P<column>\w+) : |\)? (?P<sign>OR|AND) \(?|^\(|\)$')
 
 
 @lru_cache(maxsize=256)
-def parsed(expression: str, tokenizer: str) -> JoinedPhrases | TokenPhrase:
-    """Parse an expression as :mod:`fulltext` writes it.
+def parsed(expression: str, tokenizer: str) -> tuple[tuple[TokenPhrase, ...], ...]:
+    """Take apart an expression as :mod:`fulltext` writes it: any of these groups, of which all phrases are needed.
 
     Raises:
-        ValueError: it is not an expression.
+        ValueError: it is not such an expression.
     """
     matches = list(_PART.finditer(expression))
     if sum(len(match[0]) for match in matches) != len(expression):
         raise ValueError(f"not an expression: {expression[:80]!r}")
-    phrases = [match["phrase"].replace('""', '"') for match in matches if match["phrase"] is not None]
-    words = iter(tokens(phrases, tokenizer))
-    parts: list[str | TokenPhrase] = []
+    words = iter(tokens([match["phrase"].replace('""', '"') for match in matches if match["phrase"]], tokenizer))
+    groups: list[list[TokenPhrase]] = [[]]
     column = ""
     for match in matches:
-        if match["phrase"] is not None:
-            parts.append(TokenPhrase(tuple(next(words)), match["prefix"] is not None, column))
-        elif match["sign"]:
-            parts.append(match["sign"])
+        if match["sign"] == "OR":
+            groups.append([])
+        elif match["phrase"] is not None:
+            found = tuple(next(words)) if match["phrase"] else ()
+            groups[-1].append(TokenPhrase(found, match["prefix"] is not None, column))
         column = match["column"] or ""
-    parts.reverse()
-    node = _parse(parts, 0)
-    if parts:
-        raise ValueError(f"not an expression: {expression[:80]!r}")
-    return node
+    return tuple(map(tuple, groups))
 
 
-def _parse(parts: list[str | TokenPhrase], depth: int) -> JoinedPhrases | TokenPhrase:
-    """Parse operands joined by the operator ``_SIGNS[depth]`` or a stronger one, taken from the end of ``parts``."""
-    if depth == len(_SIGNS):
-        part = parts.pop() if parts else ""
-        if part == "(":
-            inside = _parse(parts, 0)
-            part = inside if parts and parts.pop() == ")" else ""  # type: ignore[assignment]
-        if isinstance(part, str):
-            raise ValueError("not an expression")
-        return part
-    found = [_parse(parts, depth + 1)]
-    while parts and parts[-1] == _SIGNS[depth]:
-        parts.pop()
-        found.append(_parse(parts, depth + 1))
-    return found[0] if len(found) == 1 else JoinedPhrases(_SIGNS[depth], tuple(found))
-
-
-_SETS = {"OR": " UNION ", "AND": " INTERSECT "}
-
-
-def _phrases(node: JoinedPhrases | TokenPhrase) -> Iterator[TokenPhrase]:
-    """Yield the phrases of an expression."""
-    if isinstance(node, TokenPhrase):
-        if node.tokens:
-            yield node
-        return
-    for part in node.parts:
-        yield from _phrases(part)
-
-
-def _is_disjunction(node: JoinedPhrases | TokenPhrase) -> bool:
-    """Whether an expression matches every row that contains any of its phrases."""
-    return isinstance(node, TokenPhrase) or (node.sign == "OR" and all(map(_is_disjunction, node.parts)))
-
-
-def rows_of(table: str, node: JoinedPhrases | TokenPhrase) -> tuple[str, list[Any]]:
+def rows_of(table: str, expression: str) -> tuple[str, list[Any]]:
     """Return SQL for the ids of the rows that match an expression, and the values of its question marks."""
-    if isinstance(node, TokenPhrase):
-        if not node.tokens:
-            return "SELECT 0 AS rowid WHERE false", []
-        if len(node.tokens) == 1:
-            where, values = _word(node.tokens[0], prefix=node.prefix)
-            inside = ""
-            if node.column:
-                shift = PACKED[1 + TABLES[table].columns[node.column]]
-                inside = f" WHERE x >> {shift} & {MAX_COUNTS[TABLES[table].columns[node.column]]} > 0"
-            occurrences = f"SELECT unnest(p.packed) x FROM {table}_at p WHERE {where}"
-            return f"SELECT (x >> {PACKED[0]})::int AS rowid FROM ({occurrences}) o{inside}", values
-        counted, values = phrase_rows(table, node)
-        return f"SELECT rowid FROM ({counted}) f", values
-    parts = [rows_of(table, part) for part in node.parts]
-    sql = _SETS[node.sign].join(f"(SELECT rowid FROM ({part}) s)" for part, _ in parts)
-    return f"SELECT rowid FROM ({sql}) u", [value for _, values in parts for value in values]
+    groups: list[str] = []
+    values: list[Any] = []
+    for group in parsed(expression, TABLES[table].tokenizer):
+        rows = [phrase_rows(table, phrase) for phrase in group]
+        groups.append(f"({' INTERSECT '.join(f'(SELECT rowid FROM ({sql}) f)' for sql, _ in rows)})")
+        values += [value for _, phrase_values in rows for value in phrase_values]
+    return f"SELECT rowid FROM ({' UNION '.join(groups)}) u", values
 
 
 def _word(token: str, *, prefix: bool) -> tuple[str, list[Any]]:
@@ -210,37 +153,47 @@ def _word(token: str, *, prefix: bool) -> tuple[str, list[Any]]:
 
 
 def phrase_rows(table: str, phrase: TokenPhrase) -> tuple[str, list[Any]]:
-    """Return SQL for the rows that contain a phrase of several tokens: rowid, and its counts in three columns."""
+    """Return SQL for the rows that contain a phrase: rowid, and how often in each of three columns; and its values."""
+    if not phrase.tokens:
+        return "SELECT 0 AS rowid, 0 AS a, 0 AS b, 0 AS c WHERE false", []
+    if len(phrase.tokens) > 1:
+        return _adjacent(table, phrase)
+    where, values = _word(phrase.tokens[0], prefix=phrase.prefix)
+    a, b, c = (f"sum(x >> {shift} & {limit})::int" for shift, limit in zip(PACKED[1:], MAX_COUNTS, strict=True))
+    sql = (
+        f"SELECT (x >> {PACKED[0]})::int AS rowid, {a} AS a, {b} AS b, {c} AS c"
+        f" FROM (SELECT unnest(p.packed) x FROM {table}_at p WHERE {where}) o GROUP BY 1"
+    )
+    if phrase.column:
+        sql = f"SELECT * FROM ({sql}) o WHERE {'abc'[TABLES[table].columns[phrase.column]]} > 0"
+    return sql, values
+
+
+def _adjacent(table: str, phrase: TokenPhrase) -> tuple[str, list[Any]]:
+    """Return what :func:`phrase_rows` does, for a phrase of several tokens, which is looked up in the tokens' text."""
     sets: list[str] = []
     values: list[Any] = []
     for position, token in enumerate(phrase.tokens):
-        prefix = phrase.prefix and position == len(phrase.tokens) - 1
-        where, word_values = _word(token, prefix=prefix)
-        sets.append(f"SELECT (unnest(p.packed) >> {PACKED[0]})::int FROM {table}_at p WHERE {where}")
+        where, word_values = _word(token, prefix=phrase.prefix and position == len(phrase.tokens) - 1)
+        sets.append(f"(SELECT (unnest(p.packed) >> {PACKED[0]})::int FROM {table}_at p WHERE {where})")
         values += word_values
     text = spelled(phrase.tokens).removesuffix(" " if phrase.prefix else "")
     counts = ["0", "0", "0"]
     count_values: list[Any] = []
-    for column, place in sorted(TABLES[table].columns.items(), key=lambda pair: pair[1]):
+    for column, place in TABLES[table].columns.items():
         if phrase.column not in ("", column):
             continue
-        if _overlaps(phrase.tokens):
+        if any(phrase.tokens[:size] == phrase.tokens[-size:] for size in range(1, len(phrase.tokens))):  # may overlap
             counts[place] = f"regexp_count(w.{column}, ?)"
             count_values.append(f"(?={re.escape(text)})")
         else:
             counts[place] = f"(length(w.{column}) - length(replace(w.{column}, ?, ''))) / ?"
             count_values += [text, len(text)]
-    inside = " INTERSECT ".join(f"({part})" for part in sets)
     sql = (
         f"SELECT * FROM (SELECT w.id AS rowid, {counts[0]} AS a, {counts[1]} AS b, {counts[2]} AS c"
-        f" FROM {table} w WHERE w.id IN ({inside})) counted WHERE a + b + c > 0"
+        f" FROM {table} w WHERE w.id IN ({' INTERSECT '.join(sets)})) counted WHERE a + b + c > 0"
     )
     return sql, [*count_values, *values]
-
-
-def _overlaps(words: tuple[str, ...]) -> bool:
-    """Whether two occurrences of a phrase can overlap."""
-    return any(words[:size] == words[-size:] for size in range(1, len(words)))
 
 
 # --- the connection, which takes SQL in SQLite's dialect
@@ -341,19 +294,7 @@ class PostgresReader(IndexReader):
 
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         self._team = Connection(connection)
-        self._connection: sqlite3.Connection = self._team  # type: ignore[assignment]
-        self._ended_on = (None, frozenset())
-        rows = self._team.execute("SELECT id, name, '' FROM scopes UNION ALL SELECT NULL, key, value FROM meta")
-        self.meta: dict[str, str] = {}
-        self._scopes = {}
-        for key, name, value in rows.fetchall():
-            if key is None:
-                self.meta[name] = value
-            else:
-                self._scopes[name] = key
-        self._scope_names = {key: name for name, key in self._scopes.items()}
-        self.fingerprint = self.meta.get("model")
-        self.dimension = int(self.meta.get("dimension", 0))
+        super().__init__(self._team, Path())  # type: ignore[arg-type]
 
     @property
     def backend(self) -> int:
@@ -409,8 +350,7 @@ class PostgresReader(IndexReader):
         row = self._team.execute("SELECT held, length FROM totals WHERE name = ?", (table,)).fetchone()
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
-    def _matching(self, table: str, expression: str) -> tuple[str, list[Any]]:
-        return rows_of(table, parsed(expression, TABLES[table].tokenizer))
+    _matching = staticmethod(rows_of)
 
     def _ranked(self, table: str, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
         """Return the k best rows as (row, BM25).
@@ -420,15 +360,15 @@ class PostgresReader(IndexReader):
         times K1 + 1 to a score.
         """
         full_text = TABLES[table]
-        node = parsed(expression, full_text.tokenizer)
+        groups = parsed(expression, full_text.tokenizer)
         rows, length = self._total(table)
-        phrases = list(_phrases(node))
+        phrases = [phrase for group in groups for phrase in group if phrase.tokens]
         terms = [phrase.tokens[0] for phrase in phrases if _is_word(phrase)]
         row_counts = self._row_counts(table, terms) if terms else {}
         terms = [term for term in terms if term in row_counts]
         conditions, values = self._conditions(within, notes=full_text.rows == "notes")
-        if not _is_disjunction(node):
-            inside, inside_values = rows_of(table, node)
+        if any(len(group) > 1 for group in groups):
+            inside, inside_values = rows_of(table, expression)
             conditions, values = [f"c.id IN ({inside})", *conditions], [*inside_values, *values]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         part = f"h.idf * h.f * {K1 + 1} / (h.f + {K1} * ({1 - B} + {B} * c.{full_text.length} / ?::float8))"
@@ -492,20 +432,16 @@ class PostgresReader(IndexReader):
             bits = f"bit({self.dimension})"
             near = f"{rows} ORDER BY binary_quantize(v.vector)::{bits} <~> binary_quantize(?::vector)::{bits} LIMIT ?"
             first = max(k + vectors.TIES, vectors.SHORTLIST)
-            self._follow_graph()
+            self._team.execute(  # in this transaction, it is followed until enough neighbours pass the filter
+                "SELECT set_config('hnsw.iterative_scan', 'strict_order', true),"
+                " set_config('hnsw.ef_search', ?, true), set_config('hnsw.max_scan_tuples', ?, true)",
+                (str(vectors.SHORTLIST), str(TUPLES)),
+            )
             found = self._compared(near, query, [*values, query, first], k)
         if len(found) < k + vectors.TIES:  # too few of those that the graph visited pass the filter
             found = self._compared(rows, query, values, k)
         length = math.sqrt(math.fsum(number * number for number in vectors.floats(vector)))
         return vectors.nearest(((chunk, product / length) for chunk, product in found), k)
-
-    def _follow_graph(self) -> None:
-        """Let the graph be followed, in this transaction, until enough neighbours pass the filter."""
-        self._team.execute(
-            "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', ?, true),"
-            " set_config('hnsw.max_scan_tuples', ?, true)",
-            (str(vectors.SHORTLIST), str(TUPLES)),
-        )
 
     def _are_many(self, conditions: list[str], values: list[Any]) -> bool:
         """Whether so many chunks pass the filter that comparing them one by one is slower."""
@@ -579,17 +515,7 @@ def _phrase_hits(table: str, phrase: TokenPhrase, rows: int) -> _Hits:
 
     The server counts the rows, which gives the idf, without sending them: a prefix may match every row.
     """
-    if len(phrase.tokens) > 1:
-        counted, values = phrase_rows(table, phrase)
-    else:
-        where, values = _word(phrase.tokens[0], prefix=phrase.prefix)
-        a, b, c = (f"sum(x >> {shift} & {limit})::int" for shift, limit in zip(PACKED[1:], MAX_COUNTS, strict=True))
-        counted = (
-            f"SELECT (x >> {PACKED[0]})::int AS rowid, {a} AS a, {b} AS b, {c} AS c"
-            f" FROM (SELECT unnest(p.packed) x FROM {table}_at p WHERE {where}) o GROUP BY 1"
-        )
-        if phrase.column:
-            counted = f"SELECT * FROM ({counted}) o WHERE {'abc'[TABLES[table].columns[phrase.column]]} > 0"
+    counted, values = phrase_rows(table, phrase)
     sql = (
         f"SELECT rowid, greatest(ln((?::float8 - n + 0.5) / (n + 0.5)), {MIN_IDF}), a + b + c"
         f" FROM (SELECT f.*, count(*) OVER () n FROM ({counted}) f) g"

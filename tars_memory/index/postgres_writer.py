@@ -16,7 +16,7 @@ import time
 from array import array
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from struct import Struct
+from struct import pack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TeamIndexError
@@ -85,7 +85,7 @@ CREATE TABLE totals (name text PRIMARY KEY, held bigint NOT NULL, length bigint 
 CREATE TABLE vectors (chunk int PRIMARY KEY, vector vector NOT NULL, words bytea NOT NULL);
 ALTER TABLE vectors ALTER vector SET STORAGE PLAIN, ALTER words SET STORAGE EXTERNAL;
 {_FULLTEXT}"""
-"""Tables that exist only here; the other tables have the columns of the file's tables (:class:`_Copied`)."""
+"""Tables that exist only here; the other tables have the columns of the file's tables (:func:`_described`)."""
 INDEXES = f"""
 CREATE UNIQUE INDEX ON notes (path);
 CREATE INDEX ON chunks (note, position);
@@ -156,17 +156,8 @@ def publish(
             _lock(connection, where, vault, wait)
             with _local(source, cache) as local, connection.transaction():
                 writer = _Publisher(connection, local, vault, source, progress)
-                machine = writer.other_machine()
-                if machine and not takes_over:
-                    raise TeamIndexError(
-                        f"the index in {where.shown} is published by {machine}",
-                        "one machine publishes; tars-memory reindex --full here takes it over",
-                    )
-                if writer.is_newer() and not takes_over:
-                    raise TeamIndexError(
-                        f"the index in {where.shown} was published by a newer version of tars-memory",
-                        "update this one; tars-memory reindex --full puts an older index in its place",
-                    )
+                if not takes_over:
+                    writer.check_right(where)
                 done = writer.publish()
             writer.drop_old()
         finally:
@@ -229,29 +220,17 @@ def _local(source: Path, cache: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-class _Copied(NamedTuple):
-    """A table that is copied from the file.
-
-    Attributes:
-        columns: that are copied, separated by commas.
-        script: SQL that creates the table in PostgreSQL.
-    """
-
-    columns: str
-    script: str
-
-    @classmethod
-    def of(cls, local: sqlite3.Connection, name: str) -> _Copied:
-        """Describe a table of the file."""
-        sql = 'SELECT name, type, "notnull" OR pk, pk FROM pragma_table_info(?)'
-        rows = [row for row in local.execute(sql, (name,)) if row[0] not in _NOT_COPIED]
-        added = ((column, kind, 1, 0) for column, kind in _ADDED.get(name, {}).items())
-        definitions = [
-            f"{column} {_TYPES[kind]}{' NOT NULL' if needed else ''}" for column, kind, needed, _ in (*rows, *added)
-        ]
-        keys = ", ".join(column for column, _, _, key in sorted(rows, key=lambda row: row[3]) if key)
-        columns = ", ".join(column for column, *_ in rows)
-        return cls(columns, f"CREATE TABLE {name} ({', '.join(definitions)}, PRIMARY KEY ({keys}));")
+def _described(local: sqlite3.Connection, name: str) -> tuple[str, str]:
+    """Return the columns of a table of the file that are copied, and SQL that creates the table in PostgreSQL."""
+    sql = 'SELECT name, type, "notnull" OR pk, pk FROM pragma_table_info(?)'
+    rows = [row for row in local.execute(sql, (name,)) if row[0] not in _NOT_COPIED]
+    added = ((column, kind, 1, 0) for column, kind in _ADDED.get(name, {}).items())
+    definitions = [
+        f"{column} {_TYPES[kind]}{' NOT NULL' if needed else ''}" for column, kind, needed, _ in (*rows, *added)
+    ]
+    keys = ", ".join(column for column, _, _, key in sorted(rows, key=lambda row: row[3]) if key)
+    columns = ", ".join(column for column, *_ in rows)
+    return columns, f"CREATE TABLE {name} ({', '.join(definitions)}, PRIMARY KEY ({keys}));"
 
 
 class _Publisher:
@@ -267,7 +246,9 @@ class _Publisher:
     ) -> None:
         self._connection = connection
         self._local = local
-        self._copied = {name: _Copied.of(local, name) for name in (*_BY_NOTE, *_BY_CHUNK)}
+        described = {name: _described(local, name) for name in (*_BY_NOTE, *_BY_CHUNK)}
+        self._columns = {name: columns for name, (columns, _) in described.items()}
+        self._tables = "".join(script for _, script in described.values())
         self._vault = vault
         self._meta = database.meta(local)
         model = self._local.execute("SELECT 1 FROM pragma_database_list WHERE name = 'cache'").fetchone()
@@ -276,34 +257,39 @@ class _Publisher:
         self._source = f"{self._meta.get('recipe')} {self._model}"
         self._progress = progress
         self._prefix = f"tars_{''.join(character for character in vault.lower() if character.isalnum())[:24]}_"
-        self._schema = ""
+        self._current = published(connection, vault)
+        self._schema = self._current[0] if self._current else ""
         self._digest_of: dict[int, bytes] = {}
         self._pending: dict[str, dict[tuple[str, int], list[int]]] = {}  # table → (word, block) → occurrences
 
-    def other_machine(self) -> str:
-        """Return the name of the machine that published the current index; '' if it is this one or there is none."""
-        current = published(self._connection, self._vault)
-        if current is None:
-            return ""
-        sql = f"SELECT value FROM \"{current[0]}\".meta WHERE key = 'machine'"  # meta is the same in all versions
-        row = self._connection.execute(sql).fetchone()
-        return str(row[0]).partition(":")[0] if row and row[0] != self._machine else ""
+    def check_right(self, where: Address) -> None:
+        """Check that the current index, if any, is this machine's and of no newer version.
 
-    def is_newer(self) -> bool:
-        """Whether the current index was published by a newer version of this program."""
-        current = published(self._connection, self._vault)
-        return current is not None and _numbers(current[1]) > _numbers(FORMAT)
+        Raises:
+            TeamIndexError: it isn't.
+        """
+        if self._current is None:
+            return
+        schema, version = self._current
+        sql = f"SELECT value FROM \"{schema}\".meta WHERE key = 'machine'"  # meta is the same in all versions
+        row = self._connection.execute(sql).fetchone()
+        if row and row[0] != self._machine:
+            raise TeamIndexError(
+                f"the index in {where.shown} is published by {str(row[0]).partition(':')[0]}",
+                "one machine publishes; tars-memory reindex --full here takes it over",
+            )
+        if _numbers(version) > _numbers(FORMAT):
+            raise TeamIndexError(
+                f"the index in {where.shown} was published by a newer version of tars-memory",
+                "update this one; tars-memory reindex --full puts an older index in its place",
+            )
 
     def publish(self) -> Published:
         """Write what differs, or everything."""
-        current = published(self._connection, self._vault)
-        if current is not None:
-            self._schema = current[0]
-            if current[1] == FORMAT:
-                enter(self._connection, self._schema)
-                done = self._step()
-                if done is not None:
-                    return done
+        if self._current is not None and self._current[1] == FORMAT:
+            enter(self._connection, self._schema)
+            if (done := self._step()) is not None:
+                return done
         return self._whole()
 
     def _step(self) -> Published | None:
@@ -340,13 +326,13 @@ class _Publisher:
         execute(f'DROP SCHEMA IF EXISTS "{self._schema}" CASCADE')
         execute(f'CREATE SCHEMA "{self._schema}"')
         enter(self._connection, self._schema)
-        execute("".join(table.script for table in self._copied.values()) + SCRIPT)
+        execute(self._tables + SCRIPT)
         self._scopes()
         notes = sorted(self._digests())
         self._add(notes)
         execute(INDEXES)
         done = self._finish(Published(True, len(notes), 0, 0))
-        execute("ANALYZE " + ", ".join((*self._copied, "vectors", *TABLES, *(f"{name}_at" for name in TABLES))))
+        execute("ANALYZE " + ", ".join((*self._columns, "vectors", *TABLES, *(f"{name}_at" for name in TABLES))))
         execute(
             f"INSERT INTO {REGISTRY}.indexes VALUES (%s, %s, %s)"
             " ON CONFLICT (vault) DO UPDATE SET place = excluded.place, version = excluded.version",
@@ -496,12 +482,12 @@ class _Publisher:
         """Copy some notes and all their rows; occurrences of words may stay pending."""
         marks = ",".join("?" * len(notes))
         chunk_ids = f"SELECT id FROM chunks WHERE note IN ({marks})"
-        select, copied = self._local.execute, self._copied
+        select, columns = self._local.execute, self._columns
         rows = {
-            name: select(f"SELECT {copied[name].columns} FROM {name} WHERE {key} IN ({marks})", notes).fetchall()
+            name: select(f"SELECT {columns[name]} FROM {name} WHERE {key} IN ({marks})", notes).fetchall()
             for name, key in _BY_NOTE.items()
         } | {
-            name: select(f"SELECT {copied[name].columns} FROM {name} WHERE {key} IN ({chunk_ids})", notes).fetchall()
+            name: select(f"SELECT {columns[name]} FROM {name} WHERE {key} IN ({chunk_ids})", notes).fetchall()
             for name, key in _BY_CHUNK.items()
         }
         texts = {chunk: (head, text) for chunk, head, text, *_ in rows["chunk_texts"]}
@@ -530,7 +516,7 @@ class _Publisher:
                 note_words[row[0]] = (head_tokens[2 * at], head_tokens[2 * at + 1], body)
         self._copy(
             "notes",
-            f"{copied['notes'].columns}, hash, words",
+            f"{columns['notes']}, hash, words",
             (
                 (*_without_nul(row), self._digest_of[row[0]], sum(map(len, note_words.get(row[0], ()))))
                 for row in rows["notes"]
@@ -539,11 +525,11 @@ class _Publisher:
         without_vector = ((*row[:9], 3 if row[9] == 3 else 0, *row[10:]) for row in rows["chunks"])
         self._copy(
             "chunks",
-            f"{copied['chunks'].columns}, words, signs",
+            f"{columns['chunks']}, words, signs",
             ((*row, sum(map(len, words[row[0]])), len(signs.get(row[0], ()))) for row in without_vector),
         )
         for name in ("chunk_texts", "lines", "chunk_tags", "names", "properties", "facts"):
-            self._copy(name, copied[name].columns, map(_without_nul, rows[name]))
+            self._copy(name, columns[name], map(_without_nul, rows[name]))
         self._add_words("chunk_words", words.items())
         self._add_words("chunk_signs", ((chunk, (found,)) for chunk, found in signs.items()))
         self._add_words("note_words", note_words.items())
@@ -590,6 +576,8 @@ class _Publisher:
 
     def _vectors(self) -> int:
         """Copy the vectors of passages that had none here and have one in the cache; return how many."""
+        from psycopg.types.numeric import Int4
+
         if not self._model:
             return 0
         missing = [chunk for (chunk,) in self._connection.execute("SELECT id FROM chunks WHERE embedded = 0")]
@@ -605,10 +593,8 @@ class _Publisher:
                 (f"[{','.join(map(str, batch))}]", self._model),
             ).fetchall()
             with self._connection.cursor().copy("COPY vectors FROM STDIN (FORMAT BINARY)") as copy:
-                copy.write(_HEADER)
                 for chunk, vector, words in rows:
-                    copy.write(_binary(chunk, vector, words))
-                copy.write(_END)
+                    copy.write_row((Int4(chunk), _binary(vector), words))
             self._connection.execute(
                 "UPDATE chunks SET embedded = 1 WHERE id = ANY(%s)", ([chunk for chunk, *_ in rows],)
             )
@@ -632,18 +618,9 @@ def _without_nul(row: Row) -> Row:
     return tuple(value.replace("\0", " ") if isinstance(value, str) and "\0" in value else value for value in row)
 
 
-_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-_END = b"\xff\xff"
-_ROW = Struct(">hiii")
-_VECTOR = Struct(">hh")
-_SIZE = Struct(">i")
-
-
-def _binary(chunk: int, vector: bytes, words: bytes) -> bytes:
-    """Return a row of ``vectors`` for binary COPY; pgvector's format is (dimension, 0, float4 …), all big-endian."""
+def _binary(vector: bytes) -> bytes:
+    """Return a vector in pgvector's binary format: dimension, 0, float4 …, all big-endian."""
     numbers = array("f", vector)
     if sys.byteorder == "little":
         numbers.byteswap()
-    size = _VECTOR.size + len(vector)
-    head = _ROW.pack(3, 4, chunk, size) + _VECTOR.pack(len(numbers), 0)
-    return head + numbers.tobytes() + _SIZE.pack(len(words)) + words
+    return pack(">hh", len(numbers), 0) + numbers.tobytes()

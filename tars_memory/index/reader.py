@@ -107,6 +107,7 @@ class IndexReader:
         fingerprint: of the model whose vectors the index holds, None if it holds none. Never pass vectors of another
             model.
         dimension: of these vectors, 0 if there are none.
+        meta: what else is known of the index as a whole.
     """
 
     def __init__(self, connection: sqlite3.Connection, cache: Path) -> None:
@@ -117,9 +118,9 @@ class IndexReader:
         self._chunk_count: int | None = None
         self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
         self._scope_names = {key: name for name, key in self._scopes.items()}
-        meta = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension')").fetchall())
-        self.fingerprint: str | None = meta.get("model")
-        self.dimension = int(meta.get("dimension", 0))
+        self.meta = database.meta(connection)
+        self.fingerprint: str | None = self.meta.get("model")
+        self.dimension = int(self.meta.get("dimension", 0))
 
     # --- words
 

@@ -83,11 +83,14 @@ def test_off_this_machine_the_connection_is_encrypted(monkeypatch) -> None:
 
 
 def test_an_expression_is_taken_apart_as_fts5_binds_it() -> None:
-    tree = parsed('("tea" OR "rivers flow" OR "mus" *) AND ("a-b" OR "c")', "porter unicode61")
-    assert [part.sign for part in (tree, *tree.parts)] == ["AND", "OR", "OR"]
-    assert [phrase.tokens for phrase in tree.parts[0].parts] == [("tea",), ("river", "flow"), ("mu",)]
-    assert [phrase.prefix for phrase in tree.parts[0].parts] == [False, False, True]
-    for bad in ("tea", '("tea"', '"tea" "milk"', '"tea" OR', ""):
+    found = parsed('("tea" AND "rivers flow") OR text : "mus" * OR ("a-b")', "porter unicode61")
+    assert [[phrase.tokens for phrase in group] for group in found] == [
+        [("tea",), ("river", "flow")],
+        [("mu",)],
+        [("a", "b")],
+    ]
+    assert found[1][0].prefix and found[1][0].column == "text" and not found[0][0].prefix
+    for bad in ("tea", '"tea" "milk"', '"tea" OR', '"tea" NOT "milk"'):
         with pytest.raises(ValueError, match="not an expression"):
             parsed(bad, "unicode61")
 
