@@ -273,49 +273,20 @@ def file_system_of(path: str, mountinfo: str) -> str | None:
     return kind
 
 
-DAMAGE_CODES = frozenset({11, 26})
-"""SQLITE_CORRUPT and SQLITE_NOTADB."""
-DAMAGE_WORDS = (
-    "malformed",
-    "not a database",
-    "corrupt",
-    "no such table",
-    "no such column",
-    "no such module: fts5",
-    "vtable constructor failed",
-    "could not decode to utf-8",
-    "unsupported file format",
-    "has no column",
-    "vector blob",
-    "zero-length vectors",
-    "dimension mistmatch",
-    "json array parsing error",
-    "is expected to be of type",
-    "parse error in",
-    "unrecognized option",
-    "unrecognized column option",
-    "no such tokenizer",
-    "error in tokenizer",
-    "directives",
-    "unterminated string",
-    "contentless table",
-    "queries are not supported",
-)
-"""Parts of the messages of SQLite, FTS5 and sqlite-vec for a damaged file or schema; our own statements are always
-well-formed."""
+DAMAGE_CODES = frozenset({1, 11, 26})
+"""SQLITE_ERROR, SQLITE_CORRUPT and SQLITE_NOTADB. Our own statements are well-formed, so the first one means that a
+table, a column or a value is not as we made it, unless a question is too long."""
 
 
 def damaged(error: BaseException) -> bool:
     """Whether an error means that the file is damaged (and not busy, full or forbidden)."""
     if isinstance(error, IndexDamagedError | UnicodeDecodeError):
         return True
-    if not isinstance(error, driver().module.Error):
+    message = str(error)
+    if not isinstance(error, driver().module.Error) or " too " in message:
         return False
-    code = getattr(error, "sqlite_errorcode", None)
-    if isinstance(code, int) and code & 0xFF in DAMAGE_CODES:
-        return True
-    message = str(error).lower()
-    return any(words in message for words in DAMAGE_WORDS)
+    code = getattr(error, "sqlite_errorcode", 0)
+    return "decode to UTF-8" in message or (isinstance(code, int) and code & 0xFF in DAMAGE_CODES)
 
 
 REFUSAL_CODES = frozenset({3, 8, 10, 13, 14})

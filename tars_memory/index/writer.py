@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     from tars_memory.index.talks import OwnTurn, Talk
 
+    Rows = dict[str, list[tuple[Any, ...]]]
+
 
 TOO_BIG = b"too big"
 UNREADABLE = b"unreadable"
@@ -48,18 +51,18 @@ OURS = frozenset({Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY})
 FEEDBACK = "Feedback"
 """The heading of the feedback in the notes that hold it."""
 
-_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)"
-_LINE = "INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_ANSWER = "INSERT INTO answers VALUES (?, ?, ?)"
-_TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?)"
-_WORDS = "INSERT INTO chunk_words (rowid, head, text) VALUES (?, ?, ?)"
-_SIGNS = "INSERT INTO chunk_signs (rowid, signs) VALUES (?, ?)"
-_NO_WORDS = "INSERT INTO chunk_words (chunk_words, rowid, head, text) VALUES ('delete', ?, ?, ?)"
-_NO_SIGNS = "INSERT INTO chunk_signs (chunk_signs, rowid, signs) VALUES ('delete', ?, ?)"
 _FILE = (
     "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE"
     " SET stamp = excluded.stamp, hash = excluded.hash, note = excluded.note"
 )
+
+
+_FULLTEXT = {
+    "chunk_words": "rowid, head, text",
+    "chunk_signs": "rowid, signs",
+    "note_words": "rowid, head, about, body",
+}
+"""Full-text table → its columns."""
 
 
 class ReadNote(NamedTuple):
@@ -168,87 +171,86 @@ class Writer:
     def write(self, notes: list[ReadNote]) -> None:
         """Insert or replace notes by path."""
         files: list[tuple[Any, ...]] = []
-        note_rows: list[tuple[Any, ...]] = []
-        words: list[tuple[Any, ...]] = []
-        chunk_rows: list[tuple[Any, ...]] = []
-        text_rows: list[tuple[Any, ...]] = []
-        sign_rows: list[tuple[int, str]] = []
-        tag_rows: list[tuple[Any, ...]] = []
-        line_rows: list[tuple[Any, ...]] = []
-        answer_rows: list[tuple[Any, ...]] = []
         moved: list[tuple[int, int, int, int, int]] = []
-        fact_rows: list[tuple[Any, ...]] = []
-        property_rows: list[tuple[Any, ...]] = []
-        name_rows: list[tuple[str, int, str]] = []
+        rows: Rows = defaultdict(list)
         for note in notes:
             parsed, tier, scope = note.parsed, TIERS.index(note.tier), self._scope(note.scope)
+            place = (tier, scope, parsed.day)
             key, stored = self._make_room(note)
             files.append((note.path, note.stamp, note.hash, key))
             lists = (_joined(parsed.aliases), _joined(parsed.tags), _joined(parsed.links))
-            columns = (parsed.day, parsed.day_source, parsed.title, parsed.about, *lists, parsed.lines, parsed.until)
-            note_rows.append((key, note.path, tier, scope, *columns))
-            body = []
+            columns = (parsed.day_source, parsed.title, parsed.about, *lists, parsed.lines, parsed.until)
+            rows["notes"].append((key, note.path, *place, *columns))
             for position, chunk in enumerate(parsed.chunks):
-                texts = _texts(chunk)
-                marks = _signs(chunk.head, chunk.text, parsed.about if position == 0 else "")
-                body.append(chunk.text)
-                content = (tier, scope, parsed.day, int(chunk.partial), chunk.hash, *texts, marks, chunk.tags)
-                same = stored.get(content)
+                marks = _signs(chunk.head, chunk.text, "" if position else parsed.about)
+                same = stored.get((*place, int(chunk.partial), chunk.hash, *_texts(chunk), marks, chunk.tags))
                 if same:
                     moved.append((position, chunk.start_line, chunk.end_line, chunk.until, same.pop()))
-                    continue
-                number = self._next_id("chunks")
-                chunk_rows.append((number, key, position, tier, scope, parsed.day, *_chunk_columns(chunk)))
-                text_rows.append((number, *texts))
-                sign_rows += [(number, marks)] if marks else ()
-                tag_rows += ((tag, number) for tag in chunk.tags)
-                line_rows += _lines(number, chunk)
-                answer_rows += ((number, *answer) for answer in chunk.answers)
+                else:
+                    self._add_chunk(rows, (key, position, *place), chunk, marks)
             self._delete_chunks([number for numbers in stored.values() for number in numbers])
             self._connection.execute("DELETE FROM notes WHERE id = ?", (key,))  # last: deleting chunks reads its row
-            name_rows += ((name, key, written) for name, written in _names(note).items())
-            property_rows += ((name, value, key) for name, value in parsed.properties)
-            fact_rows += ((key, *row) for row in note.facts)
-            head = note_head(parsed.title, parsed.day, parsed.day_source)
-            if body:  # a blank note is found by its name; among whole notes it would make the others look long
-                words.append((key, *map(worded, (head, parsed.about, "\n".join(body)))))
-        execute = self._connection.executemany
-        execute(_FILE, files)
-        execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", note_rows)
-        execute("UPDATE chunks SET position = ?, start_line = ?, end_line = ?, until = ? WHERE id = ?", moved)
-        execute(_CHUNK, chunk_rows)
-        execute(_TEXT, text_rows)
-        execute(_LINE, line_rows)
-        execute(_ANSWER, answer_rows)
-        execute(_WORDS, [(number, worded(head), worded(text)) for number, head, text, *_ in text_rows])
-        execute(_SIGNS, sign_rows)
-        execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
-        execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
-        execute("INSERT INTO names VALUES (?, ?, ?)", name_rows)
-        execute("INSERT INTO properties VALUES (?, ?, ?)", property_rows)
-        execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", fact_rows)
+            rows["names"] += ((name, key, written) for name, written in _names(note).items())
+            rows["properties"] += ((name, value, key) for name, value in parsed.properties)
+            rows["facts"] += ((key, *row) for row in note.facts)
+            if parsed.chunks:  # a blank note is found by its name; among whole notes it would make the others look long
+                texts = [chunk.text for chunk in parsed.chunks]
+                rows["note_words"].append(
+                    (key, *_words(texts, parsed.title, parsed.day, parsed.day_source, parsed.about))
+                )
+        self._connection.executemany(_FILE, files)
+        sql = "UPDATE chunks SET position = ?, start_line = ?, end_line = ?, until = ? WHERE id = ?"
+        self._connection.executemany(sql, moved)
+        self._insert(rows)
 
     def grow(self, key: int, more: Parsed) -> None:
         """Append chunks to a note, given its id; its other chunks stay as they are."""
-        execute, executemany = self._connection.execute, self._connection.executemany
-        title, about, day, source, tier, scope, count = execute(
-            "SELECT n.title, n.about, n.day, n.day_source, n.tier, n.scope,"
-            " (SELECT count(*) FROM chunks c WHERE c.note = n.id) FROM notes n WHERE n.id = ?",
+        about, day, tier, scope, count = self._connection.execute(
+            "SELECT n.about, n.day, n.tier, n.scope, (SELECT count(*) FROM chunks c WHERE c.note = n.id)"
+            " FROM notes n WHERE n.id = ?",
             (key,),
         ).fetchone()
         self._forget_words(key)
+        rows: Rows = defaultdict(list)
         for position, chunk in enumerate(more.chunks, count):
-            number = self._next_id("chunks")
-            execute(_CHUNK, (number, key, position, tier, scope, day, *_chunk_columns(chunk)))
-            execute(_TEXT, (number, *_texts(chunk)))
-            execute(_WORDS, (number, worded(chunk.head), worded(chunk.text)))
             marks = _signs(chunk.head, chunk.text, "" if position else about)
-            executemany(_SIGNS, [(number, marks)] if marks else [])
-            executemany(_LINE, _lines(number, chunk))
-            executemany(_ANSWER, [(number, *answer) for answer in chunk.answers])
-        execute("UPDATE notes SET lines = ? WHERE id = ?", (more.lines, key))
-        words = map(worded, (note_head(title, day, source), about, "\n".join(self._note_texts(key))))
-        execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", (key, *words))
+            self._add_chunk(rows, (key, position, tier, scope, day), chunk, marks)
+        self._insert(rows)
+        self._connection.execute("UPDATE notes SET lines = ? WHERE id = ?", (more.lines, key))
+        self._insert({"note_words": self._stored_words(key)})
+
+    def _add_chunk(self, rows: Rows, place: tuple[int, int, int, int, int], chunk: Chunk, marks: str) -> None:
+        """Add the rows of a new chunk to those of its tables.
+
+        Args:
+            rows: table → rows.
+            place: note, position, tier, scope, day.
+            chunk: the chunk.
+            marks: its signs.
+        """
+        number = self._next_id("chunks")
+        columns = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, 0, chunk.until)
+        rows["chunks"].append((number, *place, *columns, is_latin(chunk.text)))
+        rows["chunk_texts"].append((number, *_texts(chunk)))
+        rows["chunk_words"].append((number, worded(chunk.head), worded(chunk.text)))
+        rows["chunk_signs"] += [(number, marks)] if marks else ()
+        rows["chunk_tags"] += ((tag, number) for tag in chunk.tags)
+        numbered = enumerate(zip(chunk.numbers, chunk.lines, strict=True))
+        rows["lines"] += ((number, position, line_number, *line) for position, (line_number, line) in numbered)
+        rows["answers"] += ((number, *answer) for answer in chunk.answers)
+
+    def _insert(self, rows: Rows) -> None:
+        """Insert rows into their tables."""
+        for table, values in rows.items():
+            if values:
+                columns = f" ({_FULLTEXT[table]})" if table in _FULLTEXT else ""
+                marks = ", ".join("?" * len(values[0]))
+                self._connection.executemany(f"INSERT INTO {table}{columns} VALUES ({marks})", values)
+
+    def _delete_words(self, table: str, row: tuple[Any, ...]) -> None:
+        """Delete a row from a full-text table, which needs what was inserted to delete it."""
+        marks = ", ".join("?" * len(row))
+        self._connection.execute(f"INSERT INTO {table} ({table}, {_FULLTEXT[table]}) VALUES ('delete', {marks})", row)
 
     def move(self, folder: str, scope: str) -> None:
         """Move the conversations of a folder to another scope."""
@@ -319,45 +321,37 @@ class Writer:
             stored.setdefault((*content, marks, tuple(tags.get(number, ()))), []).append(number)
         return key, stored
 
-    def _note_texts(self, key: int) -> list[str]:
-        """Return the texts of a note's chunks, in order."""
-        sql = "SELECT t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position"
-        return [text for (text,) in self._connection.execute(sql, (key,))]
-
     def _forget_properties(self, key: int) -> None:
         """Delete a note's names, properties and facts."""
         for table in ("names", "properties", "facts"):
             self._connection.execute(f"DELETE FROM {table} WHERE note = ?", (key,))
 
     def _forget_words(self, key: int) -> None:
-        """Delete a note from ``note_words``, which needs the text that was inserted to delete it."""
-        execute = self._connection.execute
-        found = execute("SELECT title, day, day_source, about FROM notes WHERE id = ?", (key,)).fetchone()
-        if found is None:
-            return
-        title, day, source, about = found
-        texts = self._note_texts(key)
-        if not texts:
-            return
-        execute(
-            "INSERT INTO note_words (note_words, rowid, head, about, body) VALUES ('delete', ?, ?, ?, ?)",
-            (key, *map(worded, (note_head(title, day, source), about, "\n".join(texts)))),
-        )
+        """Delete a note from ``note_words``."""
+        for row in self._stored_words(key):
+            self._delete_words("note_words", row)
+
+    def _stored_words(self, key: int) -> list[tuple[Any, ...]]:
+        """Return the row of a stored note in ``note_words``; none if the note is blank or not stored."""
+        sql = "SELECT t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position"
+        texts = [text for (text,) in self._connection.execute(sql, (key,))]
+        sql = "SELECT title, day, day_source, about FROM notes WHERE id = ?"
+        return [(key, *_words(texts, *note)) for note in self._connection.execute(sql, (key,)) if texts]
 
     def _delete_chunks(self, numbers: list[int]) -> None:
         """Delete all rows of these chunks."""
         rows = [(number,) for number in numbers]
         execute = self._connection.executemany
-        for number in numbers:  # to delete words and signs, FTS5 needs the text that was inserted
+        for number in numbers:
             found = self._connection.execute(
                 "SELECT t.head, t.text, iif(c.position, '', n.about) FROM chunks c JOIN chunk_texts t ON t.id = c.id"
                 " JOIN notes n ON n.id = c.note WHERE c.id = ?",
                 (number,),
             ).fetchone()
             if found:
-                self._connection.execute(_NO_WORDS, (number, *map(worded, found[:2])))
-                marks = _signs(*found)
-                execute(_NO_SIGNS, [(number, marks)] if marks else [])
+                self._delete_words("chunk_words", (number, *map(worded, found[:2])))
+                if marks := _signs(*found):
+                    self._delete_words("chunk_signs", (number, marks))
         for table in ("lines", "answers", "chunk_tags", "chunk_vectors", "chunk_bits"):
             execute(f"DELETE FROM {table} WHERE chunk = ?", rows)
         execute("DELETE FROM chunk_texts WHERE id = ?", rows)
@@ -374,20 +368,14 @@ def _names(note: ReadNote) -> dict[str, str]:
     return {name: written for name, written in names.items() if not (dated and name.replace(" ", "").isdecimal())}
 
 
-def _chunk_columns(chunk: Chunk) -> tuple[Any, ...]:
-    """Return the columns of a chunk's row that don't depend on its note."""
-    return chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, chunk.until, is_latin(chunk.text)
-
-
-def _lines(number: int, chunk: Chunk) -> list[tuple[Any, ...]]:
-    """Return the rows of a chunk's lines; ``number`` is the chunk's id."""
-    numbered = zip(chunk.numbers, chunk.lines, strict=True)
-    return [(number, place, line_number, *line) for place, (line_number, line) in enumerate(numbered)]
-
-
 def note_head(title: str, day: int, source: str) -> str:
     """Return the head of a whole note: its title and its date, unless that is only the file's time of modification."""
     return f"{title} {iso(day)}" if source in ("name", "property") else title
+
+
+def _words(texts: list[str], title: str, day: int, source: str, about: str) -> Iterable[str]:
+    """Return the columns of a note in ``note_words``, given the texts of its chunks."""
+    return map(worded, (note_head(title, day, source), about, "\n".join(texts)))
 
 
 def _texts(chunk: Chunk) -> tuple[str, str, str, str | None]:

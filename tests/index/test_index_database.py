@@ -83,15 +83,18 @@ def test_opening_never_makes_a_file(tmp_path) -> None:
 
 
 def test_what_is_damage_and_what_is_not() -> None:
-    error = database.driver().module.OperationalError
-    assert database.damaged(error("no such table: chunks"))
-    assert database.damaged(error("parse error in \"content = 'chunk_texts'. content_rowid = 'id'\""))
-    assert database.damaged(
-        error("Vector dimension mistmatch. First vector has 7 dimensions, while the second has 384.")
-    )
-    assert database.damaged(database.driver().module.DatabaseError("file is not a database"))
-    assert not database.damaged(error("database is locked"))
-    assert not database.damaged(error("database or disk is full"))
+    def error(message: str, code: int) -> Exception:
+        made: Exception = database.driver().module.OperationalError(message)
+        made.sqlite_errorcode = code  # type: ignore[attr-defined]
+        return made
+
+    assert database.damaged(error("no such table: chunks", 1))
+    assert database.damaged(error("file is not a database", 26))
+    assert database.damaged(error("database disk image is malformed", 11 | 1 << 8))
+    assert database.damaged(database.driver().module.OperationalError("Could not decode to UTF-8 column 'x'"))
+    assert not database.damaged(error("LIKE or GLOB pattern too complex", 1))
+    assert not database.damaged(error("database is locked", 5))
+    assert not database.damaged(error("database or disk is full", 13))
     assert not database.damaged(OSError("no"))
 
 
