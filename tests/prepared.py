@@ -20,7 +20,19 @@ VARIABLE = "PYTEST_PREPARED"
 """Tells all processes of a run the folder of what is copied."""
 really = prepare.prepare_packaged
 really_opened = passages._open
-_open: dict[Any, passages.Runner] = {}
+_open: dict[Any, Any] = {}
+CONFIG: dict[str, dict[str, Any]] = {
+    "config.json": {"pad_token_id": 0},
+    "special_tokens_map.json": {
+        "cls_token": "[CLS]",
+        "mask_token": "[MASK]",
+        "pad_token": "[PAD]",
+        "sep_token": "[SEP]",
+        "unk_token": "[UNK]",
+    },
+    "tokenizer_config.json": {"model_max_length": 256, "pad_token": "[PAD]"},
+}
+"""What fastembed reads beside the embedded model's tokenizer; we don't."""
 _SOURCES = dict(prepare.SOURCES)
 
 
@@ -47,7 +59,7 @@ def ready_to_fork(folder: str) -> None:
         pass  # it is not installed
 
 
-def _opened(manifest: models.Manifest, folder: Path, *, repack: bool = False) -> passages.Runner:
+def _opened(manifest: models.Manifest, folder: Path, *, repack: bool = False) -> Any:
     files = [(path, path.stat()) for path in sorted(folder.rglob("*")) if path.is_file()]
     touched = tuple((path.relative_to(folder), stat.st_size, stat.st_mtime_ns) for path, stat in files)
     key = manifest.identity, repack, touched

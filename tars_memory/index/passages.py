@@ -62,16 +62,6 @@ class Embedder(Protocol):
         """Return the vectors of a query and of its words."""
 
 
-class Runner(Protocol):
-    """Runs a model on one text; safe to call from several threads."""
-
-    def query(self, text: str) -> QueryVector:
-        """Return the vectors of a query and of its words."""
-
-    def passage(self, text: str) -> Embedded:
-        """Return the vectors of a passage and of its words."""
-
-
 class ModelEmbedder:
     """The :class:`Embedder` of a prepared model. Nothing is opened before the first text."""
 
@@ -81,7 +71,7 @@ class ModelEmbedder:
         self.dimension = manifest.dimension
         self.scripts = manifest.scripts
         self.fingerprint = manifest.fingerprint
-        self._opened: Runner | None = None
+        self._opened: Session | FastEmbed | None = None
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
         """Yield the vectors of each text and of the words of its lines after the first, in order, lazily.
@@ -97,7 +87,7 @@ class ModelEmbedder:
         """Embed a query, without the stored vectors of :class:`tars_memory.index.vectors.QueryVectors`."""
         return self._runner().query(text)._replace(model=self.manifest.name)
 
-    def _runner(self) -> Runner:
+    def _runner(self) -> Session | FastEmbed:
         if self._opened is None:
             self._opened = _open(self.manifest, self.folder, repack=True)
         return self._opened
@@ -134,7 +124,7 @@ def open_embedder(model: str, cache: Path) -> ModelEmbedder:
     return ModelEmbedder(*prepare.ready(model, cache))
 
 
-def open_runner(model: str, cache: Path) -> Runner:
+def open_runner(model: str, cache: Path) -> Session | FastEmbed:
     """Open the named model for a query or a few passages; fastembed is loaded only for a model that needs it.
 
     Raises:
@@ -143,7 +133,7 @@ def open_runner(model: str, cache: Path) -> Runner:
     return _open(*prepare.ready(model, cache))
 
 
-def _open(manifest: models.Manifest, folder: Path, *, repack: bool = False) -> Runner:
+def _open(manifest: models.Manifest, folder: Path, *, repack: bool = False) -> Session | FastEmbed:
     return Session(manifest, folder, repack=repack) if manifest.is_direct else open_fastembed(manifest, folder)
 
 
@@ -222,17 +212,6 @@ PROBES = ("one", "where did Anna move last spring?", "Zürich, 東京: " + "a lo
 """Texts whose vectors are compared with fastembed's."""
 
 
-class FetchedModel(NamedTuple):
-    """A model as fastembed describes it, and the folder with its files."""
-
-    name: str
-    kind: str
-    dimension: int
-    model_file: str
-    files: tuple[str, ...]
-    folder: Path
-
-
 def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Manifest:
     """Prepare a model so that it can be used without a network from then on; fetches it if no folder is given.
 
@@ -248,26 +227,31 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
     if models.packaged(name) is not None:
         return prepare.ready(name, cache)[0]
     downloads = cache / "models" / ".downloads"
-    found = _find(name, downloads, folder)
-    query_prefix, passage_prefix = prefixes(found.name)
+    kind, description = _find(name)
+    folder = folder or _downloaded(kind, description, downloads)
+    needed = (description.model_file, *description.additional_files)
+    files = [file for file in dict.fromkeys((*needed, *CONFIG_FILES)) if (folder / file).is_file()]
+    if missing := {*needed, "tokenizer.json"} - set(files):
+        raise ModelUnavailableError(f"{folder} lacks {', '.join(sorted(missing))} of {description.model}")
+    query_prefix, passage_prefix = prefixes(description.model)
     manifest = models.Manifest(
-        name=found.name,
-        files={file: prepare.sha256(found.folder / file) for file in found.files},
-        model_file=found.model_file,
-        dimension=found.dimension,
-        max_tokens=_max_tokens(found.folder),
-        pooling=POOLING.get(found.kind, "own"),
+        name=description.model,
+        files={file: prepare.sha256(folder / file) for file in files},
+        model_file=description.model_file,
+        dimension=description.dim,
+        max_tokens=_max_tokens(folder),
+        pooling=POOLING.get(kind.__name__, "own"),
         query_prefix=query_prefix,
         passage_prefix=passage_prefix,
-        runner="onnxruntime" if found.kind in POOLING else "fastembed",
-        scripts=models.LATIN if models.is_english(found.name) else "",
+        runner="onnxruntime" if kind.__name__ in POOLING else "fastembed",
+        scripts=models.LATIN if models.is_english(description.model) else "",
     )
-    sources = {file: found.folder / file for file in found.files}
-    prepared = prepare.prepare(manifest, sources, {}, cache)
+    sources = {file: folder / file for file in files}
+    prepared = prepare.prepare(manifest, sources, cache)
     if manifest.is_direct and not agrees(manifest, prepared):
         shutil.rmtree(prepared, ignore_errors=True)
         manifest = manifest._replace(runner="fastembed", pooling="own")
-        prepare.prepare(manifest, sources, {}, cache)
+        prepare.prepare(manifest, sources, cache)
     shutil.rmtree(downloads, ignore_errors=True)
     models.forget_others(manifest, cache)
     return manifest
@@ -317,8 +301,8 @@ def distance(ours: bytes, theirs: bytes) -> float:
     return float(max(abs(a - b) for a, b in pairs))
 
 
-def _find(name: str, downloads: Path, folder: Path | None) -> FetchedModel:
-    """Look the model up in fastembed's list and fetch its files unless ``folder`` holds them."""
+def _find(name: str) -> tuple[Any, Any]:
+    """Look a model up in fastembed's list; return the class that runs it, and its description."""
     try:
         fastembed = load_fastembed()
     except ImportError as error:
@@ -326,7 +310,7 @@ def _find(name: str, downloads: Path, folder: Path | None) -> FetchedModel:
     for kind in fastembed.TextEmbedding.EMBEDDINGS_REGISTRY:
         for description in kind._list_supported_models():  # the public list doesn't say which class
             if description.model.lower() == name.lower():
-                return _fetch(kind, description, downloads, folder)
+                return kind, description
     known = (models.EMBEDDED, models.MULTILINGUAL, *(model[0] for model in known_models()))
     similar = [other for other in known if other.lower() in name.lower() or name.lower() in other.lower()][:3]
     hint = (
@@ -335,22 +319,15 @@ def _find(name: str, downloads: Path, folder: Path | None) -> FetchedModel:
     raise UsageError(f"fastembed knows no model named {name!r}", hint)
 
 
-def _fetch(kind: Any, description: Any, downloads: Path, folder: Path | None) -> FetchedModel:
-    """Download a model's files unless ``folder`` holds them."""
-    if folder is None:
-        try:
-            folder = Path(kind.download_model(description, str(downloads), retries=1, local_files_only=False))
-        except Exception as error:  # hub, sockets, disk: each library raises its own
-            raise ModelUnavailableError(
-                f"{description.model} can't be fetched: {error}",
-                "is there a network? on a machine without one, give the folder that holds the model's files",
-            ) from error
-    wanted = (description.model_file, *description.additional_files, *CONFIG_FILES)
-    files = tuple(dict.fromkeys(file for file in wanted if (folder / file).is_file()))
-    missing = {description.model_file, *description.additional_files, "tokenizer.json"} - set(files)
-    if missing:
-        raise ModelUnavailableError(f"{folder} lacks {', '.join(sorted(missing))} of {description.model}")
-    return FetchedModel(description.model, kind.__name__, description.dim, description.model_file, files, folder)
+def _downloaded(kind: Any, description: Any, folder: Path) -> Path:
+    """Download a model's files into a folder; return the one that holds them."""
+    try:
+        return Path(kind.download_model(description, str(folder), retries=1, local_files_only=False))
+    except Exception as error:  # hub, sockets, disk: each library raises its own
+        raise ModelUnavailableError(
+            f"{description.model} can't be fetched: {error}",
+            "is there a network? on a machine without one, give the folder that holds the model's files",
+        ) from error
 
 
 def _max_tokens(folder: Path) -> int:
@@ -416,7 +393,11 @@ class Session:
         try:
             self._numpy = load_numpy()
             onnxruntime = load_onnxruntime()
-            self._read = _reader(self._numpy, manifest, folder)
+            self._read: prepare.Reader | _Tokenizer = (
+                prepare.Reader(folder, self._numpy, manifest.max_tokens)
+                if manifest.runner == models.E5
+                else _Tokenizer(self._numpy, folder / "tokenizer.json", manifest.max_tokens)
+            )
         except ImportError as error:
             raise prepare.not_run(manifest, error) from error
         except ModelUnavailableError:
@@ -425,7 +406,7 @@ class Session:
             raise _damaged(folder, error) from error
         try:
             self._model = onnxruntime.InferenceSession(
-                str(prepare.graph_of(folder, manifest, onnxruntime.__version__)),
+                str(prepare.graph_of(folder, manifest)),
                 _options(onnxruntime, repack or manifest.runner == models.E5),
                 providers=["CPUExecutionProvider"],
             )
@@ -491,23 +472,11 @@ class Session:
         return hidden, offsets
 
 
-class _Reader(Protocol):
-    """Turns a text into the inputs of a model."""
-
-    centre: Any
-    """Vector that is subtracted from each token's before its signs are taken; None: none."""
-
-    def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """Return the model's inputs and the character span of each token; empty for the first and the last token."""
-
-    def strange(self, text: str) -> float:
-        """Return how unlike any language a text is: from 1 on it is not words at all; 0 if the pieces don't tell."""
-
-
 class _Tokenizer:
-    """The :class:`_Reader` of a model with a tokenizer.json."""
+    """Turns a text into the inputs of a model with a tokenizer.json, as :class:`prepare.Reader` does for e5."""
 
     centre = None
+    """No vector is subtracted from those of the tokens."""
 
     def __init__(self, np: Any, file: Path, max_tokens: int) -> None:
         """Open the file; a text is cut at ``max_tokens`` tokens, including those that open and end it."""
@@ -520,7 +489,7 @@ class _Tokenizer:
         self._unknown = {self._tokenizer.token_to_id(name) for name in ("[UNK]", "<unk>")}
 
     def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """See :meth:`_Reader.__call__`."""
+        """Return the model's inputs and the character span of each token; empty for the first and the last token."""
         np = self._np
         encoded = self._tokenizer.encode(text)
         ids = np.array([encoded.ids], np.int64)
@@ -528,9 +497,9 @@ class _Tokenizer:
         return inputs, encoded.offsets
 
     def strange(self, text: str) -> float:
-        """See :meth:`_Reader.strange`; measured by how short the pieces are, which have no scores here.
+        """Return how unlike any language a text is by how short the pieces are: from 1 on it is not words at all.
 
-        0 for scripts without blanks.
+        0 for scripts without blanks, where the pieces don't tell.
         """
         encoded = self._tokenizer.encode(text, add_special_tokens=False)
         sizes = [end - start for start, end in encoded.offsets]
@@ -538,13 +507,6 @@ class _Tokenizer:
             return 0.0
         pieces = sum(size if piece in self._unknown else 1 for piece, size in zip(encoded.ids, sizes, strict=True))
         return pieces / sum(sizes) / _NONSENSE
-
-
-def _reader(np: Any, manifest: models.Manifest, folder: Path) -> _Reader:
-    """Return the reader of a model."""
-    if manifest.runner == models.E5:
-        return prepare.Reader(folder, np, manifest.max_tokens)
-    return _Tokenizer(np, folder / "tokenizer.json", manifest.max_tokens)
 
 
 def _damaged(folder: Path, error: Exception) -> ModelUnavailableError:

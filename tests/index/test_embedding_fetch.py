@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from prepared import CONFIG
 
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index import models, passages, passages as embedding, prepare
@@ -24,7 +25,7 @@ def downloaded(folder: Path, model_file: str = "model.onnx") -> Path:
     (folder / model_file).parent.mkdir(parents=True)
     shutil.copyfile(sources["model.onnx"], folder / model_file)
     shutil.copyfile(sources["tokenizer.json"], folder / "tokenizer.json")
-    for name, values in prepare.EMBEDDED_CONFIG.items():
+    for name, values in CONFIG.items():
         (folder / name).write_text(json.dumps(values))
     return folder
 
