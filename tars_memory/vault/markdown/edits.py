@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from difflib import SequenceMatcher
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, islice, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError
@@ -52,9 +52,6 @@ MAX_WHOLE_LINES = 100
 CONTEXT_BLOCKS = 3
 """Number of blocks before and after a new bullet that are parsed again: the bullet could split two, one is to spare."""
 
-_LETTERED = re.compile(r"(?:- [^\W\d_][^\x00-\x1f\x7f]*\n|## [^\W\d_][^\W_]*(?: [^\W_]+)*\n|\n)*")
-"""Bullets, headings of plain words, and blank lines; the words of bullets begin with a letter."""
-
 
 def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
     r"""Insert a bullet at the end of a section, made at the end of the note if it is absent or has no place.
@@ -72,7 +69,7 @@ def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
     Raises:
         ConflictError: every possible place would change the lines around the bullet.
     """
-    return _insert(data, [bullet], section)
+    return insert_together(data, [bullet], section=section, places=None)
 
 
 def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list[Splice]:
@@ -89,7 +86,7 @@ def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list
     while waiting:
         batch = waiting.pop()
         try:
-            changes.make(_insert(changes.data, batch, section))
+            changes.make(insert_together(changes.data, batch, section=section, places=None))
         except ConflictError:
             if len(batch) < 2:
                 raise
@@ -98,19 +95,30 @@ def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list
     return changes.splices()
 
 
-def _insert(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]:
-    """Insert bullets in the best place that takes all of them."""
+def insert_together(data: bytes, bullets: Sequence[str], *, section: str, places: int | None = 1) -> list[Splice]:
+    """Insert several bullets in one place, one after another (:func:`insert_bullet`).
+
+    Args:
+        data: the note.
+        bullets: the bullets; at least one.
+        section: plain title of the heading.
+        places: number of places to try; None for all.
+
+    Raises:
+        ConflictError: these places don't take all the bullets.
+    """
     document = Document(data)
     target = document.place(section)
     text = "\n".join(bullets)
     counts = [bullet.count("\n") + 1 for bullet in bullets]
     if target is not None:
-        for number, splice in enumerate(_candidate_places(document, target, text)):
+        for number, splice in enumerate(islice(_candidate_places(document, target, text), places)):
             before, after, first = _parse_around(document, splice, whole=not number)
             line = after.line_at(splice.start - first + _leading_endings(splice))
             if _only_adds(before, after, line, counts):
                 return [splice]
-    for number, splice in enumerate(_new_section_places(document, text, section) if section else ()):
+    new_places = _new_section_places(document, text, section) if section and (places is None or not target) else ()
+    for number, splice in enumerate(islice(new_places, places)):
         before, after, first = _parse_around(document, splice, whole=not number)
         new = after.section_at(after.line_at(splice.start - first + _leading_endings(splice)))
         titled = new.title == plain_heading(section)
@@ -120,38 +128,6 @@ def _insert(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]:
         f"no place under the heading {section!r} takes a bullet without changing the lines around it",
         "put a blank line or a new heading at the end of the note, then try again",
     )
-
-
-def parses_at_end(document: Document, data: bytes) -> bool:
-    """Whether lines appended to a note need no parse, because they can only be the bullets and headings they look like.
-
-    In CommonMark a line that begins with ``- `` and a letter is a bullet, and one that begins with ``## `` a heading,
-    unless a block above it is still open. After a final bullet or heading, such a line closes every open block.
-
-    Args:
-        document: the note.
-        data: whole lines.
-    """
-    text = data.decode("utf-8", "surrogateescape")
-    last = document.blocks[-1] if document.blocks else None
-    return (
-        last is not None
-        and last.kind in ("item", "heading")
-        and all(document.is_blank(line) for line in range(last.end_line + 1, len(document.lines) + 1))
-        and document.open_line is None
-        and not document.by_lines
-        and document.data.endswith(b"\n")
-        and not any(mark in part for mark in (b"%%", b"$$") for part in (document.data, data))
-        and _LETTERED.fullmatch(text) is not None
-    )
-
-
-def best_place(document: Document, bullet: str, section: str) -> Splice:
-    """Return the place that :func:`insert_bullet` tries first, unchecked: the caller must check the result."""
-    target = document.place(section)
-    if target is None:
-        return next(_new_section_places(document, bullet, section))
-    return next(_candidate_places(document, target, bullet))
 
 
 def set_property(data: bytes, name: str, value: str) -> list[Splice]:
