@@ -313,13 +313,18 @@ def _rendered(change: Change, words: str) -> str:
 def _replace(note: Note, change: Change) -> _Effect:
     """Replace the words of an entry; author and provenance too, if the change has a provenance."""
     entry = _target(note, change)
+    splices, words = _replacement(note, change, entry)
+    return _Effect(splices if change.typed else _checked(note, splices, removed=(entry.text,), added=(words,)), words)
+
+
+def _replacement(note: Note, change: Change, entry: Entry) -> tuple[list[Splice], str]:
+    """Return the splices that replace the words of an entry, unchecked, and the new words."""
     words = words_of(change, entry)
     target, label = _provenance(change)
     if words == entry.text and target in ("", entry.provenance):
         raise _NoOpError(f"{note.path} line {entry.line} says exactly this", words)
     provenance, author = ((target, label), change.author) if target else (None, change.author or None)
-    splices = edits.replace_bullet(note, entry, words, provenance=provenance, author=author)
-    return _Effect(splices if change.typed else _checked(note, splices, removed=(entry.text,), added=(words,)), words)
+    return edits.replace_bullet(note, entry, words, provenance=provenance, author=author), words
 
 
 def _remove(note: Note, change: Change) -> _Effect:
@@ -414,28 +419,32 @@ def _lines_to_end(note: Note, change: Change) -> tuple[str, ...]:
 
 
 def _mark(note: Note, change: Change) -> _Effect:
-    """Mark the first of several identical lines: the mark changes it, so that a second mark finds the next one."""
+    """Mark the first of several identical lines: the mark changes it, so that a second mark finds the next one.
+
+    Children that would change the lines around them are left out.
+    """
     found = locate(note, change.replaces, occurrence=0)
     if isinstance(found, str):
         raise _RejectedError(found)
-    if why := _why_unmarked(note, found, change):
-        raise why
-    name = "" if found.block_id else change.block_id
-    return _Effect(edits.mark_bullet(note, found, change.state, block_id=name, children=change.children))
+    for each in (change, change._replace(children=())):
+        run = _Edits(note)
+        run.mark(each, found)
+        if (splices := run.splices()) is not None:
+            break
+    return _Effect(splices or ())
 
 
-def _why_unmarked(note: Note, entry: Entry, change: Change) -> Exception | None:
-    """Return why a line must not be marked; None if it may be."""
+def _check_mark(note: Note, entry: Entry, change: Change) -> None:
+    """Raise an error if a line must not be marked."""
     where = f"{note.path} line {entry.line}"
     if entry.state not in (*OPEN, change.state):
-        return _RejectedError(f"{where} is {entry.state} already: {entry.text[:200]}")
+        raise _RejectedError(f"{where} is {entry.state} already: {entry.text[:200]}")
     if entry.state == change.state:
-        return _NoOpError(f"{where} is {entry.state} already")
+        raise _NoOpError(f"{where} is {entry.state} already")
     if entry.state is None and note.tier is Tier.DAILY:
-        return _NoOpError(f"{where} is not a candidate")  # it is a line that the person logged
+        raise _NoOpError(f"{where} is not a candidate")  # it is a line that the person logged
     if change.block_id and not entry.block_id and change.block_id in note.block_ids:
-        return _RejectedError(f"{note.path}: another line has the block id ^{change.block_id} already")
-    return None
+        raise _RejectedError(f"{note.path}: another line has the block id ^{change.block_id} already")
 
 
 def _create(note: Note, change: Change) -> _Effect:
@@ -656,7 +665,7 @@ class _Edits:
 
     def add(self, change: Change) -> bool:
         """Add a change to the run; return False if it must be applied by itself, on the note after the run."""
-        plan = {"replace": self._replace, "remove": self._remove, "mark": self._mark}.get(change.op)
+        plan = {"replace": self._replace, "remove": self._remove, "mark": self.mark}.get(change.op)
         target = _with_lf(change.replaces)
         if plan is None or {target, change.provenance or target} & self._changed or _same_source(self.note, change):
             return False
@@ -666,12 +675,13 @@ class _Edits:
         if len(same) != 1 or not self._touched.isdisjoint(range(same[0].line, same[0].end_line + 1)):
             return False
         try:
-            return plan(change, same[0])
-        except (_RejectedError, TarsError, UnicodeError):
+            plan(change, same[0])
+        except (_NoOpError, _RejectedError, TarsError, UnicodeError):
             return False
+        return True
 
-    def _add(self, change: Change, entry: Entry, splices: Sequence[Splice], words: str = "") -> bool:
-        """Add the effect of a change to the run; return True."""
+    def _add(self, change: Change, entry: Entry, splices: Sequence[Splice], words: str = "") -> None:
+        """Add the effect of a change to the run."""
         document = self.note.document
         first = document.lines[entry.line - 1].start
         end = document.lines[self.note.bullets[entry.line].own_end_line - 1].end
@@ -681,43 +691,37 @@ class _Edits:
         self._changed.add(_with_lf(_decoded(spliced(self.note.data[first:end], own))))
         self._touched.update(range(entry.line, entry.end_line + 1))
         self.outcomes.append(Outcome(change, "applied", "", words))
-        return True
 
-    def _replace(self, change: Change, entry: Entry) -> bool:
+    def _replace(self, change: Change, entry: Entry) -> None:
         """Plan to replace the words of an entry."""
-        words = words_of(change, entry)
-        target, label = _provenance(change)
-        if words == entry.text and target in ("", entry.provenance):
-            return False
-        source, author = ((target, label), change.author) if target else (None, change.author or None)
-        self._new_words[entry.line] = words
-        splices = edits.replace_bullet(self.note, entry, words, provenance=source, author=author)
-        return self._add(change, entry, splices, words)
+        splices, self._new_words[entry.line] = _replacement(self.note, change, entry)
+        self._add(change, entry, splices, self._new_words[entry.line])
 
-    def _mark(self, change: Change, entry: Entry) -> bool:
+    def mark(self, change: Change, entry: Entry) -> None:
         """Plan to mark a candidate."""
         note, bullet = self.note, self.note.bullets[entry.line]
         name = "" if entry.block_id else change.block_id
-        if _why_unmarked(note, entry, change) or (name and f"^{name}" in self._changed):
-            return False
+        _check_mark(note, entry, change)
+        if name and f"^{name}" in self._changed:
+            raise _RejectedError("an earlier change of the run adds this block id")
         splices = edits.state_splices(note, bullet, entry, change.state, block_id=name)
         if change.children:
             splices.append(edits.child_splice(note.document, bullet, change.children))
             texts = [grammar.parse(words).text for words in change.children]
             self._new_children += [((entry.end_line, 1), (text, entry.depth + 1, entry.section)) for text in texts]
-        return self._add(change, entry, splices)
+        self._add(change, entry, splices)
 
-    def _remove(self, change: Change, entry: Entry) -> bool:
+    def _remove(self, change: Change, entry: Entry) -> None:
         """Plan to remove an entry with its children."""
         first, last = (self.note.document.lines[line - 1] for line in (entry.line, entry.end_line))
         if last.next == last.end:
-            return False  # the line above would keep its ending
+            raise _RejectedError("the line above would keep its ending")
         removed = range(entry.line, entry.end_line + 1)
         self._removed.update(removed)
         for other in self.note.entries:
             if other.line in removed:
                 self._changed |= {other.raw, other.provenance or other.raw}
-        return self._add(change, entry, [Splice(first.start, last.next, b"")])
+        self._add(change, entry, [Splice(first.start, last.next, b"")])
 
     def splices(self) -> list[Splice] | None:
         """Return the splices of the run; None if they would change anything else."""

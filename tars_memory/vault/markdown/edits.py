@@ -35,7 +35,7 @@ from tars_memory.vault.markdown.document import (
 from tars_memory.vault.model import Entry, Splice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
 
     from tars_memory.vault.markdown.facts import Claim, Plan, Predicates
@@ -398,49 +398,12 @@ def would_join(data: bytes, first: Extent, last: Extent) -> bool:
 # -- mark a candidate: its state tag, a block id, bullets nested under it
 
 
-def mark_bullet(
-    note: Note, entry: Entry, state: str, *, block_id: str = "", children: Sequence[str] = ()
-) -> list[Splice]:
-    """Set the state tag of a candidate in place; every other byte of the line stays.
-
-    Args:
-        note: the note that the entry was read from.
-        entry: the candidate.
-        state: one of :data:`tars_memory.vault.markdown.entries.STATES`.
-        block_id: block id for a line that has none, without the caret, so that links can lead to it; empty for none.
-        children: words of bullets to nest under the candidate; left out if they would change the lines around them.
-    """
-    data, bullet = note.data, note.bullets[entry.line]
-    splices = state_splices(note, bullet, entry, state, block_id=block_id)
-    if children:
-        new = child_splice(note.document, bullet, children)
-        depths = {bullet.end_line + number: bullet.depth + 1 for number in range(1, len(children) + 1)}
-        if _only_adds_children(apply(data, splices), apply(data, [*splices, new]), depths):
-            splices.append(new)
-    return splices
-
-
 def state_splices(note: Note, bullet: Bullet, entry: Entry, state: str, *, block_id: str = "") -> list[Splice]:
     """Set the state tag of a bullet, and the block id if it has none."""
     splices = [*_state_tag(note, bullet, entry, state)]
     if block_id and not entry.block_id:
         splices.append(Splice(bullet.end, bullet.end, f" ^{block_id}".encode("ascii")))
     return splices
-
-
-def _only_adds_children(before: bytes, after: bytes, depths: Mapping[int, int]) -> bool:
-    """Whether the bullets of a note differ only by new ones.
-
-    Args:
-        before: the note.
-        after: the note with the new bullets, one line each.
-        depths: wanted depth of each new bullet, by its line in ``after``.
-    """
-    found = [(bullet.line, bullet.depth) for bullet in Document(after).bullets]
-    old = [(bullet.line, bullet.depth) for bullet in Document(before).bullets]
-    positions = [line - number for number, line in enumerate(sorted(depths))]
-    moved = [(line + bisect_right(positions, line), depth) for line, depth in old]
-    return found == sorted([*moved, *depths.items()])
 
 
 def child_splice(document: Document, bullet: Bullet, children: Sequence[str]) -> Splice:
