@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -360,34 +361,23 @@ def connect(where: Address) -> psycopg.Connection[Row]:
     _need_driver()
     import psycopg
 
-    opened: list[psycopg.Connection[Row]] = []
-    failed: list[Exception] = []
-    late = threading.Event()
+    answers: SimpleQueue[psycopg.Connection[Row] | Exception] = SimpleQueue()
 
     def reach() -> None:
         try:
-            connection = psycopg.connect(where.url, autocommit=True, **where.options)
+            answers.put(psycopg.connect(where.url, autocommit=True, **where.options))
         except Exception as error:
-            failed.append(error)
-            return
-        opened.append(connection)
-        if late.is_set():
-            connection.close()
+            answers.put(error)
 
     # libpq waits at least two seconds, and for names as long as the system does; so a thread of ours keeps the time.
-    thread = threading.Thread(target=reach, daemon=True)
-    thread.start()
-    thread.join(where.patience)
-    late.set()
-    if not opened and not failed:
-        raise TeamIndexError(
-            f"{where.shown} did not answer within {where.patience:g} s",
-            _WAIT_LONGER,
-        )
-    if failed:
+    threading.Thread(target=reach, daemon=True).start()
+    try:
+        connection = answers.get(timeout=where.patience)
+    except Empty:
+        raise TeamIndexError(f"{where.shown} did not answer within {where.patience:g} s", _WAIT_LONGER) from None
+    if isinstance(connection, Exception):
         with explained(where):
-            raise failed[0]
-    connection = opened[0]
+            raise connection
     if connection.info.server_version < MIN_SERVER:
         connection.close()
         raise TeamIndexError(

@@ -490,61 +490,58 @@ class _Publisher:
             name: select(f"SELECT {columns[name]} FROM {name} WHERE {key} IN ({chunk_ids})", notes).fetchall()
             for name, key in _BY_CHUNK.items()
         }
-        texts = {chunk: (head, text) for chunk, head, text, *_ in rows["chunk_texts"]}
+        note_of = {chunk: note for chunk, note, position, *_ in rows["chunks"] if position == 0}
         about = {row[0]: row[7] for row in rows["notes"]}
-        chunks_of: dict[int, list[int]] = {}
+        chunk_words, signs = {}, {}
+        for chunk, head, text, *_ in rows["chunk_texts"]:
+            chunk_words[chunk] = (fulltext.worded(head), fulltext.worded(text))
+            if marks := fulltext.signs(f"{head}\n{text}\n{about[note_of[chunk]] if chunk in note_of else ''}"):
+                signs[chunk] = (marks,)
+        chunk_tokens = _tokens("chunk_words", chunk_words)
+        bodies: dict[int, list[str]] = {}  # a blank note has none: it is found by its name
         for chunk, note, *_ in sorted(rows["chunks"], key=lambda row: (row[1], row[2])):
-            chunks_of.setdefault(note, []).append(chunk)
-        note_of_first = {chunks[0]: note for note, chunks in chunks_of.items()}
-        sign_texts = {
-            chunk: fulltext.signs(f"{head}\n{text}\n{about[note_of_first[chunk]] if chunk in note_of_first else ''}")
-            for chunk, (head, text) in texts.items()
+            bodies.setdefault(note, []).extend(chunk_tokens[chunk][1])
+        heads = {
+            row[0]: (fulltext.worded(note_head(row[6], row[4], row[5])), fulltext.worded(row[7]))
+            for row in rows["notes"]
+            if row[0] in bodies
         }
-        chunks = list(texts)
-        parts = [fulltext.worded(part) for chunk in chunks for part in texts[chunk]]
-        tokenized = tokens(parts, TABLES["chunk_words"].tokenizer)
-        words = {chunk: (tokenized[2 * at], tokenized[2 * at + 1]) for at, chunk in enumerate(chunks)}
-        with_signs = [chunk for chunk in chunks if sign_texts[chunk]]
-        sign_tokens = tokens([sign_texts[chunk] for chunk in with_signs], TABLES["chunk_signs"].tokenizer)
-        signs = dict(zip(with_signs, sign_tokens, strict=True))
-        heads = [fulltext.worded(part) for row in rows["notes"] for part in (note_head(row[6], row[4], row[5]), row[7])]
-        head_tokens = tokens(heads, TABLES["note_words"].tokenizer)
-        note_words: dict[int, tuple[list[str], list[str], list[str]]] = {}
-        for at, row in enumerate(rows["notes"]):
-            if row[0] in chunks_of:  # a blank note is found by its name
-                body = [word for chunk in chunks_of[row[0]] for word in words[chunk][1]]
-                note_words[row[0]] = (head_tokens[2 * at], head_tokens[2 * at + 1], body)
+        words = {
+            "chunk_words": chunk_tokens,
+            "chunk_signs": _tokens("chunk_signs", signs),
+            "note_words": {note: [*found, bodies[note]] for note, found in _tokens("note_words", heads).items()},
+        }
+
+        def count(name: str, key: int) -> int:
+            return sum(map(len, words[name].get(key, ())))
+
         self._copy(
             "notes",
             f"{columns['notes']}, hash, words",
-            (
-                (*_without_nul(row), self._digest_of[row[0]], sum(map(len, note_words.get(row[0], ()))))
-                for row in rows["notes"]
-            ),
+            ((*_without_nul(row), self._digest_of[row[0]], count("note_words", row[0])) for row in rows["notes"]),
         )
         without_vector = ((*row[:9], 3 if row[9] == 3 else 0, *row[10:]) for row in rows["chunks"])
         self._copy(
             "chunks",
             f"{columns['chunks']}, words, signs",
-            ((*row, sum(map(len, words[row[0]])), len(signs.get(row[0], ()))) for row in without_vector),
+            ((*row, count("chunk_words", row[0]), count("chunk_signs", row[0])) for row in without_vector),
         )
         for name in ("chunk_texts", "lines", "chunk_tags", "names", "properties", "facts"):
             self._copy(name, columns[name], map(_without_nul, rows[name]))
-        self._add_words("chunk_words", words.items())
-        self._add_words("chunk_signs", ((chunk, (found,)) for chunk, found in signs.items()))
-        self._add_words("note_words", note_words.items())
+        for name, found in words.items():
+            self._add_words(name, found)
 
-    def _add_words(self, name: str, rows: Iterable[tuple[int, tuple[list[str], ...]]]) -> None:
+    def _add_words(self, name: str, rows: dict[int, list[list[str]]]) -> None:
         """Add rows to a full-text table; the occurrences of their words stay pending until there are enough.
 
         Args:
             name: of the table.
-            rows: (id, the tokens of each column).
+            rows: id → the tokens of each column.
         """
         table = TABLES[name]
         texts: list[Row] = []
         pending = self._pending.setdefault(name, {})
-        for key, columns in rows:
+        for key, columns in rows.items():
             texts.append((key, *map(spelled, columns)))
             occurrences: dict[str, int] = {}
             for place, words in zip(table.columns.values(), columns, strict=True):
@@ -611,6 +608,12 @@ class _Publisher:
 def _numbers(version: str) -> list[int]:
     """Return a version as numbers that compare by age."""
     return [int(part) for part in version.split(".") if part.isdigit()]
+
+
+def _tokens(name: str, rows: dict[int, tuple[str, ...]]) -> dict[int, list[list[str]]]:
+    """Return id → the tokens of each column, for rows of a full-text table given by the texts of their columns."""
+    found = iter(tokens([text for texts in rows.values() for text in texts], TABLES[name].tokenizer))
+    return {key: [next(found) for _ in texts] for key, texts in rows.items()}
 
 
 def _without_nul(row: Row) -> Row:

@@ -591,22 +591,12 @@ def nearest(found: Iterable[tuple[int, float]], k: int) -> list[tuple[int, float
 
 def compare(vector: bytes, rows: Iterable[tuple[int, bytes]], k: int) -> list[tuple[int, float]]:
     """Return the k nearest of (chunk, vector) rows as (chunk, exact cosine) pairs, without sqlite-vec."""
-    scored = (pair for block in _blocks(rows) for pair in zip(block[0], _cosines(vector, block[1]), strict=True))
-    return nearest(heapq.nlargest(k + TIES, scored, key=lambda pair: (pair[1], -pair[0])), k)
-
-
-def _blocks(rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[list[int], list[bytes]]]:
-    """Yield (chunks, vectors) of :data:`COMPARED_AT_ONCE` rows each."""
-    chunks: list[int] = []
-    vectors: list[bytes] = []
-    for chunk, vector in rows:
-        chunks.append(chunk)
-        vectors.append(vector)
-        if len(chunks) == COMPARED_AT_ONCE:
-            yield chunks, vectors
-            chunks, vectors = [], []
-    if chunks:
-        yield chunks, vectors
+    remaining = iter(rows)
+    best: list[tuple[int, float]] = []
+    while block := list(islice(remaining, COMPARED_AT_ONCE)):
+        scored = zip((chunk for chunk, _ in block), _cosines(vector, [other for _, other in block]), strict=True)
+        best = heapq.nlargest(k + TIES, [*best, *scored], key=lambda pair: (pair[1], -pair[0]))
+    return nearest(best, k)
 
 
 def _numpy() -> Any:
