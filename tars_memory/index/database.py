@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from struct import Struct
@@ -100,11 +100,8 @@ def driver() -> Driver:
 def capabilities() -> dict[str, object]:
     """Return what the driver can do here, for ``status``, by trying it on a database in memory."""
     chosen = driver()
-    connection = chosen.module.connect(":memory:")
-    try:
+    with closing(chosen.module.connect(":memory:")) as connection:
         fts5 = bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone())
-    finally:
-        connection.close()
     return {
         "driver": chosen.name,
         "sqlite": chosen.module.sqlite_version,

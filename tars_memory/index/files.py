@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from shutil import copyfile
 from typing import TYPE_CHECKING
@@ -207,11 +207,8 @@ class OpenIndex:
         if path is None:
             return None
         try:
-            connection = _opened(path)
-            try:
+            with closing(_opened(path)) as connection:
                 meta = database.meta(connection)
-            finally:
-                connection.close()
             return str(meta["model"]), int(meta["dimension"])
         except (LookupError, ValueError, TypeError, OSError):
             return None

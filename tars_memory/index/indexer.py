@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -175,11 +176,8 @@ class Index:
             texts = "SELECT c.hash, t.head || char(10) || t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
             hashes = {bytes(digest) for digest, text in self.connection().execute(texts) if tells(text)}
             if hashes and (self.cache / database.CACHE_FILE).exists():
-                cache = index.vectors.VectorCache(self.cache)
-                try:
+                with closing(index.vectors.VectorCache(self.cache)) as cache:
                     cache.drop(hashes)
-                finally:
-                    cache.close()
             index.vectors.forget_queries(self.cache)
         self.rebuild(embed=False)
 
@@ -187,16 +185,13 @@ class Index:
         model = self._open.model()
         path = self.files.building()
         try:
-            connection = create(path)
-            try:
+            with closing(create(path)) as connection:
                 connection.execute("PRAGMA journal_mode = OFF")
                 intake.take_in(connection, self.vault, self.limits, self.look(), report, progress)
                 if model:
                     index.vectors.restore(connection, self.cache, *model)
                 connection.execute("PRAGMA journal_mode = DELETE")
                 database.set_journal_mode(connection, path)
-            finally:
-                connection.close()
         except BaseException:
             self.files.remove(path)  # on a full disk it would block everything else
             raise
@@ -268,44 +263,28 @@ class Index:
         Raises:
             UnwritableError: the second index can't be created, or another process verifies this index.
         """
-        with explained("a second index to compare with can't be made"):
-            return self._verify()
-
-    def _verify(self) -> list[str]:
         if self.progress is not None:
             self.progress("checking the index", 0, 0)
-        connection = self.connection()
-        problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)") if row[0] != "ok"]
-        if problems:
-            return [f"the file is damaged: {problem}" for problem in problems]
-        with self.files.lock(30.0, "verify.lock") as held:
-            if not held:
-                raise UnwritableError("another process verifies this index", "try again when it is done")
-            path = self.files.folder / "verify.db"
-            self.files.remove(path)
-            try:
-                fresh = self._fresh(path)
-                try:
-                    if self.progress is not None:
-                        self.progress("comparing the index with the notes", 0, 0)
-                    found = _differences(connection, fresh)
-                finally:
-                    fresh.close()
-            finally:
+        connection, path = self.connection(), self.files.folder / "verify.db"
+        with explained("a second index to compare with can't be made"):
+            problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)") if row[0] != "ok"]
+            if problems:
+                return [f"the file is damaged: {problem}" for problem in problems]
+            with self.files.lock(30.0, "verify.lock") as held:
+                if not held:
+                    raise UnwritableError("another process verifies this index", "try again when it is done")
                 self.files.remove(path)
-        return (found + _wrong_vectors(connection, self.cache))[:MAX_DIFFERENCES]
+                try:
+                    with closing(create(path)) as fresh:
+                        intake.take_in(fresh, self.vault, self.limits, self.look(), RefreshReport(), self.progress)
+                        if self.progress is not None:
+                            self.progress("comparing the index with the notes", 0, 0)
+                        found = _differences(connection, fresh)
+                finally:
+                    self.files.remove(path)
+            return (found + _wrong_vectors(connection, self.cache))[:MAX_DIFFERENCES]
 
     # --- inside
-
-    def _fresh(self, path: Path) -> sqlite3.Connection:
-        """Index the vault as it is now into a new file that nobody else reads, without vectors."""
-        connection = create(path)
-        try:
-            intake.take_in(connection, self.vault, self.limits, self.look(), RefreshReport(), self.progress)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
     def look(self) -> intake.Look:
         """Sweep the vault once.
@@ -572,8 +551,7 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
     model = database.meta(connection).get("model")
     if model is None or not (cache / database.CACHE_FILE).exists():
         return []
-    store = index.vectors.VectorCache(cache)
-    try:
+    with closing(index.vectors.VectorCache(cache)) as store:
         number = store.known_model(str(model))
         if number is None:
             return []
@@ -590,8 +568,6 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
             held = [(digest, (vector, bits)) for _, digest, vector, bits in page if vector is not None]
             wrong += sum(pair != expected.get(digest, pair) for digest, pair in held)
             lost += len(page) - len(held)
-    finally:
-        store.close()
     found = [f"vectors: {wrong} are not those of the cache"] if wrong else []
     return [*found, f"vectors: {lost} are missing in the index of neighbours"] if lost else found
 

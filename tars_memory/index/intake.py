@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import cached_property
 from struct import error, pack
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -242,20 +243,16 @@ class Look:
         self.sweep = sweep
         self.started = started
         self.recipe = recipe
-        self._found: dict[str, bytes] | None = None
 
-    @property
+    @cached_property
     def found(self) -> dict[str, bytes]:
         """Path → stamp."""
-        if self._found is None:
-            self._found = self.sweep.stamps()
-        return self._found
+        return self.sweep.stamps()
 
     def again(self, sweep: Sweep) -> None:
         """Add a second sweep: the notes that either sweep saw, with the stamps of the second one."""
-        first = self.found
-        self.sweep, self._found = sweep, None
-        self._found = {**first, **self.found}
+        self.found = {**self.found, **sweep.stamps()}
+        self.sweep = sweep
 
 
 class Batches:
@@ -280,12 +277,10 @@ class Batches:
         look: Look,
         wanted: str | None = None,
     ) -> None:
-        rows = connection.execute("SELECT path, stamp FROM files").fetchall()
-        if not rows:  # so that an interrupted first build continues
+        if not stored(connection):  # so that an interrupted first build continues
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('recipe', ?)", (look.recipe,))
         self._same = meta(connection).get("recipe") == look.recipe
-        known = {path: (stamp if self._same else LOOK_AGAIN) for path, stamp in rows}
-        difference = diff(known, look.found)
+        difference = diff(stored(connection, self._same), look.found)
         self._vault, self._look, self._limits = vault, look, limits
         self._paths = sorted((*difference.added, *difference.changed))
         self._gone = difference.missing

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -79,8 +80,7 @@ TABLES = {
 
 def tokens(texts: Sequence[str], tokenizer: str) -> list[list[str]]:
     """Tokenize texts with FTS5; return the tokens of each text, in order."""
-    connection = database.driver().module.connect(":memory:")
-    try:
+    with closing(database.driver().module.connect(":memory:")) as connection:
         connection.executescript(
             f'CREATE VIRTUAL TABLE t USING fts5 (x, content = "", tokenize = "{tokenizer}");'
             "CREATE VIRTUAL TABLE v USING fts5vocab (t, instance);"
@@ -89,8 +89,6 @@ def tokens(texts: Sequence[str], tokenizer: str) -> list[list[str]]:
         found: list[list[str]] = [[] for _ in texts]
         for row, term in connection.execute("SELECT doc, term FROM v ORDER BY doc, offset"):
             found[row].append(term)
-    finally:
-        connection.close()
     return found
 
 

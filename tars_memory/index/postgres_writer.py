@@ -14,7 +14,7 @@ import platform
 import sys
 import time
 from array import array
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from struct import pack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +27,7 @@ from tars_memory.index.writer import note_head
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     import psycopg
@@ -148,20 +148,16 @@ def publish(
         TeamIndexError: the index can't be reached or written, is busy, or is published by another machine or a newer
             version.
     """
-    with explained(where):
-        connection = connect(where)
-        try:
-            if not _may_write(connection, where):
-                return None
-            _lock(connection, where, vault, wait)
-            with _local(source, cache) as local, connection.transaction():
-                writer = _Publisher(connection, local, vault, source, progress)
-                if not takes_over:
-                    writer.check_right(where)
-                done = writer.publish()
-            writer.drop_old()
-        finally:
-            connection.close()
+    with explained(where), closing(connect(where)) as connection:
+        if not _may_write(connection, where):
+            return None
+        _lock(connection, where, vault, wait)
+        with _local(source, cache) as local, connection.transaction():
+            writer = _Publisher(connection, local, vault, source, progress)
+            if not takes_over:
+                writer.check_right(where)
+            done = writer.publish()
+        writer.drop_old()
     return done
 
 
@@ -210,14 +206,11 @@ def _lock(connection: psycopg.Connection[Row], where: Address, vault: str, wait:
 @contextmanager
 def _local(source: Path, cache: Path) -> Iterator[sqlite3.Connection]:
     """Open the index file and the vector cache in one read transaction."""
-    connection = database.connect(source)
-    try:
+    with closing(database.connect(source)) as connection:
         if cache.exists():
             connection.execute("ATTACH ? AS cache", (f"{cache.absolute().as_uri()}?mode=ro",))
         connection.execute("BEGIN")
         yield connection
-    finally:
-        connection.close()
 
 
 def _described(local: sqlite3.Connection, name: str) -> tuple[str, str]:
@@ -610,7 +603,7 @@ def _numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
-def _tokens(name: str, rows: dict[int, tuple[str, ...]]) -> dict[int, list[list[str]]]:
+def _tokens(name: str, rows: Mapping[int, tuple[str, ...]]) -> dict[int, list[list[str]]]:
     """Return id → the tokens of each column, for rows of a full-text table given by the texts of their columns."""
     found = iter(tokens([text for texts in rows.values() for text in texts], TABLES[name].tokenizer))
     return {key: [next(found) for _ in texts] for key, texts in rows.items()}

@@ -125,6 +125,8 @@ class TableCopy:
         self._vault = vault
         self._project = project
         self._today = today
+        self.counts: dict[str, int] = {}
+        """Table → number of its rows that were read."""
 
     def make(self, connection: sqlite3.Connection, tables: Sequence[str] = ALL) -> None:
         """Create tables without rows in an empty database."""
@@ -148,15 +150,18 @@ class TableCopy:
 
     def _rows(self, name: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a table, with None for empty values."""
-        rows = {
+        self.counts[name] = 0
+        table = {
             "notes": self._notes,
             "lines": self._lines,
             "entries": self._entries,
             "facts": self._facts,
             "links": self._links,
             "tags": self._tags,
-        }[name]()
-        return (tuple([None if value == "" else value for value in row]) for row in rows)
+        }[name]
+        for row in table():
+            self.counts[name] += 1
+            yield tuple([None if value == "" else value for value in row])
 
     def _select(self, columns: str, joined: str, order: str) -> sqlite3.Cursor:
         """Select columns of the scope's notes, without conversations (which have an index of their own anyway)."""
@@ -362,7 +367,7 @@ def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool 
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
         try:
-            counts = FORMS[kind](copy, temporary, names)
+            FORMS[kind](copy, temporary, names)
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -372,56 +377,41 @@ def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool 
         if not database.refused(error):
             raise
         raise UnwritableError(f"{path} can't be written: {error}", "is the disk full?") from error
-    return counts
+    return {name: copy.counts[name] for name in names}
 
 
-def _database(copy: TableCopy, path: Path, names: Sequence[str]) -> dict[str, int]:
+def _database(copy: TableCopy, path: Path, names: Sequence[str]) -> None:
     with closing(database.driver().module.connect(str(path), isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = OFF")
         copy.make(connection, names)
         copy.fill(connection, names)
         tools = Database(connection)
-        counts = {name: int(tools.table(name).count) for name in names}
         for name in SEARCHED.keys() & set(names):
             tools.table(name).enable_fts([SEARCHED[name]], tokenize="unicode61 remove_diacritics 2")
         tools.analyze()
         tools.vacuum()
-    return counts
 
 
-def _json(copy: TableCopy, path: Path, names: Sequence[str]) -> dict[str, int]:
-    counts = dict.fromkeys(names, 0)
+def _json(copy: TableCopy, path: Path, names: Sequence[str]) -> None:
     with open(path, "w", encoding="utf-8") as file:
         for number, name in enumerate(names):
             file.write(f"{',' if number else '{'}\n{json.dumps(name)}: [")
-            for row in copy.rows(name):
-                file.write(f"{',' if counts[name] else ''}\n{json.dumps(row)}")
-                counts[name] += 1
+            file.writelines(f"{',' if at else ''}\n{json.dumps(row)}" for at, row in enumerate(copy.rows(name)))
             file.write("\n]")
         file.write("\n}\n")
-    return counts
 
 
-def _lines_of_json(copy: TableCopy, path: Path, names: Sequence[str]) -> dict[str, int]:
-    counts = dict.fromkeys(names, 0)
+def _lines_of_json(copy: TableCopy, path: Path, names: Sequence[str]) -> None:
     with open(path, "w", encoding="utf-8") as file:
         for name in names:
-            for row in copy.rows(name):
-                file.write(json.dumps({"table": name, **row}) + "\n")
-                counts[name] += 1
-    return counts
+            file.writelines(json.dumps({"table": name, **row}) + "\n" for row in copy.rows(name))
 
 
-def _csv(copy: TableCopy, path: Path, names: Sequence[str]) -> dict[str, int]:
-    (name,) = names
+def _csv(copy: TableCopy, path: Path, names: Sequence[str]) -> None:
     with open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
-        table = csv.DictWriter(file, TABLES[name])
+        table = csv.DictWriter(file, TABLES[names[0]])
         table.writeheader()
-        count = 0
-        for row in copy.rows(name):
-            table.writerow(row)
-            count += 1
-    return {name: count}
+        table.writerows(copy.rows(names[0]))
 
 
 FORMS = {
@@ -432,7 +422,7 @@ FORMS = {
     "jsonl": _lines_of_json,
     "csv": _csv,
 }
-"""Suffix of an export → function that writes it and returns table → number of rows."""
+"""Suffix of an export → function that writes it."""
 
 
 def _masked(text: str) -> str:

@@ -9,6 +9,7 @@ The vectors of conversations are stored in a cache of their own, so that they ar
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
@@ -333,13 +334,10 @@ class TalkIndex:
             if not (self.cache / CACHE_FILE).exists():
                 return
             kept = {bytes(digest) for (digest,) in connection.execute(f"SELECT hash FROM chunks WHERE {newest}")}
-            store = VectorCache(self.cache)
-            try:
+            with closing(VectorCache(self.cache)) as store:
                 gone = store.hashes() - kept
                 if gone:
                     store.drop(gone)
-            finally:
-                store.close()
 
     # --- writing
 

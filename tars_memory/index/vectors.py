@@ -24,7 +24,7 @@ import os
 import sys
 from array import array
 from collections import deque
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.files import IndexFiles
-    from tars_memory.index.passages import Embedder
+    from tars_memory.index.passages import Embedded, Embedder
 
 
 Filled = TypeVar("Filled")
@@ -144,24 +144,14 @@ class _Work(NamedTuple):
             placed: store the vectors in the index, too.
         """
         digests = list(wanted)[:limit]
-        done, before = 0, 0
         texts, order = _passages(self.connection, wanted, digests)
-        results = iter(self.embedder.embed_passages(texts))
-        if self.progress and digests:
-            self.progress("vectors", 0, len(digests))
-        while True:
-            page: list[tuple[bytes, bytes, bytes]] = []
-            for embedded in islice(results, PAGE):
-                digest = order.popleft()
-                done += 1
-                if self.progress and (done % STEP == 0 or done == len(digests)):
-                    self.progress("vectors", done, len(digests))
-                if is_usable(embedded.vector, self.embedder.dimension):
-                    words = len(embedded.counts).to_bytes(2, "little") + embedded.counts + embedded.bits
-                    page.append((digest, embedded.vector, words))
-            if not page and done == before:
-                return
-            before = done
+        results = self._told(self.embedder.embed_passages(texts), len(digests))
+        while batch := [(order.popleft(), embedded) for embedded in islice(results, PAGE)]:
+            page = [
+                (digest, one.vector, len(one.counts).to_bytes(2, "little") + one.counts + one.bits)
+                for digest, one in batch
+                if is_usable(one.vector, self.embedder.dimension)
+            ]
             if placed and not _is_current(self.connection, self.files):
                 return  # the index was rebuilt meanwhile: these texts may have been forgotten
             store.put(model, page)
@@ -172,6 +162,15 @@ class _Work(NamedTuple):
                     rows = [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]]
                     with database.transaction(self.connection):
                         place(self.connection, rows, self.newest)
+
+    def _told(self, results: Iterator[Embedded], total: int) -> Iterator[Embedded]:
+        """Yield the results and report how many of them are done."""
+        if self.progress and total:
+            self.progress("vectors", 0, total)
+        for done, embedded in enumerate(results, start=1):
+            if self.progress and (done % STEP == 0 or done == total):
+                self.progress("vectors", done, total)
+            yield embedded
 
 
 def _holds_other_model(connection: sqlite3.Connection, fingerprint: str) -> bool:
@@ -196,8 +195,7 @@ def restore(
 
 def _with_cache(cache: Path, fill: Callable[[VectorCache], Filled]) -> Filled:
     """Call ``fill`` with the open cache; if the cache turns out to be damaged, once more with a new one."""
-    store = VectorCache(cache)
-    try:
+    with closing(VectorCache(cache)) as store:
         try:
             return fill(store)
         except database.driver().module.DatabaseError as error:
@@ -205,8 +203,6 @@ def _with_cache(cache: Path, fill: Callable[[VectorCache], Filled]) -> Filled:
                 raise
             store.start_over()
             return fill(store)
-    finally:
-        store.close()
 
 
 def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, cache: str) -> None:
@@ -402,11 +398,8 @@ class VectorCache:
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         temporary.unlink(missing_ok=True)
         database.create(temporary)
-        connection = database.connect(temporary)
-        try:
+        with closing(database.connect(temporary)) as connection:
             connection.executescript("BEGIN;" + database.CACHE + "COMMIT;")
-        finally:
-            connection.close()
         if self.path.exists():
             temporary.unlink()
         else:
