@@ -210,82 +210,53 @@ def _format_token(token: str, when: date | datetime, language: str = "en") -> st
     Raises:
         ValueError: the token depends on Obsidian's language, or is a time although ``when`` has none.
     """
-    if token in _CLOCK:
-        if not isinstance(when, datetime):
-            raise ValueError(f"{token} needs a time of day")
-        return _format_time(token, when)
-    if token in ("ww", "wo", "w", "gggg", "gg"):
-        year, week = _us_week(when)
-        values = {
-            "ww": f"{week:02}",
-            "wo": _ordinal(week),
-            "w": str(week),
-            "gggg": f"{year:04}",
-            "gg": f"{year % 100:02}",
-        }
-        return values[token]
-    year, week, weekday = when.isocalendar()
-    ordinal = when.timetuple().tm_yday
     months, weekdays = NAMES[language]
-    values = {
+    year, week, weekday = when.isocalendar()
+    us_year, us_week = _us_week(when) if token[0] in "wg" else (0, 0)
+    texts = {
         "YYYY": f"{when.year:04}",
         "YY": f"{when.year % 100:02}",
         "Y": str(when.year),
+        "GGGG": f"{year:04}",
+        "GG": f"{year % 100:02}",
+        "gggg": f"{us_year:04}",
+        "gg": f"{us_year % 100:02}",
         "MMMM": months[when.month - 1],
         "MMM": MONTHS[when.month - 1][:3],
-        "MM": f"{when.month:02}",
-        "Mo": _ordinal(when.month),
-        "M": str(when.month),
-        "DDDD": f"{ordinal:03}",
-        "DDDo": _ordinal(ordinal),
-        "DDD": str(ordinal),
-        "DD": f"{when.day:02}",
-        "Do": _ordinal(when.day),
-        "D": str(when.day),
         "dddd": weekdays[weekday - 1],
         "ddd": WEEKDAYS[weekday - 1][:3],
         "dd": WEEKDAYS[weekday - 1][:2],
-        "do": _ordinal(weekday % 7),
-        "d": str(weekday % 7),
-        "e": str(weekday % 7),
-        "E": str(weekday),
-        "WW": f"{week:02}",
-        "Wo": _ordinal(week),
-        "W": str(week),
-        "GGGG": f"{year:04}",
-        "GG": f"{year % 100:02}",
-        "Q": str((when.month + 2) // 3),
-        "Qo": _ordinal((when.month + 2) // 3),
     }
-    if token not in values:
+    numbers = {"M": when.month, "D": when.day, "DDD": when.timetuple().tm_yday, "Q": (when.month + 2) // 3}
+    numbers |= {"d": weekday % 7, "e": weekday % 7, "E": weekday, "W": week, "w": us_week}
+    if token in _CLOCK:
+        if not isinstance(when, datetime):
+            raise ValueError(f"{token} needs a time of day")
+        texts |= _time_texts(when)
+        numbers |= {"H": when.hour, "h": when.hour % 12 or 12, "k": when.hour or 24, "m": when.minute, "s": when.second}
+    if token in texts:
+        return texts[token]
+    name = token.removesuffix("o")
+    number = numbers.get("DDD" if name.startswith("DDD") else name[0])
+    if number is None:
         raise ValueError(f"{token} depends on Obsidian's language and is not known here")
-    return values[token]
+    width = 1 if name == "DDD" else min(len(name), 3)
+    return f"{number:0{width}}" if name == token else _ordinal(number)
 
 
-def _format_time(token: str, when: datetime) -> str:
-    """Format a token of the time of day."""
-    half = when.hour % 12 or 12
+def _time_texts(when: datetime) -> dict[str, str]:
+    """Return the texts of the tokens of the time of day that are more than one number."""
+    half = "AM" if when.hour < 12 else "PM"
     offset = when.strftime("%z")[:5] or "+0000"
-    values = {
-        "HH": f"{when.hour:02}",
-        "H": str(when.hour),
-        "hh": f"{half:02}",
-        "h": str(half),
-        "kk": f"{when.hour or 24:02}",
-        "k": str(when.hour or 24),
-        "mm": f"{when.minute:02}",
-        "m": str(when.minute),
-        "ss": f"{when.second:02}",
-        "s": str(when.second),
+    return {
         "SSS": f"{when.microsecond // 1000:03}",
-        "A": "AM" if when.hour < 12 else "PM",
-        "a": "am" if when.hour < 12 else "pm",
+        "A": half,
+        "a": half.lower(),
         "X": str(int(when.timestamp())),
         "x": str(int(when.timestamp() * 1000)),
         "ZZ": offset,
         "Z": f"{offset[:3]}:{offset[3:]}",
     }
-    return values[token]
 
 
 def _ordinal(number: int) -> str:
