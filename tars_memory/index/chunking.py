@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from datetime import date
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import blake2b
@@ -187,9 +187,6 @@ def _stem(path: str) -> str:
 
 def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the aliases and the tags (in lower case) of the front matter."""
-    if not properties:
-        return (), ()
-
     tags = dict.fromkeys(clean(tag).strip("/").lower() for tag in front_tags(properties))
     return tuple(clean(alias) for alias in front_aliases(properties)), tuple(tag for tag in tags if tag)
 
@@ -509,13 +506,18 @@ _NOT = "!="
 def note_properties(properties: dict[str, Any], lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Return a note's properties as (key, value) pairs, folded, each once, at most :data:`MAX_PROPERTIES`.
 
-    A list has one pair for each of its items.
+    A list has one pair for each of its items; values that are neither text nor a list of texts are passed over.
 
     Args:
         properties: of the front matter.
         lines: of the whole note.
     """
-    pairs = ((_folded(key), _folded(value)) for key, value in (*_front(properties), *_inline(lines)))
+    front = (
+        (key, item) for key, value in properties.items() for item in (value if isinstance(value, list) else [value])
+    )
+    fields = (field for line in lines if "::" in line for field in _FIELD.finditer(line))
+    inline = ((one["line_key"] or one["key"], one["line_value"] or one["value"]) for one in fields)
+    pairs = ((_folded(key), _folded(value)) for key, value in chain(front, inline) if isinstance(value, str))
     return tuple(islice(dict.fromkeys(pair for pair in pairs if pair[0]), MAX_PROPERTIES))
 
 
@@ -561,22 +563,6 @@ def _fits(actual: str, sign: str, value: str) -> bool:
     except ValueError:
         order = (actual > value) - (actual < value)
     return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[sign]
-
-
-def _front(properties: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (key, value) of the front matter; values that are neither text nor a list of texts are passed over."""
-    for key, value in properties.items():
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, str):
-                yield key, item
-
-
-def _inline(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield (key, value) of Dataview's inline fields."""
-    for line in lines:
-        if "::" in line:
-            for field in _FIELD.finditer(line):
-                yield field["line_key"] or field["key"], field["line_value"] or field["value"]
 
 
 def _folded(text: str) -> str:

@@ -293,13 +293,11 @@ class Index:
             VaultError: the root is missing.
         """
         started = time.time_ns()
-        return intake.Look(intake.Sweep(self.vault.sweep()), started, self._recipe(), self.cut)
-
-    def _recipe(self) -> str:
-        """Return everything but the notes that decides what the rows look like, as a string."""
+        # All but the notes that decides what the rows look like.
         layout = sorted((key, str(value)) for key, value in vars(self.vault.layout).items() if not key.startswith("_"))
         bounds = f"{self.limits.max_note_bytes} {self.cut.size} {self.cut.overlap}"
-        return f"{database.VERSION} {database.CHUNKER} {bounds} {layout}"
+        recipe = f"{database.VERSION} {database.CHUNKER} {bounds} {layout}"
+        return intake.Look(intake.Sweep(self.vault.sweep()), started, recipe, self.cut)
 
 
 class _Refresh:

@@ -203,19 +203,15 @@ _MARKS = re.compile(
 _NUMBERS = re.compile(r"(?:\b(?:id|note|chunk)\b =|>=) j\.value")
 
 
-class _Translation(NamedTuple):
-    """SQL for PostgreSQL, and the kind of each of its values: numbers, texts, pattern, or '' for others."""
-
-    sql: str
-    kinds: tuple[str, ...]
-
-
 @lru_cache(maxsize=512)
-def translated(sql: str) -> _Translation:
+def translated(sql: str) -> tuple[str, tuple[str, ...]]:
     """Translate the SQL of shared queries from SQLite's dialect to PostgreSQL's.
 
     Only what they use is translated: question marks, lists given as JSON, patterns of paths, and four words of
     SQLite's own.
+
+    Returns:
+        The SQL, and the kind of each of its values: numbers, texts, pattern, or '' for others.
     """
     numbers = "= j.value" not in sql or _NUMBERS.search(sql) is not None
     kinds: list[str] = []
@@ -235,7 +231,7 @@ def translated(sql: str) -> _Translation:
             return f"JOIN {match[3]}"
         return {"%": "%%", "instr(": "strpos(", "char(": "chr("}.get(text, "")
 
-    return _Translation(_MARKS.sub(replace, sql), tuple(kinds))
+    return _MARKS.sub(replace, sql), tuple(kinds)
 
 
 def pattern(glob: str) -> str:
@@ -264,13 +260,13 @@ class Connection:
 
     def execute(self, sql: str, values: Iterable[Any] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
         """Run SQL in SQLite's dialect."""
-        translation = translated(sql)
-        converted = [_converted(value, kind) for value, kind in zip(values, translation.kinds, strict=True)]
-        return self.postgres.execute(translation.sql, converted)
+        translation, kinds = translated(sql)
+        converted = [_converted(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        return self.postgres.execute(translation, converted)
 
 
 def _converted(value: Any, kind: str) -> Any:
-    """Convert a value for PostgreSQL; ``kind`` as in :class:`_Translation`."""
+    """Convert a value for PostgreSQL; ``kind`` as :func:`translated` gives it."""
     if kind in ("numbers", "texts"):
         return [_converted(item, "") for item in json.loads(value)]
     if isinstance(value, str):

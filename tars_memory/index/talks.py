@@ -19,7 +19,6 @@ from tars_memory.index.reader import IndexReader
 from tars_memory.index.vectors import VectorCache
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import ModuleType
@@ -199,7 +198,7 @@ class TalkIndex:
         def ask() -> Answer:
             with self._open.held():
                 while True:
-                    reader = self._reader()
+                    reader = TalkReader(self._open.connection(), self.cache / CACHE_FILE)
                     answer = question(reader)
                     if reader.knows_all_scopes():
                         return answer
@@ -375,6 +374,7 @@ class TalkIndex:
             if not held:
                 return False
             connection, writer = self._open.connection(), _writer()
+            read_so_far = "SELECT bytes, before FROM logs WHERE path = ?"
             vectors_held = "SELECT count(*) FROM chunk_bits"
             before = connection.execute(vectors_held).fetchone()
             with database.transaction(connection):
@@ -383,7 +383,7 @@ class TalkIndex:
                 for log, talks, previous in read:
                     if previous is None:
                         writer.drop_log(connection, log.path, {talk.path for talk in talks})
-                    elif not _is_known(connection, previous):
+                    elif connection.execute(read_so_far, (log.path,)).fetchone() != (previous.offset, previous.before):
                         seen = ""  # another process has read further meanwhile
                         continue
                     for talk in talks:
@@ -397,9 +397,6 @@ class TalkIndex:
             self.prune()
         return True
 
-    def _reader(self) -> TalkReader:
-        return TalkReader(self._open.connection(), self.cache / CACHE_FILE)
-
 
 def _writer() -> ModuleType:
     """Import :mod:`tars_memory.index.writer` only now: a search without new conversations needs neither it nor the
@@ -408,9 +405,3 @@ def _writer() -> ModuleType:
     from tars_memory.index import writer
 
     return writer
-
-
-def _is_known(connection: sqlite3.Connection, log: Log) -> bool:
-    """Whether the index holds a log exactly as far as ``log`` says."""
-    row = connection.execute("SELECT bytes, before FROM logs WHERE path = ?", (log.path,)).fetchone()
-    return row is not None and (int(row[0]), bytes(row[1])) == (log.offset, log.before)

@@ -665,25 +665,19 @@ class QueryVectors:
         Raises:
             ModelUnavailableError: they aren't stored and the model can't be used.
         """
-        return self._query(text)._replace(model=self.model)
-
-    def _query(self, text: str) -> models.QueryVector:
         path = self._path(text)
-        stored = _read(path, self.dimension)
-        if stored is not None:
-            return stored
-        if self._socket is not None and self.embed is None:
-            answer = models.ask(self._socket, self.identity, self.dimension, text)
-            if answer is not None:
-                _write(path, answer)
-                return answer
-        embed = self.embed or self._open()
-        vector = embed(text)
-        if self._used:
-            self.embed = embed
-        self._used = True
-        _write(path, vector)
-        return vector
+        found = _read(path, self.dimension)
+        if found is None:
+            if self._socket is not None and self.embed is None:
+                found = models.ask(self._socket, self.identity, self.dimension, text)
+            if found is None:
+                embed = self.embed or self._open()
+                found = embed(text)
+                if self._used:
+                    self.embed = embed
+                self._used = True
+            _write(path, found)
+        return found._replace(model=self.model)
 
     def remembered(self, text: str) -> bool:
         """Whether the query's vectors are stored, so that the model isn't needed."""
