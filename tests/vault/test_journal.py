@@ -58,7 +58,7 @@ class TestTail:
         assert len(place.store().undo(last=2)) == 2
 
     def test_records_longer_than_the_first_look(self, place: Place) -> None:
-        big = b"- " + b"x" * (journals.TAIL_BYTES * 5) + b"\n"
+        big = b"- " + b"x" * (journals.BLOCK_BYTES * 2) + b"\n"
         place.write("a.md", add(big))
         with place.store().transaction("two") as transaction:
             transaction.write("a.md", add(big))

@@ -19,6 +19,7 @@ import os
 import re
 from datetime import UTC, date, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +53,6 @@ TXN_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 
 TXN_LENGTH = 9
 """Number of digits of a transaction's name: enough for milliseconds since 1970 until the year 3084."""
-
-TAIL_BYTES = 16384
-"""Number of bytes first read from the end of the newest file to find its last record."""
 
 NO_FILE = "{} has the name of a journal file, but is not a regular file"
 
@@ -130,7 +128,7 @@ class Journal:
 
     def damaged(self) -> dict[Path, int]:
         """The files with damaged lines and their number, for doctor; a torn last line does not count."""
-        return {path: count for path in self.files() if (count := sum(1 for _ in self._damaged_lines(path)))}
+        return {path: count for path in self.files() if (count := len(self._damaged_lines(path)))}
 
     def set_aside(self, path: Path) -> Path:
         """Move the lines of a file that are not a record to a file beside it, which nobody reads. Only under the lock.
@@ -142,7 +140,7 @@ class Journal:
             OSError: the file could not be rewritten; no line is lost.
         """
         self.close()
-        lines = list(self._damaged_lines(path))
+        lines = self._damaged_lines(path)
         aside = path.with_suffix(".damaged")
         before = aside.read_bytes() if aside.is_file() else b""
         replace_file(aside, before + b"".join(line + b"\n" for line in lines))
@@ -155,16 +153,14 @@ class Journal:
         return aside
 
     @staticmethod
-    def _damaged_lines(path: Path) -> Iterator[bytes]:
-        """Yield the lines of a file that are not a record, in order; a torn last line is left out."""
+    def _damaged_lines(path: Path) -> list[bytes]:
+        """Return the lines of a file that are not a record, in order; a torn last line is left out."""
         fd = os.open(path, os.O_RDONLY | _BINARY)
         try:
-            lines = list(_lines_backwards(fd, os.fstat(fd).st_size))
+            _, *lines = _lines_backwards(fd, os.fstat(fd).st_size)
         finally:
             close(fd)
-        for line in reversed(lines):
-            if line and parse(line) is None:
-                yield line
+        return [line for line in reversed(lines) if line and parse(line) is None]
 
     def check_undamaged(self, txn: str) -> None:
         """Check that no record of a transaction is damaged: a part of it must not be undone as if it were all.
@@ -214,29 +210,12 @@ class Journal:
         self._name = str(path)
         self._fd = os.open(path, _FLAGS)
         self._size = os.fstat(self._fd).st_size
-        whole, record = self._tail()
-        if whole < self._size:
-            self.cut_bytes = self._size - whole
-            os.ftruncate(self._fd, whole)
-            self._size = whole
-        return record
-
-    def _tail(self) -> tuple[int, Record | None]:
-        """Return the file's length up to its last whole line, and the last record that can be read."""
-        assert self._fd is not None
-        reach = TAIL_BYTES
-        while True:
-            start = max(0, self._size - reach)
-            block = _read_at(self._fd, start, self._size - start)
-            whole = block.rfind(b"\n") + 1
-            lines = block[:whole].split(b"\n")[:-1]
-            for line in reversed(lines if start == 0 else lines[1:]):
-                record = parse(line)
-                if record is not None:
-                    return start + whole, record
-            if start == 0:
-                return whole, None
-            reach *= 4
+        lines = _lines_backwards(self._fd, self._size)
+        self.cut_bytes = len(next(lines))
+        if self.cut_bytes:
+            self._size -= self.cut_bytes
+            os.ftruncate(self._fd, self._size)
+        return next(filter(None, map(parse, lines)), None)
 
     def append(self, records: Sequence[Record], *, durable: bool) -> None:
         """Write records in one piece: all of them or none.
@@ -300,7 +279,7 @@ class Journal:
                 with contextlib.suppress(FileNotFoundError):  # another process may have pruned it meanwhile
                     fd = os.open(path, os.O_RDONLY | _BINARY)
                     try:
-                        yield from _lines_backwards(fd, os.fstat(fd).st_size)
+                        yield from islice(_lines_backwards(fd, os.fstat(fd).st_size), 1, None)
                     finally:
                         close(fd)
             except OSError as error:
@@ -369,30 +348,12 @@ def replace_file(path: Path, data: bytes) -> None:
 
 def pack(spans: Sequence[edits.Span]) -> list[list[Any]]:
     """Return spans in the form that a record stores."""
-    return [
-        [
-            s.start,
-            _optional_text(s.before),
-            _optional_text(s.after),
-            _optional_text(s.previous),
-            _optional_text(s.following),
-        ]
-        for s in spans
-    ]
+    return [[start, *(text if text is None else text_of(text) for text in texts)] for start, *texts in spans]
 
 
 def unpack(record: Record) -> list[edits.Span]:
     """Return the spans of a record."""
-    return [
-        edits.Span(
-            start,
-            _optional_bytes(before) or b"",
-            _optional_bytes(after) or b"",
-            _optional_bytes(previous),
-            _optional_bytes(following),
-        )
-        for start, before, after, previous, following in record["spans"]
-    ]
+    return [edits.Span(start, *map(_optional_bytes, texts)) for start, *texts in record["spans"]]  # type: ignore[arg-type]
 
 
 def base_of(record: Record) -> bytes:
@@ -408,10 +369,6 @@ def result_of(record: Record, before: bytes | None = None) -> bytes:
 def text_of(data: bytes) -> str:
     """Return bytes as text, in the form that a record stores."""
     return data.decode("utf-8", "surrogateescape")
-
-
-def _optional_text(data: bytes | None) -> str | None:
-    return None if data is None else text_of(data)
 
 
 def _optional_bytes(text: str | None) -> bytes | None:
@@ -531,22 +488,17 @@ def _read_at(fd: int, start: int, length: int) -> bytes:
 
 
 def _lines_backwards(fd: int, size: int) -> Iterator[bytes]:
-    """Yield the lines of the first ``size`` bytes of a file, last line first; a torn last line is left out."""
+    """Yield what follows the last line break in the first ``size`` bytes of a file, then the lines, last line first."""
     parts: list[bytes] = []  # of the line that begins in an earlier block, last part first
-    torn = True
     while size > 0:
         start = max(0, size - BLOCK_BYTES)
         first, *lines = _read_at(fd, start, size - start).split(b"\n")
         size = start
         for line in reversed(lines):
-            whole = b"".join((line, *reversed(parts)))
+            yield b"".join((line, *reversed(parts)))
             parts.clear()
-            if not torn:  # a torn line follows the last newline
-                yield whole
-            torn = False
         parts.append(first)
-    if not torn:
-        yield b"".join(reversed(parts))
+    yield b"".join(reversed(parts))
 
 
 def _sync_folder(folder: Path) -> None:
