@@ -573,16 +573,14 @@ def words_of(change: Change, entry: Entry | None = None) -> str:
 
 def _apply_run(note: Note, changes: Sequence[Change]) -> tuple[Sequence[Splice], list[Outcome]] | None:
     """Plan as many of the first changes as can go together; return None if those are fewer than two."""
-    if len(changes) < 2 or len(set(re.findall(rb"\r\n|\r|\n", note.data))) > 1:
-        return None  # a new line takes its ending from a neighbour, which may be one that an earlier change removes
     most = len(changes)
     while most > 1:
         run = (_Appends if changes[0].op == "append" else _Edits)(note)
         for change in changes[:most]:
             if not run.add(change):
                 break
-        if len(run.outcomes) < 2:
-            return None
+        if len(run.outcomes) < 2 or len(set(re.findall(rb"\r\n|\r|\n", note.data))) > 1:
+            return None  # a new line takes its ending from a neighbour, which may be one that an earlier change removes
         if (splices := run.splices()) is not None:
             return splices, run.outcomes
         most = len(run.outcomes) // 2
