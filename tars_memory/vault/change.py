@@ -30,7 +30,7 @@ from tars_memory.vault.model import Entry, Splice, Tier
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tars_memory.vault.markdown.facts import Ending, Predicates, Said
+    from tars_memory.vault.markdown.facts import Claim, Ending, Plan
     from tars_memory.vault.note import Note
 
 
@@ -182,9 +182,11 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
 def _is_stale(note: Note, change: Change) -> bool:
     """Whether a fact would end other facts than were shown, in the note before all changes."""
     try:
-        return set(change.ends or ()) != set(_lines_to_end(note, change))
-    except TarsError:
+        endings = _plan_fact(note, change)[1].endings if change.single or change.gone else ()
+    except (_RejectedError, TarsError):
         return False  # not a fact at all: _apply_one rejects it
+    known = {fact.ref: entry.raw for entry, fact in note.facts}
+    return set(change.ends or ()) != {known[ending.fact.ref] for ending in endings}
 
 
 def _apply_one(note: Note, change: Change) -> tuple[Sequence[Splice], Outcome]:
@@ -369,53 +371,31 @@ def _remove_section(note: Note, change: Change) -> _Effect:
 
 def _fact(note: Note, change: Change) -> _Effect:
     """Add a fact, and end those that it supersedes."""
+    claim, plan = _plan_fact(note, change)
+    link = _provenance(change)
+    if (same := plan.same) is not None:
+        words = next(entry.text for entry, fact in note.facts if fact.ref == same.ref)
+        raise _NoOpError(f"{note.path} line {same.line} says so already", words)
+    words, ended, splices = edits.add_fact(note, claim, plan, link=link if link[0] else None, author=change.author)
+    if not change.typed:
+        removed = [entry.text for entry, _ in ended]
+        splices = _checked(note, splices, removed=removed, added=(words, *(text for _, text in ended)))
+    return _Effect(splices, words, plan.endings)
+
+
+def _plan_fact(note: Note, change: Change) -> tuple[Claim, Plan]:
+    """Return the fact that a change states, and how it fits the others."""
     stated = markdown.facts.parse(change.text)
     if stated is None:
         raise _RejectedError(f"{change.text[:200]!r} is not a fact")
-    link = _provenance(change)
-    made = edits.add_fact(
-        note,
-        markdown.facts.Claim(heading(change.section), *stated),
-        today=_stated_on(change, stated),
-        predicates=_predicates(change, stated),
-        link=link if link[0] else None,
-        author=change.author,
-    )
-    if (same := made.plan.same) is not None:
-        words = next(entry.text for entry, fact in note.facts if fact.ref == same.ref)
-        raise _NoOpError(f"{note.path} line {same.line} says so already", words)
-    removed = [entry.text for entry, _ in made.ended]
-    added = (made.words, *(words for _, words in made.ended))
-    splices = made.splices if change.typed else _checked(note, made.splices, removed=removed, added=added)
-    return _Effect(splices, made.words, made.plan.endings)
-
-
-def _predicates(change: Change, stated: Said) -> Predicates:
-    """Return how the predicate of a fact behaves over time, by the fields of the change."""
+    claim = markdown.facts.Claim(heading(change.section), *stated)
+    today = date.fromisoformat(change.label) if change.label else stated.since or date.min
     own = [stated.predicate]
-    return markdown.facts.Predicates(
+    predicates = markdown.facts.Predicates(
         own if change.single else [], [], own if change.event else [], change.gone, own if change.gone else []
     )
-
-
-def _stated_on(change: Change, stated: Said) -> date:
-    """Return the day on which a fact was stated, as far as it is known."""
-    return date.fromisoformat(change.label) if change.label else stated.since or date.min
-
-
-def _lines_to_end(note: Note, change: Change) -> tuple[str, ...]:
-    """Return the own lines of the facts in a note that a fact would end."""
-    stated = markdown.facts.parse(change.text)
-    if stated is None or not (change.single or change.gone):
-        return ()
-    known = {fact.ref: entry.raw for entry, fact in note.facts}
-    plan = markdown.facts.plan(
-        (fact for _, fact in note.facts),
-        markdown.facts.Claim(heading(change.section), *stated),
-        today=_stated_on(change, stated),
-        predicates=_predicates(change, stated),
-    )
-    return tuple(known[ending.fact.ref] for ending in plan.endings)
+    facts = (fact for _, fact in note.facts)
+    return claim, markdown.facts.plan(facts, claim, today=today, predicates=predicates)
 
 
 def _mark(note: Note, change: Change) -> _Effect:

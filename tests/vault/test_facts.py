@@ -209,8 +209,9 @@ def test_nobody_is_called_as_the_note() -> None:
         ("At work", "mate"),
     ]
     new = Claim("Facts", "likes", "figures")
-    added = add_fact(Note("Facts.md", data), new, today=TODAY, predicates=PREDICATES)
-    found = [each for _, each in facts.read("Facts.md", Document(apply(data, added.splices)))]
+    planned = facts.plan([], new, today=TODAY, predicates=PREDICATES)
+    _, _, splices = add_fact(Note("Facts.md", data), new, planned)
+    found = [each for _, each in facts.read("Facts.md", Document(apply(data, splices)))]
     assert ("Facts", "figures") in [(each.subject, each.object) for each in found]
 
 

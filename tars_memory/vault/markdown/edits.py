@@ -36,9 +36,8 @@ from tars_memory.vault.model import Entry, Splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date
 
-    from tars_memory.vault.markdown.facts import Claim, Plan, Predicates
+    from tars_memory.vault.markdown.facts import Claim, Plan
     from tars_memory.vault.note import Note
 
 
@@ -440,59 +439,35 @@ def _state_tag(note: Note, bullet: Bullet, entry: Entry, state: str) -> Iterator
 # -- facts over time: the new fact, and the end dates of the facts that it supersedes
 
 
-class FactEdit(NamedTuple):
-    """The edit of ``Facts.md`` that adds a fact.
-
-    Attributes:
-        plan: how the fact fits the others (:class:`Plan`); if ``plan.same`` is set, there is nothing to do.
-        words: the words of the new line.
-        ended: the superseded entries, each with its new words, in the order of ``plan.endings``.
-        splices: every change, in order; empty if there is nothing to do.
-    """
-
-    plan: Plan
-    words: str
-    ended: tuple[tuple[Entry, str], ...]
-    splices: tuple[Splice, ...]
-
-
 def add_fact(
-    note: Note,
-    new: Claim,
-    *,
-    today: date,
-    predicates: Predicates,
-    link: tuple[str, str] | None = None,
-    author: str = "",
-) -> FactEdit:
+    note: Note, new: Claim, plan: Plan, *, link: tuple[str, str] | None = None, author: str = ""
+) -> tuple[str, list[tuple[Entry, str]], list[Splice]]:
     """Add a fact to ``Facts.md``: insert its line, and end the facts that it supersedes.
 
     Args:
         note: the note of facts; empty if the file does not exist.
         new: the fact: a subject that is valid as a heading, a predicate that is valid before ``::``, and a neutralised
             object.
-        today: the day on which the fact was stated.
-        predicates: how predicates behave over time.
+        plan: how the fact fits the others; none of them says the same.
         link: target and label of the provenance.
         author: who stated the fact; empty for no author.
+
+    Returns:
+        The words of the new line; the superseded entries, each with its new words; every change, in order.
 
     Raises:
         ConflictError: no place takes the line without changing the lines around it.
     """
     by_ref = {fact.ref: entry for entry, fact in note.facts}
-    plan = markdown.facts.plan((fact for _, fact in note.facts), new, today=today, predicates=predicates)
     words = markdown.facts.words(new.predicate, new.object, plan.since, plan.until)
-    if plan.same is not None:
-        return FactEdit(plan, words, (), ())
-    old = ((ending.fact, ending.on) for ending in plan.endings)
-    ended = tuple((by_ref[f.ref], markdown.facts.words(f.predicate, f.object, f.since, on)) for f, on in old)
+    ended = [(by_ref[f.ref], markdown.facts.words(f.predicate, f.object, f.since, on)) for f, on in plan.endings]
     target, label = link or (None, None)
     bullet = entries.render(entries.Parts(words, provenance=target, label=label, author=author or None))
     splices = [splice for entry, text in ended for splice in replace_bullet(note, entry, text)]
     section = note.document.find_section(new.subject)
     title_only = section is not None and markdown.facts.is_title(note.path, section.title, section.level)
     splices += _place_fact(note, bullet, new.subject, title_only=title_only)
-    return FactEdit(plan, words, ended, tuple(sorted(splices)))
+    return words, ended, sorted(splices)
 
 
 def _place_fact(note: Note, bullet: str, subject: str, *, title_only: bool) -> list[Splice]:
