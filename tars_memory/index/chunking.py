@@ -158,7 +158,9 @@ def parse(
     note.until = until
     title = properties.get("title")
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
-    note.aliases, note.tags = _names_and_tags(properties)
+    note.aliases = tuple(map(clean, front_aliases(properties)))
+    tags = (clean(tag).strip("/").lower() for tag in front_tags(properties))
+    note.tags = tuple(filter(None, dict.fromkeys(tags)))
     note.day, note.day_source = _day(stem, properties, day, modified)
     note.about = _about(path, stem, note, properties)
     note.lines = len(lines)
@@ -183,12 +185,6 @@ def embedded_text(head: str, text: str) -> str:
 def _stem(path: str) -> str:
     """Return the file name of a note's path or of a link's target, without ``.md``."""
     return path.rpartition("/")[2].removesuffix(".md")
-
-
-def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the aliases and the tags (in lower case) of the front matter."""
-    tags = dict.fromkeys(clean(tag).strip("/").lower() for tag in front_tags(properties))
-    return tuple(clean(alias) for alias in front_aliases(properties)), tuple(tag for tag in tags if tag)
 
 
 def _day(stem: str, properties: dict[str, Any], day: date | None, modified: date | None) -> tuple[int, str]:

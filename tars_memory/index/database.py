@@ -21,6 +21,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from struct import Struct
@@ -81,20 +82,13 @@ class Driver(NamedTuple):
         return tuple(int(part) for part in self.module.sqlite_version.split("."))
 
 
-_drivers: dict[str, Driver] = {}
-
-
 def driver() -> Driver:
     """Return the driver that this process uses; chosen once for each value of the variable.
 
     Raises:
         UsageError: the variable names no driver, or one that does not work here.
     """
-    forced = os.environ.get(VARIABLE, "")
-    found = _drivers.get(forced)
-    if found is None:
-        found = _drivers[forced] = _choose(forced)
-    return found
+    return _choose(os.environ.get(VARIABLE, ""))
 
 
 def capabilities() -> dict[str, object]:
@@ -111,6 +105,7 @@ def capabilities() -> dict[str, object]:
     }
 
 
+@cache
 def _choose(forced: str) -> Driver:
     """Return the forced driver, or the first that works if ``forced`` is empty."""
     if forced and forced not in RUNGS:

@@ -68,10 +68,7 @@ class NameTable:
     """
 
     def __init__(
-        self,
-        connection: sqlite3.Connection,
-        scope: str = "",
-        matching: Callable[[str, str], tuple[str, list[str]]] = fulltext.matching,
+        self, connection: sqlite3.Connection, scope: str, matching: Callable[[str, str], tuple[str, list[str]]]
     ) -> None:
         self._connection = connection
         self._scope = scope
