@@ -400,7 +400,7 @@ CREATE TABLE lines (                -- the parsed lines of a chunk, so that reca
   place    INTEGER NOT NULL,        -- 0-based in the chunk's text
   number   INTEGER NOT NULL,        -- in a note, counted from chunks.start_line; in a conversation, the line of its log
   indent   INTEGER NOT NULL,
-  kind     TEXT NOT NULL,           -- item, heading, text, machinery, replaced
+  kind     TEXT NOT NULL,           -- item, empty, heading, text, machinery, replaced
   state    TEXT NOT NULL,           -- of a candidate: extracted, promoted, rejected, expired; else ''
   block_id TEXT NOT NULL,           -- '' for none, as in the next columns
   speaker  TEXT NOT NULL,

@@ -482,7 +482,7 @@ class IndexReader:
         """Return the block id of the source of the last unindented item before a chunk of a note; '' for none."""
         row = self._connection.execute(
             "SELECT l.source FROM chunks c JOIN lines l ON l.chunk = c.id"
-            " WHERE c.note = ? AND c.position < ? AND l.kind = 'item' AND l.indent = 0"
+            " WHERE c.note = ? AND c.position < ? AND l.kind IN ('item', 'empty') AND l.indent = 0"
             " ORDER BY c.position DESC, l.place DESC LIMIT 1",
             (note, position),
         ).fetchone()

@@ -180,8 +180,8 @@ class TableCopy:
     def _lines(self) -> Iterator[tuple[Any, ...]]:
         """Yield each line once, though chunks of a long block overlap; a line longer than a chunk comes in pieces."""
         rows = self._select(
-            "n.path, c.id, c.start_line, c.partial, t.headings, t.text, l.place, l.kind, l.indent, l.state,"
-            " l.block_id, l.speaker, l.source, l.since, l.until",
+            "n.path, c.id, c.start_line, c.partial, t.headings, t.text, l.place, iif(l.kind = 'empty', 'item', l.kind),"
+            " l.indent, l.state, l.block_id, l.speaker, l.source, l.since, l.until",
             "JOIN chunks c ON c.note = n.id JOIN chunk_texts t ON t.id = c.id JOIN lines l ON l.chunk = c.id",
             "n.path, c.position, l.place",
         )

@@ -19,7 +19,6 @@ from tars_memory.index.naming import key, keys_within, name_parts, names_of
 from tars_memory.language.words import is_run, stem
 from tars_memory.recall import weights
 from tars_memory.recall.weights import Exclusion, Terms, bm25, heads_of, idf
-from tars_memory.vault.model import is_empty_item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
     from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
     from tars_memory.language.dates import NamedDate
     from tars_memory.recall.query import Query
-    from tars_memory.vault.model import Line
 
 
-_ITEMS = frozenset({"item", "machinery", "replaced"})
+_ITEMS = frozenset({"item", "empty", "machinery", "replaced"})
 """The kinds of lines that begin a list item."""
 
 USUAL_SAMPLE = 16
@@ -425,14 +423,9 @@ def _count_shown(chunk: Candidate, terms: Terms) -> None:
 
 def _without_wordless(chunks: Sequence[Candidate]) -> list[Candidate]:
     """Leave out chunks with nothing but bullets without words, of notes that have others: a template's empty tasks."""
-    bare = {chunk.row.id for chunk in chunks if all(_is_empty(line.known, line.text) for line in chunk.lines)}
+    bare = {chunk.row.id for chunk in chunks if all(line.known.kind == "empty" for line in chunk.lines)}
     worded = {chunk.row.note_id for chunk in chunks if chunk.row.id not in bare}
     return [chunk for chunk in chunks if chunk.row.id not in bare or chunk.row.note_id not in worded]
-
-
-def _is_empty(line: Line, text: str) -> bool:
-    """Whether a line is a list item without words."""
-    return line.kind == "item" and is_empty_item(text)
 
 
 def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
@@ -440,7 +433,7 @@ def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
     and former texts of replaced lines.
     """
     found = _silent_front_matter(row, texts)
-    empty = {i for i, (line, text) in enumerate(zip(row.lines, texts, strict=True)) if _is_empty(line, text)}
+    empty = {i for i, line in enumerate(row.lines) if line.kind == "empty"}
     if any(text.strip() and i not in empty for i, text in enumerate(texts)):
         found |= empty
     for i, line in enumerate(row.lines):

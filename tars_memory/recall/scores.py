@@ -528,7 +528,7 @@ def _block_id(row: ChunkRow, start_line: int, end_line: int) -> str | None:
 # --- one statement is found once: the approved line represents the lines that it came from
 
 
-ITEM, MACHINERY = "item", "machinery"
+ITEM, EMPTY, MACHINERY = "item", "empty", "machinery"
 """Kinds of lines of the index; copied here, because importing their grammar would compile its regexes at every start.
 """
 APPROVED, CANDIDATE, FACT, QUOTE = range(4)
@@ -677,7 +677,7 @@ def _statement_parts(reader: IndexReader, lines: Sequence[CandidateLine]) -> lis
     is_known = not any(line.indent for line in row.lines[:1])
     statements = []
     for line in row.lines:
-        if line.kind not in (ITEM, MACHINERY):
+        if line.kind not in (ITEM, EMPTY, MACHINERY):
             statement = "" if not line.indent else statement
         elif not line.indent:
             statement, is_known = line.source.partition("#^")[2], True

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document
-from tars_memory.vault.model import Line
+from tars_memory.vault.model import Line, is_empty_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
 ITEM, HEADING, TEXT, MACHINERY, REPLACED = "item", "heading", "text", "machinery", "replaced"
-REPEATED = "repeated"
-"""Kinds of lines. Machinery names the speaker or session of the line above; replaced keeps a line's former words."""
+EMPTY, REPEATED = "empty", "repeated"
+"""Kinds of lines. An empty line is an item without words; machinery names the speaker or session of the line above;
+replaced keeps a line's former words."""
 REJECTED, EXPIRED = "rejected", "expired"
 
 TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
@@ -273,7 +274,9 @@ def _kind(text: str, bare: str, *, heading: bool, item: bool) -> str:
         or (bare.startswith("- kind:: ") and bare[9:] in SENTENCES)
     ):
         return MACHINERY  # a statement that nobody has decided about; once accepted, it is in Facts.md
-    return ITEM if item else TEXT
+    if not item:
+        return TEXT
+    return EMPTY if is_empty_item(text) else ITEM
 
 
 def items(lines: Iterable[str]) -> Iterator[Item]:
