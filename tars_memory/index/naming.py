@@ -312,15 +312,19 @@ def key(name: str) -> str:
     """Return what a name is compared by: it without case, accents, widths, punctuation and, unless it has only those,
     stop words.
     """
-    words = _words(name)
+    return _key_of(name, _words(name))
+
+
+def _key_of(name: str, words: Sequence[str]) -> str:
+    """Return the key of a name with these words."""
     return _joined([word for word in words if word not in STOP_WORDS] or words) or _plain(name)
 
 
 def keys_within(text: str) -> list[str]:
-    """Return the key of the whole text and of everything in it that may be a name, each once."""
+    """Return the key of the whole text, and then of everything in it that may be a name, each once."""
     words = _words(text)
     parts = [sign for word in words if word not in STOP_WORDS for sign in (word if _is_run(word) else (word,))]
-    found = {key(text): None}
+    found = {_key_of(text, words): None}
     parts = parts[:MAX_WORDS]
     for start in range(len(parts)):
         for end in range(start + 1, min(start + MAX_NAME_WORDS, len(parts)) + 1):

@@ -14,7 +14,7 @@ from tars_memory.index import database, fulltext
 from tars_memory.index.database import BETWEEN, TIERS, iso
 from tars_memory.index.fulltext import Filter, conditions_of, ended
 from tars_memory.index.naming import NameTable
-from tars_memory.language.words import fold, stem
+from tars_memory.language.words import fold
 from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
@@ -207,11 +207,10 @@ class IndexReader:
         found.update(self._connection.execute(sql, (json.dumps(list(found)),)))
         return found
 
-    def held(self, words: Iterable[str], within: Filter) -> dict[str, int]:
-        """Return stem → number of chunks, in all scopes, that contain one of the folded words; 0 if no chunk does in
-        the scopes that the filter allows.
+    def held(self, by_stem: Mapping[str, str], within: Filter) -> dict[str, int]:
+        """Return stem → number of chunks, in all scopes, that contain it; 0 if no chunk does in the scopes that the
+        filter allows. ``by_stem`` gives for each stem a word that has it.
         """
-        by_stem = {stem(word): word for word in words}
         found = self.frequencies(by_stem)
         visible = self.visible({root: by_stem[root] for root, count in found.items() if count}, within)
         return {root: count if root in visible else 0 for root, count in found.items()}

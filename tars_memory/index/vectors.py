@@ -679,9 +679,11 @@ class QueryVectors:
             _write(path, found)
         return found._replace(model=self.model)
 
-    def remembered(self, text: str) -> bool:
-        """Whether the query's vectors are stored, so that the model isn't needed."""
-        return _read(self._path(text), self.dimension) is not None
+    def are_at_hand(self, text: str) -> bool:
+        """Whether the query's vectors are stored, or a watcher may answer: then the model need not be opened here."""
+        if _read(self._path(text), self.dimension) is not None:
+            return True
+        return self._socket is not None and models.is_ours(self._socket)
 
     def _open(self) -> Callable[[str], models.QueryVector]:
         from tars_memory.index.passages import open_runner

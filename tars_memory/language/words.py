@@ -11,7 +11,10 @@ import unicodedata
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 WORD = re.compile(r"[^\W_]+")
 """One token of unicode61: a run of letters and digits."""
@@ -228,14 +231,22 @@ def stem(word: str) -> str:
     return found
 
 
+def stems(words: Iterable[str]) -> dict[str, str]:
+    """Return word → stem of folded words."""
+    return {word: stem(word) for word in words}
+
+
 @cache
 def _function_stems() -> frozenset[str]:
     return frozenset(map(stem, STOP_WORDS))
 
 
-def is_mistaken_for_function_word(word: str) -> bool:
-    """Whether a folded word that is no function word has the stem of one: "Ines" that of "in", "Doe" that of "does"."""
-    return word not in STOP_WORDS and stem(word) in _function_stems()
+def names_like_function_words(text: str) -> frozenset[str]:
+    """Return the folded words with a capital, as names have, that FTS5 takes for function words: "Ines" has the stem of
+    "in", "Doe" that of "does".
+    """
+    names = {fold(word) for word in WORD.findall(text) if word[0].isupper()} - STOP_WORDS
+    return frozenset(name for name in names if stem(name) in _function_stems())
 
 
 def _stem(word: str) -> str:
@@ -364,9 +375,9 @@ _GRAMMAR_WORDS = {
 _GRAMMAR = {name: frozenset(words.split()) for name, words in _GRAMMAR_WORDS.items()}
 
 
-def grammar_words(text: str) -> frozenset[str]:
-    """Return the folded function words of the language of a query; none if it is English or unknown."""
-    return frozenset(map(fold, _GRAMMAR.get(foreign_language(text), ())))
+def grammar_words(language: str) -> frozenset[str]:
+    """Return the folded function words of a language that :func:`foreign_language` found; none if it found none."""
+    return frozenset(map(fold, _GRAMMAR.get(language, ())))
 
 
 _LETTERS = re.compile(r"[^\W\d_]+")

@@ -776,11 +776,11 @@ def named_notes(reader: IndexReader, query: Query, within: Filter) -> NamedNotes
     whole: list[tuple[int, str, bool]] = []
     inside: set[int] = set()
     if query.meaning and query.selection is None:
-        asked = key(query.meaning)
-        for name, notes in reader.notes_named(keys_within(query.meaning), within).items():
+        keys = keys_within(query.meaning)
+        for name, notes in reader.notes_named(keys, within).items():
             if len(notes) <= NAMESAKES:
                 inside.update(note for note, _, _ in notes)
-                if name == asked:
+                if name == keys[0]:
                     whole = notes
         if query.unfinished and not whole:
             begun = map(key, reader.names(within.scope).beginning(query.meaning))

@@ -24,13 +24,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import vault
 from tars_memory.errors import TarsError, UsageError, counted
-from tars_memory.language import dates
+from tars_memory.language import dates, words as language
 from tars_memory.language.words import (
     ASKING_WORDS,
     STOP_WORDS,
     WORD,
     fold,
-    is_mistaken_for_function_word,
     runs_and_rest,
     symbols,
     tokens,
@@ -125,6 +124,13 @@ class Query:
         since, until: first and last day, inclusive, or None.
         dates: the dates that the text names.
         date_words: the words that name them.
+        stems: stem of each word of the above fields.
+        names: the words with a capital, folded, that FTS5 takes for function words.
+        runs: the runs of ``meaning`` in scripts without blanks.
+        tokens: the folded words of ``meaning``.
+        language: of ``meaning``; '' if it is English or unknown.
+        is_latin: whether ``meaning`` is in Latin script.
+        grammar: the folded function words of that language.
         is_sentence: whether the text contains stop words besides other words.
         notices: sentences for the user about how the query was read.
         today: the day of the search; None if it is unknown.
@@ -166,6 +172,13 @@ class Query:
         self.until: date | None = None
         self.dates: list[dates.NamedDate] = []
         self.date_words: frozenset[str] = frozenset()
+        self.stems: dict[str, str] = {}
+        self.names: frozenset[str] = frozenset()
+        self.runs: list[str] = []
+        self.tokens: frozenset[str] = frozenset()
+        self.language = ""
+        self.is_latin = True
+        self.grammar: frozenset[str] = frozenset()
         self.is_sentence = False
         self.notices: list[str] = []
 
@@ -184,12 +197,20 @@ class Query:
 
     @property
     def mistaken(self) -> tuple[str, ...]:
-        """The words with a capital, as names have, that FTS5 takes for function words: "Ines" has the stem of "in".
+        """The words with a capital that FTS5 takes for function words: "Ines" has the stem of "in".
 
         In small letters such a word is seldom a name (``use`` has the stem of "us"), and is looked for by its stem.
         """
-        names = {fold(word) for word in WORD.findall(self.text) if word[0].isupper()}
-        return tuple(word for word in self.words if word in names and is_mistaken_for_function_word(word))
+        return tuple(word for word in self.words if word in self.names)
+
+    @property
+    def by_stem(self) -> dict[str, str]:
+        """Stem → word, of the words."""
+        return {self.stems[word]: word for word in self.words}
+
+    def phrase_key(self, phrase: Sequence[str]) -> str:
+        """Return the key of a phrase among the terms: its stems in quotes."""
+        return f'"{" ".join(self.stems[word] for word in phrase)}"'
 
     @property
     def filters(self) -> bool:
@@ -434,6 +455,14 @@ class _Parser:
         named = [word for _, words in dated for word in words]
         pieces = (piece for word in named for group in runs_and_rest(word) for piece in group)  # 3日: 3 and 日
         query.date_words = frozenset((*map(fold, named), *pieces, *tokens(" ".join(named))))  # नवंबर: two tokens
+        query.names = language.names_like_function_words(query.text)
+        query.runs = unspaced_runs(query.meaning)
+        query.tokens = frozenset(tokens(query.meaning))
+        query.language = language.foreign_language(query.meaning)
+        query.grammar = language.grammar_words(query.language)
+        query.is_latin = language.is_latin(query.meaning)
+        phrased = (word for phrase in (*query.phrases, *query.quoted) for word in phrase)
+        query.stems = language.stems({*query.words, query.last_word, *query.date_words, *phrased})
 
 
 def _with_signs(piece: str, parts: list[str]) -> str:

@@ -20,7 +20,7 @@ from tars_memory.language.words import tokens, unspaced_runs
 from tars_memory.recall import weights
 from tars_memory.recall.candidates import NAMESAKES, Candidate, CandidateLine, Pool
 from tars_memory.recall.query import Fading, Hit, Query
-from tars_memory.recall.weights import REFUSED, mean, phrase_key
+from tars_memory.recall.weights import REFUSED, mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ class _Note:
 def rank(pool: Pool, query: Query) -> None:
     """Set the score of every line of the pool, and its weighted parts, of which the score is the sum."""
     lines = pool.lines
-    speakers = Speakers(query.meaning)
+    speakers = Speakers(query.tokens)
     for line in lines:
         line.speaker = speakers.share(line.known.speaker)
         line.validity = weights.validity(line.known, query.today, query.dates)
@@ -398,7 +398,7 @@ def _as_written(pool: Pool, query: Query) -> dict[str, float]:
     total = sum(pool.idfs.values())
     words = set(query.words)
     phrases = [*query.quoted, *(phrase for phrase in query.phrases if not words.issuperset(phrase))]
-    terms = {phrase_key(phrase) for phrase in phrases}.union(query.literals, (f"{one}*" for one in query.prefixes))
+    terms = {*map(query.phrase_key, phrases), *query.literals, *(f"{one}*" for one in query.prefixes)}
     signs = pool.scale.signs_as_written
     return {
         term: idf / total * (signs if unspaced_runs(term) else 1.0)
@@ -416,10 +416,10 @@ def _with_before(line: CandidateLine) -> float:
 
 
 class Speakers:
-    """How much of the names of speakers a question contains."""
+    """How much of the names of speakers a question contains; ``words`` are its folded words."""
 
-    def __init__(self, question: str) -> None:
-        self._words = frozenset(tokens(question))
+    def __init__(self, words: frozenset[str]) -> None:
+        self._words = words
         self._shares: dict[str, float] = {"": 0.0}
 
     def share(self, name: str) -> float:

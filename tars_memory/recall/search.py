@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from tars_memory.errors import TarsError
 from tars_memory.index.fulltext import Filter
 from tars_memory.index.naming import name_parts, names_of
-from tars_memory.language.words import fold, grammar_words, is_inflected, stem, unspaced_runs
+from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
 from tars_memory.recall import scores
 from tars_memory.recall.candidates import (
     CHUNKS_READ,
@@ -42,7 +42,6 @@ from tars_memory.recall.weights import (
     beginning_of_relatives,
     idf,
     mean,
-    phrase_key,
     relatives_of,
     worded,
 )
@@ -129,7 +128,7 @@ def _complete_last_word(query: Query, reader: IndexReader, narrowed: Filter) -> 
     If there are other words, it is no longer a prefix then: counted as both it outweighed them (96 of 100 first hits
     became 92).
     """
-    if query.last_word and any(reader.held((query.last_word,), narrowed).values()):
+    if query.last_word and any(reader.held({query.stems[query.last_word]: query.last_word}, narrowed).values()):
         if query.words:
             query.prefixes = tuple(prefix for prefix in query.prefixes if prefix != query.last_word)
         query.words, query.last_word = (*query.words, query.last_word), ""
@@ -141,7 +140,7 @@ def _may_be_misspelt(reader: IndexReader, text: str, narrowed: Filter, hits: Ite
     if len(words) > WORDS_MISSPELT:
         return False
     held = fold(" ".join(f"{hit.path} {hit.title} {' '.join(hit.headings)} {hit.text}" for hit in hits))
-    missing = [word for word in words if word not in held]
+    missing = {root: word for word, root in stems(word for word in words if word not in held).items()}
     return bool(missing) and not all(reader.held(missing, narrowed).values())
 
 
@@ -299,15 +298,15 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     total = sum(pool.idfs.values())
     if not total:
         return False
-    numbers = (phrase_key(phrase) for phrase in query.phrases if query.date_words.issuperset(phrase))  # 15.11.2025
-    date_terms = {*map(stem, query.date_words), *numbers}
+    numbers = filter(query.date_words.issuperset, query.phrases)  # 15.11.2025
+    date_terms = {*(query.stems[word] for word in query.date_words), *map(query.phrase_key, numbers)}
     held = {id(chunk): _held(chunk, pool.idfs, date_terms) for chunk in pool.chunks}
     held_anywhere = set().union(*held.values())
     if _holds_rare(query, pool, held_anywhere, total):
         return True
     fts5_total = sum(log(max(exp(value) - 1, 1.0)) for value in pool.idfs.values())
     scale = pool.scale
-    floor = fts5_total * (scale.floor_of_rare_signs if unspaced_runs(query.meaning) else scale.floor_of_rare)
+    floor = fts5_total * (scale.floor_of_rare_signs if query.runs else scale.floor_of_rare)
     holds_rare = not query.is_sentence and any(map(_is_rare(pool), held_anywhere))
     if holds_rare and any(chunk.words >= floor for chunk in pool.chunks):
         return True
@@ -343,7 +342,7 @@ def _language_margin(query: Query, pool: Pool, best: Sequence[Candidate]) -> flo
     """Return what is added to the floors because the query is in the language of the ``best`` chunks, and not English:
     function words of English queries are not searched for.
     """
-    if query.is_sentence or len(pool.idfs) <= WORDS_OF_A_NAME or unspaced_runs(query.meaning) or _mostly_unspaced(best):
+    if query.is_sentence or len(pool.idfs) <= WORDS_OF_A_NAME or query.runs or _mostly_unspaced(best):
         return 0.0
     unheld = idf(max(pool.rows, 1), 0)
     held = sum(value < unheld for value in pool.idfs.values())
@@ -362,7 +361,7 @@ def _script_margin(query: Query, pool: Pool, best: Sequence[Candidate]) -> float
     scale = pool.scale
     if not scale.same_unspaced and not scale.other_script:
         return 0.0
-    is_unspaced = bool(unspaced_runs(query.meaning))
+    is_unspaced = bool(query.runs)
     if is_unspaced != _mostly_unspaced(best):
         return scale.other_script
     return scale.same_unspaced if is_unspaced else 0.0
@@ -478,7 +477,7 @@ def _holds_rare(query: Query, pool: Pool, held: set[str], total: float) -> bool:
 
 def _is_run_on(query: Query) -> bool:
     """Whether a query contains several words written without blanks."""
-    return sum(map(len, unspaced_runs(query.meaning))) > SIGNS_OF_A_WORD
+    return sum(map(len, query.runs)) > SIGNS_OF_A_WORD
 
 
 def _is_rare(pool: Pool) -> Callable[[str], bool]:
@@ -552,7 +551,7 @@ def scored(
     mode = "lexical" if vector is None else mode
     asked, query = query, copy(_without_grammar(query, reader))
     query.relatives = {}
-    held = reader.held(query.words, narrowed)
+    held = reader.held(query.by_stem, narrowed)
     if mode != "semantic":
         _add_relatives(query, reader, narrowed, held)
     for root, others in query.relatives.items():  # of several indexes, for highlights
@@ -598,8 +597,7 @@ def _without_grammar(query: Query, reader: IndexReader) -> Query:
     """Return the query without its function words if the vault is too small for them to have a low idf."""
     if reader.chunk_count() >= FULL_VAULT:
         return query
-    grammar = grammar_words(query.meaning)
-    words = tuple(word for word in query.words if word not in grammar)
+    words = tuple(word for word in query.words if word not in query.grammar)
     if not words or len(words) == len(query.words):
         return query
     query = copy(query)

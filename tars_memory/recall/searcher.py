@@ -17,7 +17,6 @@ from tars_memory.errors import counted
 from tars_memory.index.database import AUTOMATED, log_of
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
-from tars_memory.language.words import foreign_language, is_latin
 from tars_memory.recall import query as queries
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult
 from tars_memory.settings import MODES
@@ -187,12 +186,12 @@ class Searcher:
         recalled = window * parts.recall // 100
         return window * parts.memory // 100 + recalled, recalled
 
-    def unknown_language(self, text: str, model: str) -> list[str]:
+    def unknown_language(self, language: str, model: str) -> list[str]:
         """Return a warning, once for each language, if the model only knows English and the query is in another
         language.
         """
-        language = foreign_language(text) if self.workspace.embedder is None and index.models.is_english(model) else ""
-        if not language or language in self._languages:
+        knows = self.workspace.embedder is not None or not index.models.is_english(model)
+        if knows or not language or language in self._languages:
             return []
         self._languages.add(language)
         return [errors.TransientNotice(warning(language))]
@@ -632,9 +631,7 @@ class Search:
         if workspace.embedder is not None:
             return True
         queries = self.searcher.queries(workspace.settings.embedding.model)
-        if queries.remembered(_without_credentials(text)) or index.models.is_ours(
-            workspace.state / index.models.SOCKET
-        ):
+        if queries.are_at_hand(_without_credentials(text)):
             return False
         workspace.opened_embedder = workspace.opened_embedder or workspace.open_embedder()
         return True
@@ -656,8 +653,8 @@ class Search:
             model = self._model_of(reader)
             if not model:
                 return None
-            self.notices += self.searcher.unknown_language(query.meaning, model)
-            if self.mode != "semantic" and not self._reads_script(model, query.meaning):
+            self.notices += self.searcher.unknown_language(query.language, model)
+            if self.mode != "semantic" and not (query.is_latin or self._reads_other_scripts(model)):
                 return None
             shown = _without_credentials(query.meaning)
             ours = workspace.embedder
@@ -666,10 +663,8 @@ class Search:
             self._without_model(error)
             return None
 
-    def _reads_script(self, model: str, text: str) -> bool:
-        """Whether a model knows the script of a text; other texts are searched for by words only."""
-        if is_latin(text):
-            return True
+    def _reads_other_scripts(self, model: str) -> bool:
+        """Whether a model knows other scripts than Latin; else texts in them are searched for by words only."""
         workspace = self.workspace
         known = workspace.embedder or index.models.manifest_of(model, workspace.settings.places.cache)
         return known.scripts != index.models.LATIN

@@ -16,7 +16,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import fold_signs
-from tars_memory.language.words import STOP_WORDS, WORD, fold, is_run, stem, symbols
+from tars_memory.language.words import STOP_WORDS, WORD, fold, is_run, stem, stems, symbols
 from tars_memory.recall.query import Fading, Query
 from tars_memory.settings import Options
 
@@ -45,11 +45,6 @@ def idf(rows: int, holding: int) -> float:
     return math.log(1 + (rows - holding + 0.5) / (holding + 0.5))
 
 
-def phrase_key(phrase: Sequence[str]) -> str:
-    """Return the key of a phrase among the terms: its stems in quotes."""
-    return f'"{" ".join(map(stem, phrase))}"'
-
-
 class Terms:
     """The terms of a query, ready to be counted in texts.
 
@@ -63,13 +58,13 @@ class Terms:
     """
 
     def __init__(self, query: Query) -> None:
-        self.stems = tuple(dict.fromkeys(stem(word) for word in query.words))
-        self.mistaken = tuple(dict.fromkeys(map(stem, query.mistaken)))
-        self.phrases = tuple(tuple(stem(word) for word in phrase) for phrase in query.phrases)
+        self.stems = tuple(query.by_stem)
+        self.mistaken = tuple(dict.fromkeys(query.stems[word] for word in query.mistaken))
+        self.phrases = tuple(tuple(query.stems[word] for word in phrase) for phrase in query.phrases)
         as_written = {*self.mistaken, *chain.from_iterable(self.phrases)}
         others = STOP_WORDS.difference(query.words, *query.phrases) if as_written else ()
         self._ignored = frozenset(word for word in others if stem(word) in as_written)
-        self.phrase_keys = tuple(map(phrase_key, query.phrases))
+        self.phrase_keys = tuple(map(query.phrase_key, query.phrases))
         self.literals = tuple(dict.fromkeys(fold_signs(literal) for literal in query.literals))
         self.prefixes = query.prefixes
         self.roots = {root: root for root in self.stems}
@@ -120,18 +115,20 @@ class Terms:
         splitting every line into words would cost several times as much.
         """
         text = "\n".join(folded)
-        ends: list[int] = []
+        found: list[tuple[int, str]] = []
         for head in self._heads:
             at = text.find(head)
             while at >= 0:
                 end = _REST.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string too
-                if not (at and text[at - 1].isalnum()):
-                    root = self.roots.get(stem(text[at:end]))
-                    if root is not None and text[at:end] not in self._ignored:
-                        if not ends:
-                            ends = list(accumulate(len(line) + 1 for line in folded))
-                        yield bisect_right(ends, at), root
+                if not (at and text[at - 1].isalnum()) and text[at:end] not in self._ignored:
+                    found.append((at, text[at:end]))
                 at = text.find(head, end)
+        stem_of = stems({word for _, word in found})
+        ends = list(accumulate(len(line) + 1 for line in folded)) if found else []
+        for at, word in found:
+            root = self.roots.get(stem_of[word])
+            if root is not None:
+                yield bisect_right(ends, at), root
 
     def add_phrases(self, text: str, counts: dict[str, int]) -> None:
         """Count the phrases in a whole text, across its line breaks; replaces their former counts."""

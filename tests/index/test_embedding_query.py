@@ -60,7 +60,7 @@ def test_a_damaged_memory_is_made_again(damage: bytes, tmp_path: Path, asked: li
     (path,) = remembered(tmp_path)
     path.write_bytes(damage)
     assert query_vector("tea", MODEL, tmp_path) == expected("tea")
-    assert QueryVectors(MODEL, tmp_path).remembered("tea")
+    assert QueryVectors(MODEL, tmp_path).are_at_hand("tea")
     assert asked == ["tea", "tea"]
 
 
@@ -88,8 +88,8 @@ def test_the_oldest_are_forgotten(tmp_path: Path, asked: list[str], monkeypatch:
         (newest,) = [path for path in remembered(tmp_path) if path.stat().st_mtime > 1_000_000]
         os.utime(newest, (number, number))
     assert 10 <= len(remembered(tmp_path)) < 250
-    assert vectors.remembered("question 399")
-    assert not vectors.remembered("question 0")
+    assert vectors.are_at_hand("question 399")
+    assert not vectors.are_at_hand("question 0")
 
 
 def test_the_model_is_closed_after_one_question_and_stays_open_after_two(
