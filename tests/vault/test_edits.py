@@ -6,6 +6,7 @@ import pytest
 
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.model import Splice
 from tars_memory.vault.note import Note
 
 
@@ -106,3 +107,10 @@ def test_replacing_keeps_mark_machinery_and_children() -> None:
 )
 def test_removing_takes_the_children_and_nothing_else(data: bytes, after: bytes) -> None:
     assert apply(data, edits.remove_bullet(Note("", data), entry(data, "b"))) == after
+
+
+def test_changes_of_a_note_that_loses_all_its_lines_keep_what_is_put_in_their_place() -> None:
+    made = edits.Changes(b"c")
+    made.make([Splice(0, 1, b"")])
+    made.make([Splice(0, 0, b"a"), Splice(0, 0, b"b")])
+    assert (made.data, apply(b"c", made.splices())) == (b"ab", b"ab")

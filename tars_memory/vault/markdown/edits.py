@@ -795,28 +795,23 @@ class Changes:
     def make(self, splices: Iterable[Splice]) -> None:
         """Apply splices to :attr:`data` as it is now."""
         applied = list(splices)
-        for splice in reversed(applied):
-            self._make(splice)
+        pieces: list[tuple[int, int] | bytes] = []
+        at = 0
+        for splice in applied:
+            pieces += [*self._cut(at, splice.start), splice.data]
+            at = splice.end
+        self._pieces = [*pieces, *self._cut(at, len(self.data))]
         self.data = apply(self.data, applied)
 
-    def _make(self, splice: Splice) -> None:
-        """Apply one splice to the list of pieces: ranges of the original, and new bytes."""
-        kept: list[tuple[int, int] | bytes] = []
+    def _cut(self, start: int, end: int) -> Iterator[tuple[int, int] | bytes]:
+        """Yield the pieces of a range of :attr:`data`: ranges of the original, and new bytes."""
         at = 0
-        placed = False
         for piece in self._pieces:
             size = len(piece) if isinstance(piece, bytes) else piece[1] - piece[0]
-            head = min(max(splice.start - at, 0), size)
-            tail = min(max(splice.end - at, 0), size)
-            if head or not size:
-                kept.append(_slice(piece, 0, head))
-            if not placed and splice.start <= at + size:
-                kept.append(splice.data)
-                placed = True
-            if tail < size:
-                kept.append(_slice(piece, tail, size))
+            first, last = max(start - at, 0), min(end - at, size)
+            if first < last:
+                yield piece[first:last] if isinstance(piece, bytes) else (piece[0] + first, piece[0] + last)
             at += size
-        self._pieces = [piece for piece in kept if not isinstance(piece, bytes) or piece]
 
     def splices(self) -> list[Splice]:
         """Return the changes so far as splices of the original, in order."""
@@ -831,8 +826,3 @@ class Changes:
                 found.append(Splice(at, piece[0], new))
             at, new = piece[1], b""
         return found
-
-
-def _slice(piece: tuple[int, int] | bytes, start: int, end: int) -> tuple[int, int] | bytes:
-    """Return part of a piece: of a range of the original, or of new bytes."""
-    return piece[start:end] if isinstance(piece, bytes) else (piece[0] + start, piece[0] + end)
