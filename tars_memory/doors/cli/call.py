@@ -16,6 +16,7 @@ import sys
 from datetime import date, datetime
 from functools import cached_property, partial, wraps
 from inspect import Parameter, Signature, signature  # typer has imported it
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from unicodedata import normalize
@@ -27,7 +28,7 @@ import tars_memory
 from tars_memory import curation, language, vault
 from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, members, shown_today, within
 from tars_memory.errors import TransientNotice, UsageError
-from tars_memory.settings import Settings, StrangeVaultError, agent_mark
+from tars_memory.settings import StrangeVaultError, agent_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -108,12 +109,7 @@ class Call:
 
     def take(self, name: str, value: Any) -> None:
         """Store the value of a shared option; of one given before and after the command, the later counts."""
-        if name == "now":
-            self._now_text = value
-        elif name in ("json", "quiet"):
-            setattr(self.out, name, value)
-        else:
-            setattr(self, name, value)
+        setattr(self.out if name in ("json", "quiet") else self, "_now_text" if name == "now" else name, value)
 
     def begin(self) -> None:
         """Check the values of the shared options and their variables, before any work.
@@ -121,14 +117,12 @@ class Call:
         Raises:
             UsageError: the instant can't be parsed, or the actor is unknown.
         """
-        origin, text = "--now", self._now_text
-        if text is None:
-            origin, text = "TARS_NOW", self.env.get("TARS_NOW") or None
-        if text is not None:
-            self.now = instant(text, origin)
+        if self._now_text is not None:
+            self.now = instant(self._now_text, "--now")
+        elif text := self.env.get("TARS_NOW"):
+            self.now = instant(text, "TARS_NOW")
         named = self.env.get("TARS_MEMORY_ACTOR")
-        if named and named not in ACTORS:
-            raise UsageError(f"TARS_MEMORY_ACTOR={named!r} is unknown", f"it is one of {', '.join(ACTORS)}")
+        one_of(ACTORS, named or None, "TARS_MEMORY_ACTOR=")
 
     @property
     def interactive(self) -> bool:
@@ -156,17 +150,13 @@ class Call:
         """
         if self.opened is None:
             self.opened = self.fresh_memory()
-            self.opened.workspace.notices += self._unknown(self.opened.workspace.settings)
+            settings = self.opened.workspace.settings
+            self.opened.workspace.notices += settings.unknown_variables()
+            if self.interactive:  # keys in files would fill the mail of each cron job
+                self.opened.workspace.notices += settings.unknown_keys()
         if self.typed is not None:
             self.opened.workspace.item = self.typed.item
         return self.opened
-
-    def _unknown(self, settings: Settings) -> list[str]:
-        """Return notices about unknown settings: about variables always, since they are part of this very call; about
-        keys in settings files only for a person at a terminal, not in the mail of each cron job (``status`` and
-        ``doctor`` show them to everybody).
-        """
-        return [*settings.unknown_variables(), *(settings.unknown_keys() if self.interactive else ())]
 
     def fresh_memory(self) -> Memory:
         """Open the vault's memory anew, with the settings as they are now. The caller closes it.
@@ -284,13 +274,16 @@ class Call:
         self.out.close()
 
     def notices(self, *more: Iterable[str]) -> list[str]:
-        """Print the notices of the vault and ``more`` on stderr, each once, and return them for JSON."""
-        found: list[str] = []
-        for group in ((self.opened.workspace.notices if self.opened is not None else ()), *more):
-            found.extend(notice for notice in group if notice not in found)
-        shown = found if self.out.json or not self.interactive else self._new_today(found)
-        for notice in shown:
-            self.out.say(notice)
+        """Print the notices of the vault and ``more`` on stderr, each once, and return them for JSON.
+
+        A person at a terminal sees a :class:`~tars_memory.errors.TransientNotice` once a day.
+        """
+        workspace = self.opened.workspace if self.opened is not None else None
+        found = [*dict.fromkeys(chain(workspace.notices if workspace is not None else (), *more))]
+        daily = workspace if self.interactive and not self.out.json else None
+        for notice in found:
+            if not (daily and isinstance(notice, TransientNotice) and shown_today(daily.state, notice, today(self))):
+                self.out.say(notice)
         return found
 
     def answered(self, answer: Any, *more: Iterable[str], lines: bool = False) -> bool:
@@ -313,17 +306,6 @@ class Call:
         """Return the notice of a dry run; nothing without ``--dry-run``, or where nothing would be written anyway."""
         return ["dry run: nothing was written"] if self.dry_run and writes else []
 
-    def _new_today(self, notices: list[str]) -> list[str]:
-        """Return the notices without each :class:`~tars_memory.errors.TransientNotice` that was shown earlier today."""
-        if self.opened is None:
-            return notices
-        workspace, day = self.opened.workspace, today(self)
-        return [
-            notice
-            for notice in notices
-            if not (isinstance(notice, TransientNotice) and shown_today(workspace.state, notice, day))
-        ]
-
     def words(self, words: list[str] | None, metavar: str, *, stdin: bool = False) -> str:
         """Return the remaining words as one text, or with ``stdin`` the text of stdin.
 
@@ -336,8 +318,7 @@ class Call:
             UsageError: there are both words and ``--stdin``, or no text.
         """
         if stdin:
-            if words:
-                raise UsageError(f"both {metavar} and --stdin", "give one of them")
+            one_only({metavar: words, "--stdin": stdin})
             text = read_stdin()
             if not text.strip():
                 raise UsageError("nothing came on stdin", f"pipe the text in: … | tars-memory {self.called} --stdin")
@@ -485,8 +466,6 @@ def ask_about_secrets(call: Call, text: str) -> str:
 
 RECEIPT = "txn path line ref text written spooled"
 """Attributes of a receipt that JSON shows."""
-UNWRITABLE = 5
-"""Exit code if the text went to the spool."""
 MOST_LINES, MOST_REMOVED = 20, 5
 """Maximum number of changed lines to show; and of the lines of a removed note, of which more are only counted."""
 
@@ -500,23 +479,21 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
         repeated: the notice if nothing was written and no notice says why.
 
     Returns:
-        The exit code: 5 if the text went to the spool, else 0.
+        The exit code, 0: a text that went to the spool is told by an error.
     """
     call.settle()
-    own = list(getattr(receipt, "notices", None) or ())
-    if receipt.spooled and not own:
-        own.append("the note can't be written now: your text is in the spool, and the next writing command places it")
-    elif call.dry_run and not receipt.spooled:
+    own = [*receipt.notices]
+    if call.dry_run:
         own += call.dry_run_notice()
     elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
         own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
-    touched = [{"path": place.path, "line": place.line} for place in getattr(receipt, "touched", None) or ()]
+    touched = [fields(place, "path line") for place in getattr(receipt, "touched", ())]
     if not call.answered({**fields(receipt, RECEIPT), **({"touched": touched} if touched else {})}, own):
         if receipt.path:
             call.out.data(call.out.place(receipt.path, receipt.line))
         if call.dry_run and receipt.text:
             call.out.data(f"  {line(receipt.text)}")
-    return UNWRITABLE if receipt.spooled else 0
+    return 0
 
 
 def say_change(
@@ -674,7 +651,9 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Separate text from options, then parse as usual."""
         if self.words and not ctx.resilient_parsing:
-            args = list(HELP[:1]) if args == ["-h"] else self._separated(ctx, args)
+            options = [param for param in self.get_params(ctx) if isinstance(param, TyperOption)]
+            flags, valued = ({name for o in options if o.is_flag is kind for name in o.opts} for kind in (True, False))
+            args = [HELP[0]] if args == ["-h"] else separate(args, flags, valued)
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # typer's own; if an option lacks its value, the error doesn't name the command
@@ -694,15 +673,11 @@ class Command(TyperCommand):
                     f"{ctx.command_path} --help shows how",
                 )
             ctx.obj.begin()
-            if (
-                self.pages
-                and ctx.obj.out.screen
-                and ctx.obj.interactive
-                and not (ctx.obj.no_pager or ctx.obj.out.quiet)
-            ):
+            out = ctx.obj.out
+            if self.pages and out.screen and ctx.obj.interactive and not (ctx.obj.no_pager or out.quiet):
                 from tars_memory.doors.cli.screen import paged
 
-                with paged(ctx.obj.out):
+                with paged(out):
                     return super().invoke(ctx)
         return super().invoke(ctx)
 
@@ -726,15 +701,6 @@ class Command(TyperCommand):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
-
-    def _separated(self, ctx: Any, args: Sequence[str]) -> list[str]:
-        """Apply :func:`separate` with the options of this command."""
-        flags: set[str] = set()
-        valued: set[str] = set()
-        for param in self.get_params(ctx):
-            if isinstance(param, TyperOption):
-                (flags if param.is_flag else valued).update(name for name in param.opts if name.startswith("--"))
-        return separate(args, flags, valued)
 
 
 def separate(args: Sequence[str], flags: set[str], valued: set[str]) -> list[str]:
@@ -780,11 +746,40 @@ def validity(call: Call, as_of: str | None, *, expired: bool) -> dict[str, Any]:
     Raises:
         UsageError: both are given, or the text is not a day.
     """
-    if as_of is not None and expired:
-        raise UsageError("both --as-of and --expired", "give one of them")
+    one_only({"--as-of": as_of is not None, "--expired": expired})
     if expired:
         return {"expired": True}
     return {} if as_of is None else {"as_of": day(call, as_of, "--as-of", last=True)}
+
+
+def one_only(given: Mapping[str, Any], hint: str = "give one of them") -> None:
+    """Refuse two arguments that exclude each other.
+
+    Args:
+        given: whether each was given, by its name.
+        hint: what to do instead.
+
+    Raises:
+        UsageError: more than one was given.
+    """
+    if sum(map(bool, given.values())) > 1:
+        *names, last = given
+        raise UsageError(f"{'more than one of' if names[1:] else 'both'} {', '.join(names)} and {last}", hint)
+
+
+def one_of(values: Iterable[str], value: str | None, before: str) -> None:
+    """Refuse a value that is none of those there are; None is no value.
+
+    Args:
+        values: those there are.
+        value: the one that was given.
+        before: what names it in the message, with its blank.
+
+    Raises:
+        UsageError: the value is unknown.
+    """
+    if value is not None and value not in values:
+        raise UsageError(f"{before}{value!r} is unknown", f"it is one of {', '.join(values)}")
 
 
 def today(call: Call) -> date:

@@ -10,6 +10,7 @@ from tars_memory.doors.cli.call import (
     ask_about_secrets,
     command,
     flag,
+    one_only,
     option,
     read_stdin,
     report,
@@ -72,8 +73,7 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
     Raises:
         UsageError: there is no source of steps, or more than one.
     """
-    if stdin + edit + (file is not None) > 1:
-        raise UsageError("more than one of --stdin, --file and --edit", "give one of them")
+    one_only({"--stdin": stdin, "--file": file is not None, "--edit": edit})
     if stdin:
         return call.words(None, "STEPS", stdin=True)
     if file is not None:
@@ -138,8 +138,7 @@ def playbooks(
     brings it back. In a pipe one line a playbook, with tabs: path, last use, state, title. Exit 1 if there are none.
     """
     wanted = " ".join(name or ())
-    if pin and unpin:
-        raise UsageError("both --pin and --unpin", "give one of them")
+    one_only({"--pin": pin, "--unpin": unpin})
     if not wanted:
         if pin or unpin or name:
             raise UsageError("no playbook is named", "tars-memory playbooks lists them")

@@ -8,6 +8,8 @@ from tars_memory.doors.cli.call import (
     Expired,
     command,
     flag,
+    one_of,
+    one_only,
     option,
     read_stdin,
     unsearched_projects,
@@ -77,10 +79,8 @@ def context(
     It never takes more tokens than the budget (a token is 4 characters), asks no model and writes nothing. stderr
     says what was left out. Exit 0 also if there is nothing to say.
     """
-    if format_ is not None and format_ not in FORMATS:
-        raise UsageError(f"--format {format_!r} is unknown", f"it is one of {', '.join(FORMATS)}")
-    if stdin and question:
-        raise UsageError("both QUESTION and --stdin", "give one of them")
+    one_of(FORMATS, format_, "--format ")
+    one_only({"QUESTION": question, "--stdin": stdin})
     call.out.json = call.out.json or format_ == "json"
     text = read_stdin() if stdin else " ".join(question or ())
     given = {"budget": budget, "window": window, "days": days, "file_cap": file_cap}

@@ -15,6 +15,7 @@ from tars_memory.doors.cli.call import (
     confirmed,
     day,
     flag,
+    one_only,
     option,
     report,
     today,
@@ -223,8 +224,7 @@ def headings(
     question, elsewhere with --yes. In a pipe one line a heading, with tabs: path:line, title, bullets.
     """
     name, memory = call.note(call.words(note, "NOTE")), call.memory()
-    if add is not None and remove is not None:
-        raise UsageError("both --add and --remove", "give one of them")
+    one_only({"--add": add is not None, "--remove": remove is not None})
     if add is not None:
         return report(call, memory.add_heading(name, ask_about_secrets(call, add)))
     if remove is not None:
@@ -314,8 +314,7 @@ def facts(
         return _change(call, words[0], words[1:], day(call, since, "--since"), day(call, until, "--until"), on)
     if any((since, until, on)):
         raise UsageError("--since, --until and --on belong to add and end", "--as-of names a day to look at")
-    if as_of is not None and all_:
-        raise UsageError("both --as-of and --all", "give one of them")
+    one_only({"--as-of": as_of is not None, "--all": all_})
     name = " ".join(words or ()) or None
     if in_time or mermaid:
         if as_of is not None or topic:

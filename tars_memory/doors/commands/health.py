@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tars_memory import curation, jobs, recall
-from tars_memory.doors.cli.call import Call, command, confirmed, flag, option, word
+from tars_memory.doors.cli.call import Call, command, confirmed, flag, one_of, one_only, option, word
 from tars_memory.doors.cli.output import Output, clean, counted, duration, fields, line, show_rows, show_tree, within
 from tars_memory.errors import ModelUnavailableError, UsageError, reason
 from tars_memory.index import detached
@@ -214,8 +214,8 @@ def doctor(
 
     Prints each finding with what to do; exit 1 if any are left. With --dry-run it only looks.
     """
-    if adopt + fix + index + (restore is not None) + (drop is not None) > 1:
-        raise UsageError("more than one of --fix, --index, --restore, --drop and --adopt", "give one of them")
+    restores, drops = restore is not None, drop is not None
+    one_only({"--fix": fix, "--index": index, "--restore": restores, "--drop": drops, "--adopt": adopt})
     if adopt or index:
         return _adopt(call, path) if adopt else verify(call)
     if path is not None:
@@ -506,8 +506,7 @@ def eval_(
     answer), and if you like category and id. Prints percentages by category.
     """
     for name in (mode, *(against or ())):
-        if name is not None and name not in MODES:
-            raise UsageError(f"mode {name!r} is unknown", f"it is one of {', '.join(MODES)}")
+        one_of(MODES, name, "mode ")
     options: dict[str, Any] = {"mode": mode, "against": tuple(against or ()), "limit": limit}
     found = call.memory().evaluate(file, **options)
     if not call.answered(found, found.notices, _missing(found.missing)):

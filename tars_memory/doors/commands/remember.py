@@ -18,6 +18,7 @@ from tars_memory.doors.cli.call import (
     command,
     confirmed,
     flag,
+    one_only,
     option,
     report,
     say_change,
@@ -368,8 +369,7 @@ def undo(
     gets its exact bytes back. If it changed since, only our change is reversed; if that needs a guess, nothing is
     written and the difference is shown (exit 6).
     """
-    if txn and last is not None:
-        raise UsageError("both TXN and --last", "give one of them")
+    one_only({"TXN": txn, "--last": last is not None})
     named: str | list[str] | None = txn
     asks = call.interactive and call.out.screen and not (yes or call.out.quiet or call.dry_run)
     if asks:

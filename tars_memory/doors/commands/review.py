@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tars_memory import curation
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import Call, PrintPrompt, ReplyFile, answering, command, day, flag, option, word
+from tars_memory.doors.cli.call import (
+    Call,
+    PrintPrompt,
+    ReplyFile,
+    answering,
+    command,
+    day,
+    flag,
+    one_only,
+    option,
+    word,
+)
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.errors import UsageError
 
@@ -18,6 +29,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.tidying.tidy import Tidied
 
 LEFT, PARTLY, CONFLICT = 1, 3, 6
+PROMPT_FIRST = "print the prompt first, then give the reply"
 
 
 @command(
@@ -112,8 +124,7 @@ def review(
     chosen = [name for name, given in forms.items() if given]
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} don't go together", "give one of them")
-    if print_prompt + (reply is not None) > 1:
-        raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
+    one_only({"--print-prompt": print_prompt, "--reply": reply is not None}, PROMPT_FIRST)
     if rules:
         return _rules(call)
     looking = (
@@ -362,8 +373,7 @@ def tidy(
     and writes a summary of each month in their place; both list first and act with --apply.
     """
     ids = [word for value in ids or () for word in re.split(r"[,\s]+", value) if word]
-    if print_prompt and reply is not None:
-        raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
+    one_only({"--print-prompt": print_prompt, "--reply": reply is not None}, PROMPT_FIRST)
     asking = model is not None or print_prompt or reply is not None or curating
     if compress:
         if ids or ignore or archive or asking:

@@ -13,6 +13,8 @@ from tars_memory.doors.cli.call import (
     Topic,
     command,
     flag,
+    one_of,
+    one_only,
     option,
     unsearched_projects,
     validity,
@@ -99,11 +101,9 @@ def search(
     one line, path:line:text, as grep prints them. Without a QUERY --about, --topic, --where, --linked-to and --links-to
     list what they leave, newest first.
     """
-    if relative_to not in (None, *PLACES):
-        raise UsageError(f"--relative-to {relative_to!r} is unknown", f"it is one of {', '.join(PLACES)}")
+    one_of(PLACES, relative_to, "--relative-to ")
     call.out.relative_to = relative_to or ""
-    if mode is not None and mode not in MODES:
-        raise UsageError(f"--mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
+    one_of(MODES, mode, "--mode ")
     globs = tuple(call.note(glob, folders=True) for glob in path or ())
     options: dict[str, Any] = {
         "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": globs, "since": since,
@@ -116,8 +116,7 @@ def search(
     options |= filters | validity(call, as_of, expired=expired)
     options |= ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})
     if stdin:
-        if query:
-            raise UsageError("both QUERY and --stdin", "give one of them")
+        one_only({"QUERY": query, "--stdin": stdin})
         return _each_line(call, options, paths_only=paths)
     text = " ".join(query or ())
     if not text.strip() and not filters:
