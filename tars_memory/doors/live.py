@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -37,7 +37,7 @@ from tars_memory.doors.cli.call import Call, Terminated
 from tars_memory.doors.cli.output import clean, counted, encoded, line, symbol
 from tars_memory.doors.cli.screen import MATCH, wrapped
 from tars_memory.doors.commands.open import opener_for
-from tars_memory.doors.views import FactsView, LivePlace, Passage, ReviewView, SearchView, View, sentences
+from tars_memory.doors.views import FactsView, Passage, ReviewView, SearchView, View, sentences
 from tars_memory.errors import BusyError, ModelUnavailableError, TarsError
 from tars_memory.index.models import SOCKET
 from tars_memory.index.watcher import WarmServer
@@ -101,8 +101,8 @@ def show(call: Call) -> int:
     return code or app.return_code or 0
 
 
-class LaneAnswer(NamedTuple):
-    """An answer of a lane.
+class Heard(Message):
+    """An answer of a lane, as a message of Textual.
 
     Attributes:
         kind: the kind of the question; empty for an unexpected failure.
@@ -110,9 +110,9 @@ class LaneAnswer(NamedTuple):
         value: the answer, or an error.
     """
 
-    kind: str
-    number: int
-    value: Any
+    def __init__(self, kind: str, number: int, value: Any) -> None:
+        super().__init__()
+        self.kind, self.number, self.value = kind, number, value
 
 
 class Lane:
@@ -123,7 +123,7 @@ class Lane:
         deliver: receives each answer; called from the thread.
     """
 
-    def __init__(self, open_memory: Callable[[], Memory], deliver: Callable[[LaneAnswer], object]) -> None:
+    def __init__(self, open_memory: Callable[[], Memory], deliver: Callable[[Heard], object]) -> None:
         self._open_memory = open_memory
         self._deliver = deliver
         self._wake = threading.Condition()
@@ -166,17 +166,9 @@ class Lane:
                         value = question(memory)
                     except TarsError as error:
                         value = error
-                    self._deliver(LaneAnswer(kind, number, value))
+                    self._deliver(Heard(kind, number, value))
         except Exception as error:
-            self._deliver(LaneAnswer("", number, error))
-
-
-class Heard(Message):
-    """A message of Textual that holds an answer of a lane."""
-
-    def __init__(self, answer: LaneAnswer) -> None:
-        super().__init__()
-        self.answer = answer
+            self._deliver(Heard("", number, error))
 
 
 class Rows(Widget):
@@ -297,7 +289,7 @@ class Live(App[int]):
         self._progress = ""
         memory = call.memory()
         self._root, self._project = memory.workspace.root, memory.workspace.project
-        self.quick, self.slow = (Lane(self._open_memory, self._post) for _ in range(2))
+        self.quick, self.slow = (Lane(self._open_memory, self.post_message) for _ in range(2))
         self.deciding = ReviewView(self)
         self.views: tuple[View, ...] = (SearchView(self), self.deciding, FactsView(self))
         self.view: View = self.views[0]
@@ -323,9 +315,6 @@ class Live(App[int]):
         memory = self.call.memory_at(self._root, self._project or NO_PROJECT)
         memory.workspace.patience, memory.workspace.may_finish_in_background, memory.workspace.rest = 0.0, True, REST
         return memory
-
-    def _post(self, answer: LaneAnswer) -> None:
-        self.post_message(Heard(answer))
 
     def close(self) -> None:
         """Close the vault, after waiting for a decision that is being written."""
@@ -378,9 +367,8 @@ class Live(App[int]):
             self.view.typed = typed
             self.view.type(typed)
 
-    def on_heard(self, event: Heard) -> None:
+    def on_heard(self, answer: Heard) -> None:
         """Pass the answer of a lane to the view that asked."""
-        answer = event.answer
         if not answer.kind:
             self.failed = answer.value
             self.exit(1)
@@ -473,15 +461,15 @@ class Live(App[int]):
         if failed is not None:
             raise failed
 
-    def open(self, place: LivePlace) -> None:
-        """Open a note as ``tm open`` does."""
-        note = self._root / place.path
+    def open(self, path: str, number: int, url: str | None) -> None:
+        """Open a note at a line, as ``tm open`` does; ``url`` is its address in Obsidian."""
+        note = self._root / path
         try:
-            words = opener_for(self.call, place.path, place.line, place.url)
+            words = opener_for(self.call, path, number, url)
         except TarsError as error:
             self.view.state = [*sentences(error)]
             return
-        label = f"{line(place.path)}:{place.line}"
+        label = f"{line(path)}:{number}"
         if words is None:
             self.view.state = [f"{label}: set VISUAL or EDITOR, and Enter opens it"]
             return

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tars_memory.curation.proposals import Proposal
-    from tars_memory.doors.live import LaneAnswer, Live
+    from tars_memory.doors.live import Heard, Live
     from tars_memory.memory import Memory
     from tars_memory.vault.markdown.facts import Fact
 
@@ -46,14 +46,6 @@ class Passage(NamedTuple):
     at: int = 0
     last: int = -1
     query: Query | None = None
-
-
-class LivePlace(NamedTuple):
-    """Where to open a note."""
-
-    path: str
-    line: int
-    url: str | None
 
 
 class View:
@@ -109,7 +101,7 @@ class View:
     def submit(self) -> None:
         """Handle Enter."""
 
-    def hear(self, answer: LaneAnswer) -> None:
+    def hear(self, answer: Heard) -> None:
         """Handle an answer, the newest of its kind."""
 
     def block(self, item: Any, width: int) -> list[Text]:
@@ -167,25 +159,20 @@ class SearchView(View):
         self._moved = self._opens = False
         number = self._number
 
-        def by_words(memory: Memory) -> HitsFound:
+        def by_words(memory: Memory) -> tuple[SearchResult, Passage | None]:
             if not text.strip():
-                day = memory.workspace.now().date().isoformat()
-                return _found(memory, memory.search("", until=day, per_note=PER_NOTE))
-            return _found(memory, memory.search(text, mode="lexical", unfinished=True, per_note=PER_NOTE))
+                return _found(memory, "", until=memory.workspace.now().date().isoformat())
+            return _found(memory, text, mode="lexical", unfinished=True)
+
+        def ask_by_meaning() -> None:
+            if number == self._number:
+                self.live.slow.ask("meaning", number, lambda memory: _found(memory, text, unfinished=True))
 
         self.live.quick.ask("words", number, by_words)
         if text.strip() and not self._words_only:
-            self.live.when_idle(PAUSE, lambda: self._ask_by_meaning(text, number))
+            self.live.when_idle(PAUSE, ask_by_meaning)
 
-    def _ask_by_meaning(self, text: str, number: int) -> None:
-        if number == self._number:
-            self.live.slow.ask(
-                "meaning",
-                number,
-                lambda memory: _found(memory, memory.search(text, unfinished=True, per_note=PER_NOTE)),
-            )
-
-    def hear(self, answer: LaneAnswer) -> None:
+    def hear(self, answer: Heard) -> None:
         """Take in hits or a preview, or open a note."""
         if answer.kind in ("words", "meaning"):
             is_outdone = answer.kind == "words" and self._answered_by_meaning == answer.number
@@ -194,11 +181,11 @@ class SearchView(View):
         elif isinstance(answer.value, TarsError):
             self.reload(answer.value.message)  # the hit is not there any more
         elif answer.kind == "open":
-            self.live.open(answer.value)
+            self.live.open(*answer.value)
         else:
             self.passage = answer.value
 
-    def _take(self, answer: LaneAnswer) -> None:
+    def _take(self, answer: Heard) -> None:
         """Show the hits of an answer, or its error; keep the mark if the person moved it."""
         if isinstance(answer.value, TarsError):
             self.state, self._answered, self._opens = [*sentences(answer.value)], answer.number, False
@@ -206,7 +193,7 @@ class SearchView(View):
         if answer.kind == "meaning":
             self._answered_by_meaning = answer.number
         self._answered = answer.number
-        former, result = self.chosen, answer.value.result
+        former, (result, passage) = self.chosen, answer.value
         self.result, self.items = result, result.hits
         places = [(hit.path, hit.start_line) for hit in result.hits]
         stays = self._moved and former is not None and (former.path, former.start_line) in places
@@ -216,7 +203,7 @@ class SearchView(View):
         if self.at:
             self.look()
         else:
-            self.top, self.passage = 0, answer.value.passage
+            self.top, self.passage = 0, passage
         if self._opens:
             self.submit()
 
@@ -254,10 +241,10 @@ class SearchView(View):
         if hit is None:
             return
 
-        def place_of_hit(memory: Memory) -> LivePlace:
+        def place_of_hit(memory: Memory) -> tuple[str, int, str | None]:
             _check(memory, hit)
             keep_hits(memory.workspace.state, hits, terminal=True)
-            return LivePlace(hit.path, hit.best_line[0], hit.obsidian_url or None)
+            return hit.path, hit.best_line[0], hit.obsidian_url or None
 
         self.live.ask(self.live.quick, "open", place_of_hit)
 
@@ -268,19 +255,12 @@ class SearchView(View):
         return hit_lines(self.live.call.out, screen, item, self.result.parsed, len(str(len(self.items))), full=False)
 
 
-class HitsFound(NamedTuple):
-    """The result of a search, with the preview of its first hit."""
-
-    result: SearchResult
-    passage: Passage | None
-
-
-def _found(memory: Memory, result: SearchResult) -> HitsFound:
-    passage = None
-    if result.hits:
-        with contextlib.suppress(TarsError):  # the note has just changed; Enter says so
-            passage = _passage(memory, result.hits[0], result.parsed)
-    return HitsFound(result, passage)
+def _found(memory: Memory, text: str, **options: Any) -> tuple[SearchResult, Passage | None]:
+    """Search; return the result with the preview of its first hit."""
+    result = memory.search(text, per_note=PER_NOTE, **options)
+    with contextlib.suppress(TarsError):  # the note has just changed; Enter says so
+        return result, _passage(memory, result.hits[0], result.parsed) if result.hits else None
+    return result, None
 
 
 def _check(memory: Memory, hit: Hit) -> list[str]:
@@ -356,7 +336,7 @@ class ReviewView(View):
     def type(self, text: str) -> None:
         """Do nothing before Enter."""
 
-    def hear(self, answer: LaneAnswer) -> None:
+    def hear(self, answer: Heard) -> None:
         """Show the waiting proposals, and the outcome of a decision."""
         self.is_busy = False
         if isinstance(answer.value, TarsError):
@@ -521,12 +501,12 @@ class FactsView(View):
 
         self.live.ask(self.live.quick, "facts", found)
 
-    def hear(self, answer: LaneAnswer) -> None:
+    def hear(self, answer: Heard) -> None:
         """Take in facts or a preview, or open a note."""
         if isinstance(answer.value, TarsError):
             self.state = [*sentences(answer.value)]
         elif answer.kind == "open":
-            self.live.open(answer.value)
+            self.live.open(*answer.value)
         elif answer.kind == "look":
             self.passage = answer.value
         else:
@@ -557,11 +537,8 @@ class FactsView(View):
         """Open the note at its line."""
         fact = self.chosen
         if fact is not None:
-            self.live.ask(
-                self.live.quick,
-                "open",
-                lambda memory: LivePlace(fact.path, fact.line, obsidian_url(memory.workspace.root.name, fact.path)),
-            )
+            url = obsidian_url(self.live.call.workspace.root.name, fact.path)
+            self.live.ask(self.live.quick, "open", lambda _: (fact.path, fact.line, url))
 
     def block(self, item: Fact, width: int) -> list[Text]:
         """Make a row of the fact's days, subject, predicate and object."""

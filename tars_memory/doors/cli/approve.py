@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from tars_memory.memory import Memory
 
 SCISSORS = "# ---- below this line nothing is kept ----"
-QUIT, LATER, AGAIN, APART = "quit", "later", "again", "apart"
+AGAIN = "again"
 NO_LINE = "no line"
 NO_WORDS = "no words are left, so nothing is decided"
 KEYS = {
@@ -86,8 +87,8 @@ def answer_to(proposal: Proposal, typed: str) -> ReviewAnswer:
     valid = [number for number in numbers if number.isdecimal() and 0 < int(number) <= len(lines)]
     if key in "esmr" and numbers != valid:
         return ReviewAnswer(NO_LINE)
-    known = key in "qluaesbmr" or (key == "o" and bool(proposal.parts))
-    if not known or (key in "ab" and numbers):
+    known = "qluaesbmro" if proposal.parts else "qluaesbmr"
+    if key not in known or (key in "ab" and numbers):
         return ReviewAnswer("")
     return ReviewAnswer(key, tuple(lines[int(number) - 1].ref for number in valid))
 
@@ -235,9 +236,9 @@ class Walk:
             number = self._numbers.setdefault(proposal.id, len(self._numbers) + 1)
             self._show(proposal, f"{number} of {max(number, len(self._seen) + len(queue))}")
             answer = self._answer(proposal)
-            if answer == QUIT:
+            if answer == "q":
                 break
-            if answer == APART:
+            if answer == "o":
                 self._apart |= {part.id for part in proposal.parts}
                 self._numbers.pop(proposal.id)
                 self._seen.remove(proposal.id)
@@ -250,30 +251,30 @@ class Walk:
                 unseen = [proposal for proposal in waiting if proposal.id not in self._seen]
                 queue = unseen[: max(0, most - len(self._seen))]
         left = self.review.waiting(limit=1, expired=self.expired).total
-        self._print(Text("\n" + self.sitting.summary(left)))
+        _print(self.call, Text("\n" + self.sitting.summary(left)))
         return 0
 
     def _answer(self, proposal: Proposal) -> str:
         """Ask until the proposal is decided or left.
 
         Returns:
-            How to go on; :data:`AGAIN` if anything was written or taken back.
+            The key of an answer after which all others wait as before; else :data:`AGAIN`.
         """
         while True:
-            typed = self._ask(f"{offer(proposal)} [?]: ")
+            typed = _ask(self.call, f"{offer(proposal)} [?]: ")
             answer = ReviewAnswer("q") if typed is None else answer_to(proposal, typed)
             if answer.key == NO_LINE:
-                self._print(Text(unknown_line_reply(proposal), style="dim"))
-            elif answer.key in _WITHOUT_DECISION:
-                return _WITHOUT_DECISION[answer.key]
+                _print(self.call, Text(unknown_line_reply(proposal), style="dim"))
+            elif answer.key in ("q", "l", "o"):
+                return answer.key
             elif answer.key == "u":
                 if self._take_back(proposal):
                     return AGAIN
             elif answer.decides:
                 if self._decided(proposal, answer):
-                    return LATER if answer.rejects else AGAIN
+                    return answer.key if answer.rejects else AGAIN
             else:
-                self._print(Text("\n".join(f"  {key:<3}  {text}" for key, text in KEYS.items())))
+                _print(self.call, *(Text(f"  {key:<3}  {text}") for key, text in KEYS.items()))
 
     def _decided(self, proposal: Proposal, answer: ReviewAnswer) -> bool:
         """Decide the proposal, after asking for words or a heading; print the outcome; False if it still waits."""
@@ -281,12 +282,11 @@ class Walk:
         if is_for(answer.key, proposal):
             if answer.key == "e" and (words := self._edited(proposal)) is None:
                 return False
-            if answer.key == "s" and not (heading := self._ask("heading: ")):
+            if answer.key == "s" and not (heading := _ask(self.call, "heading: ")):
                 return False
         outcome = self.sitting.decide(proposal, answer, words=words, heading=heading)
         self.call.notices(outcome.notices)
-        for text in outcome.lines:
-            self._print(text)
+        _print(self.call, *outcome.lines)
         return outcome.done
 
     def _take_back(self, shown: Proposal) -> bool:
@@ -296,8 +296,7 @@ class Walk:
             self._seen = [name for name in self._seen if name not in (outcome.proposal.id, shown.id)]
             if [*self._numbers][-1:] == [shown.id]:
                 del self._numbers[shown.id]  # another proposal may get this number now
-        for text in outcome.lines:
-            self._print(text)
+        _print(self.call, *outcome.lines)
         return outcome.done
 
     def _edited(self, proposal: Proposal) -> str | None:
@@ -305,31 +304,18 @@ class Walk:
         try:
             words = edited(self.call, proposal)
         except UsageError as error:
-            self._print(Text(f"{line(error.message)}; {line(error.hint)}", style="yellow"))
-            words = self._ask("new words: ") or ""
-        if not words.strip():
-            self._print(Text(NO_WORDS, style="yellow"))
-            return None
-        return words
+            _print(self.call, Text(f"{line(error.message)}; {line(error.hint)}", style="yellow"))
+            words = _ask(self.call, "new words: ") or ""
+        if words.strip():
+            return words
+        _print(self.call, Text(NO_WORDS, style="yellow"))
+        return None
 
     def _show(self, proposal: Proposal, count: str) -> None:
         """Print a proposal; ``count`` is its number of how many."""
         head = Text(f"\n{count}  ", style="bold")
-        head.append(place_of(proposal), "cyan")
-        head.append(f"  {line(proposal.date)}", "green")
-        self._print(head)
-        for text in change(proposal):
-            self._print(Padding(text, (0, 0, 0, 2), expand=False))
-
-    def _print(self, text: Text | Padding) -> None:
-        _print(self.call, text)
-
-    def _ask(self, prompt: str) -> str | None:
-        return _ask(self.call, prompt)
-
-
-_WITHOUT_DECISION = {"q": QUIT, "l": LATER, "o": APART}
-"""How the walk goes on after a key that decides nothing."""
+        head.append(place_of(proposal), "cyan").append(f"  {line(proposal.date)}", "green")
+        _print(self.call, head, *_indented(change(proposal), 2))
 
 
 def apart(proposal: Proposal, names: Collection[str]) -> tuple[Proposal, ...]:
@@ -356,9 +342,7 @@ def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
         head.append(line(call.out.place(rule.path, rule.line)), "cyan")
         head.append(f" › {line(rule.section)}" if rule.section else "", "cyan")
         head.append(f"  {line(rule.vault)}" if rule.vault else "", "magenta")
-        _print(call, head)
-        for text in rule.text.split("\n"):
-            _print(call, Padding(Text(line(text)), (0, 0, 0, 2), expand=False))
+        _print(call, head, *_indented((Text(line(text)) for text in rule.text.split("\n")), 2))
         choices = "[a]pprove [A]ll that are left"
         if rule.vault:
             choices = f"[a]dd to {ctx.layout.procedural} [A]ll of {line(rule.vault)}"
@@ -378,9 +362,14 @@ def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
     return 0
 
 
-def _print(call: Call, text: Text | Padding) -> None:
+def _indented(texts: Iterable[Text], cells: int) -> list[Padding]:
+    return [Padding(text, (0, 0, 0, cells), expand=False) for text in texts]
+
+
+def _print(call: Call, *texts: Text | Padding) -> None:
+    """Print texts, each on lines of its own."""
     try:
-        console(call.out).print(text)
+        console(call.out).print(*texts, sep="\n")
     except (OSError, ValueError):
         raise ClosedOutput from None  # the terminal is gone: the decisions so far are done
 
@@ -435,18 +424,12 @@ def _kind(proposal: Proposal) -> str:
 
 def show(call: Call, proposals: Sequence[Proposal]) -> None:
     """Print proposals on a terminal, below their note and heading, each with its id and diff."""
-    screen = console(call.out)
-    last = ""
-    for proposal in sorted(proposals, key=lambda proposal: (bool(proposal.parts), proposal.target, proposal.section)):
-        place = place_of(proposal)
-        if place != last:
-            screen.print(Text(place, style="cyan"))
-            last = place
-        head = Text(f"  {proposal.id}  ", style="bold")
-        head.append(line(proposal.date), "green")
-        screen.print(head)
-        for text in change(proposal):
-            screen.print(Padding(text, (0, 0, 0, 4), expand=False))
+    in_order = sorted(proposals, key=lambda proposal: (bool(proposal.parts), proposal.target, proposal.section))
+    for place, group in groupby(in_order, place_of):
+        _print(call, Text(place, style="cyan"))
+        for proposal in group:
+            head = Text(f"  {proposal.id}  ", style="bold").append(line(proposal.date), "green")
+            _print(call, head, *_indented(change(proposal), 4))
 
 
 def place_of(proposal: Proposal) -> str:

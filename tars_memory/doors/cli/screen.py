@@ -384,27 +384,16 @@ class Symbols(NamedTuple):
 LINES, ASCII = Symbols(), Symbols("=", "|", ">", "-", ":", ".")
 
 
-class Period(NamedTuple):
-    """The time in which a fact is true.
-
-    Attributes:
-        label: predicate and object.
-        since: its first day; None if unknown.
-        until: the first day on which it is no longer true; None if it has no end.
-    """
-
-    label: str
-    since: date | None
-    until: date | None
-
-
-def by_subject(facts: Sequence[Fact]) -> dict[str, list[Period]]:
+def by_subject(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
     """Group facts by subject, in the order in which the subjects first appear."""
-    groups: dict[str, list[Period]] = {}
+    groups: dict[str, list[Fact]] = {}
     for fact in facts:
-        label = f"{line(fact.predicate)}: {line(fact.object)}"
-        groups.setdefault(line(fact.subject), []).append(Period(label, fact.since, fact.until))
+        groups.setdefault(line(fact.subject), []).append(fact)
     return groups
+
+
+def _label(fact: Fact) -> str:
+    return f"{line(fact.predicate)}: {line(fact.object)}"
 
 
 def draw_facts(facts: Sequence[Fact], today: date, width: int, symbols: Symbols) -> Iterator[tuple[str, str]]:
@@ -419,50 +408,44 @@ def draw_facts(facts: Sequence[Fact], today: date, width: int, symbols: Symbols)
     Yields:
         The kind of a line (``scale``, ``subject``, ``past`` or ``holds``) and its text.
     """
-    groups = by_subject(facts)
-    periods = [period for group in groups.values() for period in group]
-    widest = max((cell_len(period.label) for period in periods), default=0) + 2
+    widest = max((cell_len(_label(fact)) for fact in facts), default=0) + 2
     room = max(NARROWEST, min(widest, int(width * LABEL), width - DAY - NARROWEST))
     cells = max(NARROWEST, width - room - DAY)
-    first, last = _range(periods, today)
+    first, last = _range(facts, today)
     days = max(1, (last - first).days)
 
     def cell(day: date) -> int:
         return min(cells - 1, max(0, (day - first).days * cells // days))
 
     now = cell(today)
-    if first < last and any(period.since or period.until for period in periods):
+    if first < last and any(fact.since or fact.until for fact in facts):
         yield "scale", f"{'':{room + DAY}}{_scale(first, last, cells)}".rstrip()
-    for subject, group in groups.items():
+    for subject, group in by_subject(facts).items():
         yield "subject", _cut(subject, width, symbols)
-        for period in group:
-            label = _cut(f"  {period.label}", room, symbols)
-            day = f"{period.since or ''!s:10}"
-            bar = _bar(period, cell, cells, now, symbols) if period.since or period.until else ""
+        for fact in group:
+            label = _cut(f"  {_label(fact)}", room, symbols)
+            day = f"{fact.since or ''!s:10}"
+            bar = _bar(fact, cell, cells, now, symbols) if fact.since or fact.until else ""
             text = f"{label}{'':{room - cell_len(label)}}  {day} {bar}"
-            yield "holds" if _holds(period, today) else "past", text.rstrip()
+            yield "holds" if fact.holds(today) else "past", text.rstrip()
 
 
-def _holds(period: Period, today: date) -> bool:
-    return (period.since or today) <= today < (period.until or date.max)
-
-
-def _bar(period: Period, cell: Callable[[date], int], cells: int, now: int, symbols: Symbols) -> str:
-    """Draw the bar of one period; ``cell`` gives the place of a day, ``now`` is the place of today."""
-    start = cell(period.since) if period.since else 0
-    end = cells - 1 if period.until is None else max(start, cell(period.until - timedelta(days=1)))
+def _bar(fact: Fact, cell: Callable[[date], int], cells: int, now: int, symbols: Symbols) -> str:
+    """Draw the bar of one fact; ``cell`` gives the place of a day, ``now`` is the place of today."""
+    start = cell(fact.since) if fact.since else 0
+    end = cells - 1 if fact.until is None else max(start, cell(fact.until - timedelta(days=1)))
     row = [" "] * cells
     row[now] = symbols.now
     row[start : end + 1] = symbols.bar * (end + 1 - start)
-    if not period.since:
+    if not fact.since:
         row[start : min(start + 3, end)] = symbols.before * (min(start + 3, end) - start)
-    row[end] = symbols.goes_on if period.until is None else symbols.ends
+    row[end] = symbols.goes_on if fact.until is None else symbols.ends
     return "".join(row)
 
 
-def _range(periods: Sequence[Period], today: date) -> tuple[date, date]:
+def _range(facts: Iterable[Fact], today: date) -> tuple[date, date]:
     """Return the first and the last known day, today among them; the last plus a margin for facts without an end."""
-    days = [day for period in periods for day in (period.since, period.until) if day is not None]
+    days = [day for fact in facts for day in (fact.since, fact.until) if day is not None]
     first, last = min([today, *days]), max([today, *days])
     margin = max(1, (last - first).days // 20)
     return first, last + timedelta(days=min(margin, (date.max - last).days))
@@ -504,27 +487,21 @@ def gantt(facts: Sequence[Fact], today: date) -> str:
     Every character that could end a name, begin a comment or a directive, or close the fence is written as a character
     reference (``#58;``), which Mermaid shows as the character.
     """
-    groups = {}
-    for subject, periods in by_subject(facts).items():
-        if dated := [period for period in periods if period.since or period.until]:
-            groups[subject] = dated
-    if not groups:
+    dated = [fact for fact in facts if fact.since or fact.until]
+    if not dated:
         return ""
-    first, last = _range([period for group in groups.values() for period in group], today)
+    first, last = _range(dated, today)
     rows = ["gantt", "    dateFormat YYYY-MM-DD", f"    axisFormat {'%Y' if last.year - first.year > 2 else '%Y-%m'}"]
-    for subject, group in groups.items():
+    for subject, group in by_subject(dated).items():
         rows.append(f"    section {_escaped(subject)}")
-        for period in group:
-            since, until = period.since or first, period.until or last
+        for fact in group:
+            since, until = fact.since or first, fact.until or last
             until = max(until, since + timedelta(days=1)) if since < date.max else since
-            state = "active, " if _holds(period, today) else "done, " if since <= today else ""
-            rows.append(f"    {_name(period.label)} :{state}{since}, {until}")
+            state = "active, " if fact.holds(today) else "done, " if since <= today else ""
+            # the first character of a name is a reference, so that the lexer can't read it as a keyword
+            name = f"#{ord(_label(fact)[0])};{_escaped(_label(fact)[1:], LONGEST_LABEL - 1)}"
+            rows.append(f"    {name} :{state}{since}, {until}")
     return "\n".join(["```mermaid", *rows, "```"])
-
-
-def _name(text: str) -> str:
-    """Return the name of a task. Its first character is a reference, so that the lexer can't read it as a keyword."""
-    return f"#{ord(text[0])};{_escaped(text[1:], LONGEST_LABEL - 1)}"
 
 
 def _escaped(text: str, most: int = LONGEST_LABEL) -> str:
@@ -539,7 +516,7 @@ def show_timeline(out: Output, facts: Sequence[Fact], today: date) -> None:
     screen = console(out)
     symbols = LINES if all(symbol(out, character, "") for character in LINES) else ASCII
     styles = {"scale": "dim", "subject": "bold", "past": "dim"}
-    for kind, text in draw_facts([*facts], today, screen.width, symbols):
+    for kind, text in draw_facts(facts, today, screen.width, symbols):
         print_line(screen, Text(encoded(out, text), style=styles.get(kind, "")))
 
 

@@ -21,7 +21,6 @@ from tars_memory.vault.suspicion import shell_path
 
 if TYPE_CHECKING:
     from tars_memory.capture.remember import Receipt
-    from tars_memory.recall.names import Reason
 
 
 COLON_LINE = {"hx", "helix", "subl", "zed"}
@@ -284,6 +283,11 @@ def _linked(call: Call, words: list[str] | None) -> str:
 
 NOTHING = 1
 """Exit code if nothing was found."""
+REASONS = {
+    "links_to": "links here", "linked_from": "linked from here", "target": "both link to {}",
+    "tag": "both have #{}", "meaning": "near in meaning: line {}",
+}  # fmt: skip
+"""Why a note is near another one."""
 
 
 @command(
@@ -316,11 +320,9 @@ def tags(
     found = call.memory().tags()
     if call.answered({"tags": found}):
         return 0 if found else NOTHING
-    if call.out.screen:
-        rows = (("  " * counts.tag.count("/") + line(counts.tag), str(counts.notes)) for counts in found)
-        show_rows(call.out, rows, ("tag", "notes"), ("magenta", "dim"))
-    else:
-        show_rows(call.out, ((line(counts.tag), str(counts.notes)) for counts in found))
+    step = "  " if call.out.screen else ""
+    rows = ((step * counts.tag.count("/") + line(counts.tag), str(counts.notes)) for counts in found)
+    show_rows(call.out, rows, ("tag", "notes"), ("magenta", "dim"))
     if not found:
         call.out.say("no note has a tag")
     return 0 if found else NOTHING
@@ -370,19 +372,9 @@ def related(
     """
     path, found = call.memory().related(_linked(call, note), limit=limit)
     if not call.answered({"path": path, "related": found}):
-        rows = ((call.out.path(near.path), "; ".join(map(_reason_text, near.reasons))) for near in found)
+        texts = ([REASONS[why.kind].format(line(why.what)) for why in near.reasons] for near in found)
+        rows = ((call.out.path(near.path), "; ".join(reasons)) for near, reasons in zip(found, texts, strict=True))
         show_rows(call.out, rows, ("note", "why"), ("magenta",))
         if not found:
             call.out.say(f"nothing is near {call.out.path(path)}")
     return 0 if found else NOTHING
-
-
-def _reason_text(reason: "Reason") -> str:
-    shared = line(reason.what)
-    return {
-        "links_to": "links here",
-        "linked_from": "linked from here",
-        "target": f"both link to {shared}",
-        "tag": f"both have #{shared}",
-        "meaning": f"near in meaning: line {shared}",
-    }[reason.kind]
