@@ -15,6 +15,8 @@ import pytest
 from tars_memory.doors.cli.output import Output
 from tars_memory.doors.cli.screen import show_hits
 from tars_memory.errors import UsageError
+from tars_memory.index.database import AUTOMATED
+from tars_memory.index.fulltext import Filter
 from tars_memory.memory import Memory
 from tars_memory.recall.query import SearchResult
 from tars_memory.testing import make_vault
@@ -588,6 +590,29 @@ def test_a_look_at_folders_at_rest_opens_none_and_sees_what_comes_and_goes(
 
 def of_a_job(role: str, text: str, at: str) -> dict[str, Any]:
     return turn(role, text, at, entrypoint="sdk-cli")
+
+
+def test_what_a_job_says_later_is_a_jobs_too(world: World) -> None:
+    first, later = (
+        [
+            of_a_job("user", f"the job checked the {what}", f"2026-11-0{day}T10:00"),
+            of_a_job("assistant", "all is well", f"2026-11-0{day}T10:01"),
+        ]
+        for what, day in (("pump", 4), ("boiler", 5))
+    )
+    log = world.write("a.jsonl", *first)
+    world.add()
+    assert world.found("pump")
+    with log.open("a") as file:
+        file.writelines(json.dumps(record) + "\n" for record in later)
+    assert world.found("boiler")
+    with world.memory() as memory:
+        talks = memory.workspace.talks()
+        assert talks is not None
+        automated = Filter(
+            tags=[AUTOMATED], tiers=["talk"], scopes=talks.index.read(lambda reader: reader.visible_scopes(""))
+        )
+        assert talks.index.read(lambda reader: len(reader.newest(automated, 9))) == 2
 
 
 def shares(told: str) -> tuple[int, int]:
