@@ -142,12 +142,7 @@ class TalkReader(IndexReader):
 
     def text(self, path: str) -> list[str]:
         """Return all lines of a conversation."""
-        rows = self._connection.execute(
-            "SELECT t.text FROM notes n JOIN chunks c ON c.note = n.id JOIN chunk_texts t ON t.id = c.id"
-            " WHERE n.path = ? ORDER BY c.position",
-            (path,),
-        )
-        return "\n".join(text for (text,) in rows).split("\n")
+        return self.text_of(path).decode().split("\n")
 
     def place(self, path: str) -> tuple[str, str]:
         """Return the folder in which a conversation was held, and its scope; '' for none."""
