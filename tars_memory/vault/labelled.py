@@ -104,6 +104,12 @@ _HARMLESS = (
 )
 """Values that are not credentials: addresses, paths, numbers, versions, dates, calls, algorithms, file names."""
 
+
+def _is_harmless(value: str) -> bool:
+    """Whether a value is no credential, or only stands for one."""
+    return any(re.fullmatch(pattern, value) for pattern in (_PLACEHOLDER, _HARMLESS))
+
+
 Found = tuple[int, int, str]
 """Start, end and kind of a credential."""
 
@@ -239,7 +245,7 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
         return grouped.span()
     end, whole = _value_end(text, start, quote, word, glued=separator == "glued")
     judged = text[start : min(end, start + _JUDGED_LENGTH)]
-    if not judged or re.fullmatch(_PLACEHOLDER, judged) or re.fullmatch(_HARMLESS, judged):
+    if not judged or _is_harmless(judged):
         return None
     quoted = whole and quote[-1] in "\"'" if quote else False
     if label["cell"] and _joined(judged) and not re.fullmatch(r"[A-Za-z]+\d{2,}\W?", judged):
@@ -374,7 +380,7 @@ def _list_items(text: str, found: list[Found]) -> Iterator[Found]:
             if not value:
                 break
             judged, end = value[0][:_JUDGED_LENGTH], value.end()
-            plain = " " in judged or re.fullmatch(_PLACEHOLDER, judged) or re.fullmatch(_HARMLESS, judged)
+            plain = " " in judged or _is_harmless(judged)
             if not plain and accept(judged, "equals", False):
                 yield value.start(), end, kind
 
@@ -420,7 +426,7 @@ def _table_columns(text: str) -> Iterator[Found]:
         value = cells[column][0].removesuffix(delimiter).strip(" \t\r\"'`*")
         first = cells[column].start() + cells[column][0].find(value)
         judged = value[:_JUDGED_LENGTH]
-        harmless = any(re.fullmatch(pattern, judged) for pattern in (_PLACEHOLDER, _HARMLESS, _MODEL_NAME))
+        harmless = _is_harmless(judged) or re.fullmatch(_MODEL_NAME, judged)
         if value and " " not in value and not harmless and _strong(judged, "equals", quoted=False):
             yield first, first + len(value), "password"
 
@@ -467,8 +473,7 @@ def _unlabelled(text: str, first: int, last: int) -> Iterator[Found]:
             judged = text[start:end][:_JUDGED_LENGTH]
             if (
                 judged
-                and not re.fullmatch(_PLACEHOLDER, judged)
-                and not re.fullmatch(_HARMLESS, judged)
+                and not _is_harmless(judged)
                 and _strong(judged, "words" if led else "blank", quoted=False)
                 and not judged.isdigit()
                 and not token[0].endswith((":", "="))

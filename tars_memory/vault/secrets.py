@@ -18,7 +18,7 @@ from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.vault.suspicion import LINE_BREAK, MARK, MIN_SHAPED_LENGTH, suspicious, unseen
+from tars_memory.vault.suspicion import LINE_BREAK, MARK, MIN_SHAPED_LENGTH, UNSEEN, suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def find(text: str) -> list[Secret]:
     if text.isascii() and text.isprintable():
         return _merge_overlapping(text, _find_all(text))
     plain = text if text.isascii() else text.translate(_FOLDED)
-    invisible = [match.span() for match in unseen().finditer(plain) if match[0] != "\r"]
+    invisible = [match.span() for match in re.finditer(UNSEEN, plain) if match[0] != "\r"]
     if not invisible:
         return _merge_overlapping(plain, _find_all(plain))
     kept, at = [], 0
@@ -177,22 +177,13 @@ def _find_prefixed(text: str) -> Iterator[Secret]:
     runs = " ".join(_compiled(rf"[!-~]{{{_MIN_RUN},}}").findall(text))  # a hint only counts in one of them
     if _HINT_OF_MIXED_RUN in text:
         runs += _HINT_OF_MIXED_RUN
-    rules, by_pair = _rules_by_pair()
-    present = by_pair.keys() & _character_pairs(runs) | {-1}
-    for kind, hints, inside, pattern in map(rules.__getitem__, sorted({r for pair in present for r in by_pair[pair]})):
+    for kind, hints, inside, pattern in _rules():
         for hint in hints:
             if hint in runs:
                 if inside:
                     yield from _secrets_of_matches(text, kind, _compiled(pattern).finditer(text))
                     break
                 yield from _secrets_of_matches(text, kind, _matches_at_hint(text, hint, _compiled(pattern)))
-
-
-def _character_pairs(text: str) -> set[int]:
-    """Return all pairs of adjacent ASCII characters, each as a number: tuples would cost three times as much."""
-    data = text.encode("ascii")
-    odd = len(data) % 2
-    return {*memoryview(data[: len(data) - odd]).cast("H"), *memoryview(data[1 : len(data) - 1 + odd]).cast("H")}
 
 
 _MIN_RUN = 15
@@ -202,21 +193,9 @@ _HINT_OF_MIXED_RUN = "otpauth://"
 
 
 @cache
-def _rules_by_pair() -> tuple[list[tuple[str, tuple[str, ...], bool, str]], dict[int, list[int]]]:
-    """Return the rules of :data:`PREFIXED`, and their numbers by the first two characters of their hints.
-
-    A rule is its kind, its hints, whether these may be inside a match instead of at its start, and its pattern. The
-    numbers of hints with one character only are under -1.
-    """
-    rules = [
-        (kind, tuple(hints.removeprefix("*").split("|")), hints.startswith("*"), pattern)
-        for kind, hints, pattern in PREFIXED
-    ]
-    by_pair: dict[int, list[int]] = {}
-    for number, (_, hints, _, _) in enumerate(rules):
-        for hint in hints:
-            by_pair.setdefault(next(iter(_character_pairs(hint[:2])), -1), []).append(number)
-    return rules, by_pair
+def _rules() -> list[tuple[str, list[str], bool, str]]:
+    """Return the rules of :data:`PREFIXED`: kind, hints, whether these may be inside a match, and pattern."""
+    return [(kind, hints.lstrip("*").split("|"), hints[0] == "*", pattern) for kind, hints, pattern in PREFIXED]
 
 
 _KEY_CHARACTER = "A-Za-z0-9_+/=.~:$%-"

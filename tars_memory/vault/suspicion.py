@@ -13,7 +13,7 @@ doesn't see of a line. It is in this module because a keyword search needs it an
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
@@ -56,45 +56,30 @@ def suspicious(text: str) -> bool:
 
 def _may_hold_secret(text: str) -> bool:
     plain = text.replace("\n", " ").replace("\t", " ").replace("\r", " ")
-    if not (plain.isascii() and plain.isprintable()) and _disguises().search(plain):
+    if not (plain.isascii() and plain.isprintable()) and re.search(_DISGUISE, plain):
         return True
     low = plain.lower()
     return (
         any(map(low.__contains__, _STEMS))
         or sum(map(plain.count, "0123456789")) >= _MIN_DIGITS
-        or _shape().search(low) is not None
-        or ("\n" in text and any(map(_machine_made().search, _long_runs().findall(re.sub(LINE_BREAK, "", text)))))
+        or re.search(_SHAPE, low) is not None
+        or (
+            "\n" in text
+            and any(re.search("[0-9A-Z_]", run) for run in re.findall(_LONG_RUN, re.sub(LINE_BREAK, "", text)))
+        )
     )
 
 
 _cached_may_hold_secret = lru_cache(maxsize=4096)(_may_hold_secret)
 
 
-@cache
-def _disguises() -> re.Pattern[str]:
-    """Match characters that may hide a credential or replace one of its own: invisible, full-width, other blanks."""
-    return re.compile(f"{unseen().pattern}|[\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\uff10-\uff5a\u0130]")
-
-
-@cache
-def _long_runs() -> re.Pattern[str]:
-    """Match runs of visible ASCII characters as long as a credential with its own shape."""
-    return re.compile(f"[!-~]{{{MIN_SHAPED_LENGTH},}}")
-
-
-@cache
-def _machine_made() -> re.Pattern[str]:
-    """Match characters that a long run has if a machine made it."""
-    return re.compile("[0-9A-Z_]")
-
-
-@cache
-def _shape() -> re.Pattern[str]:
-    """Match a long run without blanks, a line of ``.pgpass``, the start of a bank account number, or words in a row."""
-    return re.compile(
-        rf"[!-~]{{{MIN_SHAPED_LENGTH}}}|:\d{{3,5}}:[!-~]|(?<![^\W_])[a-z]{{2}}\d\d[^a-z0-9]{{0,3}}[a-z0-9]{{2,4}}[^a-z0-9]{{0,3}}[a-z0-9]{{4}}"
-        r"|(?<![^\W_])[a-z]{3,8}(?:[^a-z]{1,16}[a-z]{3,8}){11}"
-    )
+_LONG_RUN = f"[!-~]{{{MIN_SHAPED_LENGTH},}}"
+"""A run of visible ASCII characters as long as a credential with its own shape."""
+_SHAPE = (
+    rf"[!-~]{{{MIN_SHAPED_LENGTH}}}|:\d{{3,5}}:[!-~]|(?<![^\W_])[a-z]{{2}}\d\d[^a-z0-9]{{0,3}}[a-z0-9]{{2,4}}[^a-z0-9]{{0,3}}[a-z0-9]{{4}}"
+    r"|(?<![^\W_])[a-z]{3,8}(?:[^a-z]{1,16}[a-z]{3,8}){11}"
+)
+"""A long run without blanks, a line of ``.pgpass``, the start of a bank account number, or words in a row."""
 
 
 # -- input that is not text
@@ -203,6 +188,12 @@ IGNORABLE = (
 CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\ufff9-\ufffb"
 """Control characters except tab and newline, and the marks of interlinear annotations."""
 
+UNSEEN = f"[{CONTROL}{IGNORABLE}]"
+"""Pattern of a character that is invisible by itself."""
+
+_DISGUISE = f"{UNSEEN}|[\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\uff10-\uff5a\u0130]"
+"""A character that may hide a credential or replace one of its own: invisible, full-width, another blank."""
+
 _PICTURE = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
@@ -229,6 +220,17 @@ _VISIBLE_SEQUENCES = (
     f"|(?<=[{_MONGOLIAN}])[\u180b-\u180f](?=[{_MONGOLIAN}\\s]|$)"
 )
 
+_KEPT_OR_INVISIBLE = f"(?P<kept>{_VISIBLE_SEQUENCES})|[{CONTROL}{IGNORABLE}]+"
+"""A sequence that stays visible, or a run of invisible characters."""
+
+_TARGET = r"\((?:[^()\\]|\\.|\([^()]*\))*\)"
+_MARKDOWN_UNSEEN = (
+    rf"!\[[^\[\]]*\]{_TARGET}|(?<=\]){_TARGET}"  # a picture, or where a link leads
+    r"|<!--.*?-->|%%.*?%%"
+    r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
+)
+"""The parts of a markdown line that a reader doesn't see."""
+
 
 def visible(text: str, replaced: Callable[[str], str] = lambda _: "") -> str:
     """Return the text without invisible characters. Idempotent.
@@ -239,9 +241,9 @@ def visible(text: str, replaced: Callable[[str], str] = lambda _: "") -> str:
         text: any text.
         replaced: returns the replacement of a run of invisible characters.
     """
-    if (text.isascii() and text.isprintable()) or not unseen().search(text):
+    if (text.isascii() and text.isprintable()) or not re.search(UNSEEN, text):
         return text
-    return _kept_or_invisible().sub(lambda found: found["kept"] or replaced(found[0]), text)
+    return re.sub(_KEPT_OR_INVISIBLE, lambda found: found["kept"] or replaced(found[0]), text)
 
 
 def shell_path(path: str) -> str:
@@ -266,34 +268,11 @@ def count_invisible(text: str) -> int:
     if text.isascii() and text.isprintable():
         return 0
     text = re.sub(r"[\xad\ufeff\r\v\f\x1c-\x1e\x85]", "", text)
-    return len(unseen().findall(text)) - len(unseen().findall(visible(text)))
+    return len(re.findall(UNSEEN, text)) - len(re.findall(UNSEEN, visible(text)))
 
 
 def shown(line: str) -> str:
     """Return a markdown line as a reader sees it: only the words of a link, no picture, HTML tag or comment."""
     if "](" in line or "%%" in line or "<" in line:
-        return _markdown_unseen().sub("", line)
+        return re.sub(_MARKDOWN_UNSEEN, "", line)
     return line
-
-
-@cache
-def unseen() -> re.Pattern[str]:
-    """Return a pattern of one character that is invisible by itself."""
-    return re.compile(f"[{CONTROL}{IGNORABLE}]")
-
-
-@cache
-def _kept_or_invisible() -> re.Pattern[str]:
-    """Match a sequence that stays visible (the group ``kept``), or a run of invisible characters."""
-    return re.compile(f"(?P<kept>{_VISIBLE_SEQUENCES})|[{CONTROL}{IGNORABLE}]+")
-
-
-@cache
-def _markdown_unseen() -> re.Pattern[str]:
-    """Match the parts of a markdown line that a reader doesn't see."""
-    target = r"\((?:[^()\\]|\\.|\([^()]*\))*\)"
-    return re.compile(
-        rf"!\[[^\[\]]*\]{target}|(?<=\]){target}"  # a picture, or where a link leads
-        r"|<!--.*?-->|%%.*?%%"
-        r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
-    )
