@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.disk import sha256
 from tars_memory.vault import secrets as table
+from tars_memory.vault.secrets import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -124,7 +125,7 @@ def values(text: str) -> Iterator[Found]:
     yield from _list_items(text, labelled)
     if "\n" in text:
         yield from _bullet_lists(text, low)
-        if any(word in low for word in _words()[0][1]):
+        if any(word in low for word in _STRONG_WORDS):
             yield from _table_columns(text)
     yield from _numbers(text, low)
     yield from _seed_phrases(low)
@@ -145,14 +146,14 @@ def _after_words(text: str, low: str) -> Iterator[Found]:
         text: the text.
         low: the text in lower case.
     """
-    for rank, words in _words():
+    for rank, words in _WORDS:
         for word in words:
             at = low.find(word)
             value = -1
             while at >= 0:
                 found, end = None, at + len(word)
                 if value < end:
-                    near = _pattern(_INTERESTING).search(text, end)
+                    near = compiled(_INTERESTING).search(text, end)
                     if near is None:
                         break
                     value = near.start()
@@ -163,11 +164,13 @@ def _after_words(text: str, low: str) -> Iterator[Found]:
                 at = low.find(word, max(found[1] if found else 0, at + 1))
 
 
-@cache
-def _words() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the labels by rank: how much a label by itself makes its value a credential."""
-    medium = tuple(word for group in table.MEDIUM for word in group.split("|"))
-    return ("strong", (*table.STRONG.split(), *table.SPOKEN)), ("medium", medium), ("weak", ("key",))
+_STRONG_WORDS = (*table.STRONG.split(), *table.SPOKEN)
+_WORDS = (
+    ("strong", _STRONG_WORDS),
+    ("medium", tuple("|".join(table.MEDIUM).split("|"))),
+    ("weak", ("key",)),
+)
+"""The labels by rank: how much a label by itself makes its value a credential."""
 
 
 def _kind(rank: str, word: str) -> str:
@@ -200,13 +203,8 @@ def _is_label(low: str, at: int, end: int, word: str) -> bool:
 
 def _rank_at(rank: str, low: str, at: int) -> str:
     """Return the rank of a label at this place: "key" after a word such as those in ``KEY_OF`` is medium."""
-    return "medium" if rank == "weak" and low[max(0, at - 14) : at].rstrip(" _-").endswith(_key_of()) else rank
-
-
-@cache
-def _key_of() -> tuple[str, ...]:
-    """Return the words that make "key" after them a label of medium rank."""
-    return tuple(table.KEY_OF.split("|"))
+    before = low[max(0, at - 14) : at].rstrip(" _-")
+    return "medium" if rank == "weak" and before.endswith(tuple(table.KEY_OF.split("|"))) else rank
 
 
 def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: str) -> Found | None:
@@ -214,7 +212,7 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
     if low.startswith("(masked ", max(0, low.rfind("(", max(0, start - 40), start))) and ")" in low[end : end + 12]:
         return None
     for pattern in _LABELS:
-        label = _pattern(pattern).match(text, end)
+        label = compiled(pattern).match(text, end)
         if not label:
             break
         separator = next((name for name in ("blank", "equals", "glued") if label[name]), "words")
@@ -240,7 +238,7 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
         separator: how the label leads to the value: ``equals``, ``words``, ``glued`` or ``blank``.
     """
     start, quote = label.end(), label["quote"]
-    grouped = separator != "blank" and rank != "weak" and _pattern(_IN_FOURS).match(text, start)
+    grouped = separator != "blank" and rank != "weak" and compiled(_IN_FOURS).match(text, start)
     if grouped and _is_key_in_fours(grouped, sure=rank == "strong" and separator == "equals"):
         return grouped.span()
     end, whole = _value_end(text, start, quote, word, glued=separator == "glued")
@@ -253,7 +251,7 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
     if not _ACCEPT[rank](judged, "words" if separator == "glued" else separator, quoted):
         return None
     if end - start == _FIRST_READ and not whole:
-        end = _pattern(r"\S*").match(text, end).end()  # type: ignore[union-attr]  # it always matches
+        end = compiled(r"\S*").match(text, end).end()  # type: ignore[union-attr]  # it always matches
     return start, _wrapped_end(text, start, end)
 
 
@@ -280,17 +278,17 @@ def _value_end(
             inner = rf"(?>(?:[^{mark}\\\r\n]|\\.){{1,4096}})(?>{more})"
         else:
             inner = r"[^\"'`\\\r\n]{1,4096}+"
-        closed = _pattern(rf"{inner}(?={re.escape(quote[:-1])}{mark})").match(text, start)
+        closed = compiled(rf"{inner}(?={re.escape(quote[:-1])}{mark})").match(text, start)
         if closed:
             return closed.end(), True
     run = _read_run(text, start, r"[!-~]*" if glued else r"\S*", last or len(text))
-    cuts = [_pattern(_CUT).search(run), ";" in run and _pattern(_NEXT_FIELD).search(text, start, start + len(run) + 48)]
+    cuts = [compiled(_CUT).search(run), ";" in run and compiled(_NEXT_FIELD).search(text, start, start + len(run) + 48)]
     if (
-        word and "&" in run and _pattern(r"[?&][\w.\[\]%-]{0,40}$").search(text, max(0, word - 42), word)
+        word and "&" in run and compiled(r"[?&][\w.\[\]%-]{0,40}$").search(text, max(0, word - 42), word)
     ):  # a parameter of an address
-        cuts.append(_pattern(r"&(?:amp;)?(?=[\w.\[\]%~-]{1,64}=)").search(run))
+        cuts.append(compiled(r"&(?:amp;)?(?=[\w.\[\]%~-]{1,64}=)").search(run))
     if "|" in run and text[text.rfind("\n", max(0, start - 1000), start) + 1 : start].lstrip().startswith("|"):
-        cuts.append(_pattern(r"\|").search(run))
+        cuts.append(compiled(r"\|").search(run))
     ends = [cut.start() - (start if cut.string is text else 0) for cut in cuts if cut]
     run = run[: min([len(run), *ends])]
     if len(run) < _FIRST_READ:
@@ -329,7 +327,7 @@ _TRAILING = tuple(".,;:)]}>*_…|\"'`”»’")
 
 def _read_run(text: str, start: int, pattern: str, last: int) -> str:
     """Return the text at ``start`` that matches a pattern, up to ``last`` and :data:`_FIRST_READ` characters."""
-    found = _pattern(pattern).match(text, start, min(last, start + _FIRST_READ))
+    found = compiled(pattern).match(text, start, min(last, start + _FIRST_READ))
     return found[0] if found else ""
 
 
@@ -337,7 +335,7 @@ def _wrapped_end(text: str, start: int, end: int) -> int:
     """Return the end of a value that may be wrapped: its rest is alone on the next line, and looks machine-made."""
     if end - start < 16:
         return end
-    match = _pattern(r"[ \t]?\\?\r?\n[ \t>]{0,8}([A-Za-z0-9+/=_.~-]{6,})(?=[ \t\"'`]{0,3}(?:[\r\n]|$))").match(
+    match = compiled(r"[ \t]?\\?\r?\n[ \t>]{0,8}([A-Za-z0-9+/=_.~-]{6,})(?=[ \t\"'`]{0,3}(?:[\r\n]|$))").match(
         text, end
     )
     if (
@@ -366,17 +364,17 @@ def _list_items(text: str, found: list[Found]) -> Iterator[Found]:
     """Yield the further values of a list whose first value has a label: ``secrets: ["…", "…"]``, or one per bullet."""
     for start, end, kind in found:
         before = text[max(0, start - _LIST_REACH) : start]
-        if _pattern(r"[\[(][ \t\r\n]{0,20}[\"'`]?$").search(before):
+        if compiled(r"[\[(][ \t\r\n]{0,20}[\"'`]?$").search(before):
             between = r"[\"'`]?[ \t\r\n]{0,20},[ \t\r\n>]{0,20}(?P<quote>[\"'`]?)"
-        elif _pattern(r"\n[ \t>]{0,16}[-*+][ \t]{1,4}[\"'`]?$").search(before):
+        elif compiled(r"\n[ \t>]{0,16}[-*+][ \t]{1,4}[\"'`]?$").search(before):
             between = r"[\"'`]?[ \t]{0,8}\r?\n[ \t>]{0,16}[-*+][ \t]{1,4}(?P<quote>[\"'`]?)"
         else:
             continue
         accept = _strong if kind == "password" else _medium
-        while gap := _pattern(between).match(text, end):
+        while gap := compiled(between).match(text, end):
             quote = gap["quote"]
             character = rf"[^{quote}\\\r\n]" if quote else r"[^\s,\[\](){}\"'`\\]"
-            value = _pattern(rf"(?:{character}|\\.){{1,4096}}").match(text, gap.end())
+            value = compiled(rf"(?:{character}|\\.){{1,4096}}").match(text, gap.end())
             if not value:
                 break
             judged, end = value[0][:_JUDGED_LENGTH], value.end()
@@ -394,16 +392,16 @@ def _bullet_lists(text: str, low: str) -> Iterator[Found]:
     if not any(word in low for word in table.PASSWORDS.split("|")):
         return
     done = 0
-    for label in _pattern(rf"(?:{table.PASSWORDS})\b[^\n:]{{0,60}}:?[ \t*_\r]{{0,8}}\n(?:[ \t\r]{{0,8}}\n)?").finditer(
+    for label in compiled(rf"(?:{table.PASSWORDS})\b[^\n:]{{0,60}}:?[ \t*_\r]{{0,8}}\n(?:[ \t\r]{{0,8}}\n)?").finditer(
         low
     ):
-        item = _pattern(_ITEM).match(text, label.end()) if label.end() >= done else None
+        item = compiled(_ITEM).match(text, label.end()) if label.end() >= done else None
         while item:
             for start, end, kind in _unlabelled(text, *item.span(1)):
                 if not re.fullmatch(_MODEL_NAME, text[start:end]):
                     yield start, end, kind
             done = item.end()
-            item = _pattern(_ITEM).match(text, done)
+            item = compiled(_ITEM).match(text, done)
 
 
 _ITEM = r"[ \t>]{0,16}(?:[-*+](?: \[.\])?|\d{1,3}[.)])[ \t]{1,4}([^\n]{0,300})[^\n]*(?:\n|$)"
@@ -419,7 +417,7 @@ def _table_columns(text: str) -> Iterator[Found]:
     at = 0
     for row in text.split("\n"):
         start, at = at, at + len(row) + 1
-        cells = [*_pattern(_CELLS[delimiter]).finditer(text, start, at - 1)] if delimiter and delimiter in row else []
+        cells = [*compiled(_CELLS[delimiter]).finditer(text, start, at - 1)] if delimiter and delimiter in row else []
         if not cells or abs(len(cells) - width) > 1 or column >= len(cells):
             column, width, delimiter = _password_column(row)
             continue
@@ -439,10 +437,10 @@ def _password_column(row: str) -> tuple[int, int, str]:
     """
     low = row.lower()
     delimiter = next((delimiter for delimiter in _CELLS if delimiter in low), "")
-    if not delimiter or len(row) > 1000 or not _pattern(_HEAD).search(low):
+    if not delimiter or len(row) > 1000 or not compiled(_HEAD).search(low):
         return -1, 0, ""
-    cells = [cell[0].removesuffix(delimiter).strip(" \t\r\"'*_`") for cell in _pattern(_CELLS[delimiter]).finditer(low)]
-    column = next((number for number, name in enumerate(cells) if _pattern(_HEAD).fullmatch(name)), -1)
+    cells = [cell[0].removesuffix(delimiter).strip(" \t\r\"'*_`") for cell in compiled(_CELLS[delimiter]).finditer(low)]
+    column = next((number for number, name in enumerate(cells) if compiled(_HEAD).fullmatch(name)), -1)
     return (column, len(cells), delimiter) if column >= 0 and len(cells) > 1 else (-1, 0, "")
 
 
@@ -465,11 +463,11 @@ def _unlabelled(text: str, first: int, last: int) -> Iterator[Found]:
     if last - first < 6:
         return
     before = ""
-    for token in _pattern(_WORD).finditer(text, first, last):
+    for token in compiled(_WORD).finditer(text, first, last):
         start = token.start("value")
         if token["value"]:
             end, _ = _value_end(text, start, last=last)
-            led = token["lead"] or _pattern(_LEADING).fullmatch(before) is not None
+            led = token["lead"] or compiled(_LEADING).fullmatch(before) is not None
             judged = text[start:end][:_JUDGED_LENGTH]
             if (
                 judged
@@ -477,7 +475,7 @@ def _unlabelled(text: str, first: int, last: int) -> Iterator[Found]:
                 and _strong(judged, "words" if led else "blank", quoted=False)
                 and not judged.isdigit()
                 and not token[0].endswith((":", "="))
-                and not any(word in judged.lower() for word in _words()[0][1])
+                and not any(word in judged.lower() for word in _STRONG_WORDS)
                 and (led or not _dotted(judged))
             ):
                 yield start, end, "password"
@@ -500,10 +498,10 @@ def _recovery_codes(text: str, low: str) -> Iterator[Found]:
     if not any(stem in low for stem in ("cod", "cód", "kod", "kód", "код", "码", "碼", "コード", "코드")):
         return
     done = 0
-    for label in _pattern("|".join(table.CODES)).finditer(low):
-        if label.start() < done or not _pattern(_CODE_HINT).search(text, label.end(), label.end() + 160):
+    for label in compiled("|".join(table.CODES)).finditer(low):
+        if label.start() < done or not compiled(_CODE_HINT).search(text, label.end(), label.end() + 160):
             continue
-        lead = _pattern(
+        lead = compiled(
             r"[^\r\n:=|]{0,60}?(?:[ \t]*(?:[:：=|–—]|\b"
             + _IS_VERB
             + r"\b)[^\w]{0,12}|\s*\n[^\w]{0,12}|(?<!\w)[ \t]+)(?=\w)"
@@ -525,7 +523,7 @@ def _code_list(text: str, start: int) -> Iterator[Found]:
         found = next(
             (
                 match
-                for match in _pattern(_CODE).finditer(text, max(start, end), end + (100 if shapes else 60))
+                for match in compiled(_CODE).finditer(text, max(start, end), end + (100 if shapes else 60))
                 if _shape(match[0]) in shapes or _is_code(text, match, end)
             ),
             None,
@@ -546,10 +544,10 @@ def _is_code(text: str, match: re.Match[str], end: int) -> bool:
     """Whether a word is a code: close to the code or label that ends at ``end``, and apparently machine-made."""
     code = match[0]
     gap = text[end : match.start()]
-    if gap.strip() and not _pattern(_BETWEEN_CODES).fullmatch(gap):
+    if gap.strip() and not compiled(_BETWEEN_CODES).fullmatch(gap):
         return False
     characters = re.sub("[-–]", "", code)
-    following = _pattern(_BETWEEN_CODES + "(?P<next>" + _CODE + ")").match(text, match.end())
+    following = compiled(_BETWEEN_CODES + "(?P<next>" + _CODE + ")").match(text, match.end())
     alike = following is not None and _shape(following["next"]) == _shape(code)
     if alike and code.isdigit() and len(code) >= 4:
         return True
@@ -606,7 +604,7 @@ _ACCEPT = {"strong": _strong, "medium": _medium, "weak": _weak}
 
 def _random_nearby(text: str, end: int, kind: str) -> Found | None:
     """Return a long random value up to 48 characters after the label, whatever is between; None if there is none."""
-    match = _pattern(r"[^\r\n]{0,48}?(?<![\w/.:-])([A-Za-z0-9+/=_-]{20,}+)(?![\w/.:-])").match(text, end)
+    match = compiled(r"[^\r\n]{0,48}?(?<![\w/.:-])([A-Za-z0-9+/=_-]{20,}+)(?![\w/.:-])").match(text, end)
     if not match or "(masked" in text[end : match.start(1)]:
         return None
     judged = match[1][:_FIRST_READ]
@@ -676,19 +674,19 @@ def _numbers(text: str, low: str) -> Iterator[Found]:
     """Yield card numbers, BitLocker keys, bank accounts and PINs."""
     digits = sum(map(text.count, "0123456789"))
     if digits >= 14:
-        for match in _pattern(_CARD).finditer(text):
+        for match in compiled(_CARD).finditer(text):
             if _luhn("".join(_groups(match[0]))):
                 yield (*match.span(), "card number")
     if digits >= 48:
-        for match in _pattern(_BITLOCKER).finditer(text):
+        for match in compiled(_BITLOCKER).finditer(text):
             if all(int(group) % 11 == 0 for group in _groups(match[0])):
                 yield (*match.span(), "bitlocker key")
     if digits >= 2:
         yield from _bank_accounts(text)
-    if _pattern(r"[pc](?<![a-z].)(?:in|v[vc])").search(low):
-        for match in _pattern(_PIN).finditer(text):
+    if compiled(r"[pc](?<![a-z].)(?:in|v[vc])").search(low):
+        for match in compiled(_PIN).finditer(text):
             yield (*match.span(1), "pin")
-            another = _pattern(rf"[ \t]*(?:[,;/]|{_AND})[ \t]*(\d{{{len(match[1])}}})(?![\w-]|[.,]\d)")
+            another = compiled(rf"[ \t]*(?:[,;/]|{_AND})[ \t]*(\d{{{len(match[1])}}})(?![\w-]|[.,]\d)")
             end = match.end()
             while more := another.match(text, end):
                 yield (*more.span(1), "pin")
@@ -727,24 +725,18 @@ def _luhn(digits: str) -> bool:
 
 def _bank_accounts(text: str) -> Iterator[Found]:
     """Yield bank account numbers with the right length and check digits for their country (ISO 13616)."""
-    lengths = _iban_lengths()
+    lengths = {item[:2]: int(item[2:]) for item in table.IBAN.split()}
     head = r"\d\d(?<=[A-Za-z]{2}..)(?<![A-Za-z0-9]....)(?=[\W_]{0,3}[A-Za-z0-9])"  # begins with a set, like _CARD
-    for digits in _pattern(head).finditer(text):
+    for digits in compiled(head).finditer(text):
         start = digits.start() - 2
         length = lengths.get(text[start : start + 2].upper())
         if not length:
             continue
-        body = _pattern(rf"(?:{_GAP}[A-Za-z0-9]){{{length - 4}}}(?![A-Za-z0-9])").match(text, digits.end())
+        body = compiled(rf"(?:{_GAP}[A-Za-z0-9]){{{length - 4}}}(?![A-Za-z0-9])").match(text, digits.end())
         if body:
             rotated = re.sub(r"[^A-Za-z0-9]", "", body[0] + text[start : digits.end()])
             if int("".join(str(int(char, 36)) for char in rotated)) % 97 == 1:
                 yield start, body.end(), "bank account"
-
-
-@cache
-def _iban_lengths() -> dict[str, int]:
-    """Return the length of an account number by country."""
-    return {item[:2]: int(item[2:]) for item in table.IBAN.split()}
 
 
 def _seed_phrases(low: str) -> Iterator[Found]:
@@ -753,14 +745,14 @@ def _seed_phrases(low: str) -> Iterator[Found]:
     The words may be numbered, or in a table.
     """
     known = _seed_words()
-    listed = bytes(map(known.__contains__, _pattern(r"[a-z]+").findall(low)))
+    listed = bytes(map(known.__contains__, compiled(r"[a-z]+").findall(low)))
     for run in (
         ()
         if b"\1" * 12 not in listed
-        else _pattern(rf"(?<![^\W_])[a-z]{{3,8}}(?:{_WORD_GAP}[a-z]{{3,8}}){{11,}}(?![^\W_])").finditer(low)
+        else compiled(rf"(?<![^\W_])[a-z]{{3,8}}(?:{_WORD_GAP}[a-z]{{3,8}}){{11,}}(?![^\W_])").finditer(low)
     ):
         of_list: list[re.Match[str]] = []
-        for word in _pattern(r"[a-z]+").finditer(low, *run.span()):
+        for word in compiled(r"[a-z]+").finditer(low, *run.span()):
             if word[0] in known:
                 of_list.append(word)
                 continue
@@ -769,8 +761,8 @@ def _seed_phrases(low: str) -> Iterator[Found]:
         yield from _seeds_among(of_list)
     if not any(stem in low for stem in _PHRASE_STEMS):
         return
-    for label in _pattern(_PHRASE).finditer(low):
-        words = _pattern(rf"(?:{_WORD_GAP})?([^\W\d_]{{2,12}}(?:{_WORD_GAP}[^\W\d_]{{2,12}}){{11,24}})(?!\w)").match(
+    for label in compiled(_PHRASE).finditer(low):
+        words = compiled(rf"(?:{_WORD_GAP})?([^\W\d_]{{2,12}}(?:{_WORD_GAP}[^\W\d_]{{2,12}}){{11,24}})(?!\w)").match(
             low, label.end()
         )
         if words:
@@ -870,12 +862,12 @@ _PROVIDER_VALUE = r"[:=][\"'`*]{0,3}[ \t]{0,2}[\"'`]?[A-Za-z0-9_=+/-]{24}"
 
 def _provider_keys(text: str, low: str) -> Iterator[Found]:
     """Yield long random values after the name of a provider."""
-    if not _pattern(_PROVIDER_VALUE).search(text):
+    if not compiled(_PROVIDER_VALUE).search(text):
         return
     for name in table.PROVIDERS.split():
         at = low.find(name)
         while at >= 0:
-            match = _pattern(_PROVIDER_KEY).match(text, at + len(name))
+            match = compiled(_PROVIDER_KEY).match(text, at + len(name))
             if (
                 match
                 and _random(match["value"][:_FIRST_READ], 24)
@@ -883,9 +875,3 @@ def _provider_keys(text: str, low: str) -> Iterator[Found]:
             ):
                 yield (*match.span("value"), f"{name} key")
             at = low.find(name, match.end() if match else at + 1)
-
-
-@cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern on first use."""
-    return re.compile(pattern)

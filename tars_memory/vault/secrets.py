@@ -142,7 +142,7 @@ def _merge_overlapping(text: str, found: Iterator[Secret]) -> list[Secret]:
 
 def _find_all(text: str) -> Iterator[Secret]:
     """Yield the credentials of a text, in no order; they may overlap."""
-    if "://" in text and _compiled(_USER_IN_ADDRESS).search(text):
+    if "://" in text and compiled(_USER_IN_ADDRESS).search(text):
         yield from _find_in_addresses(text)
     if "-----" in text or "PuTTY-User-Key" in text or "Private-Lines" in text:
         yield from _find_private_keys(text)
@@ -150,9 +150,9 @@ def _find_all(text: str) -> Iterator[Secret]:
     if "\n" in text:
         yield from _find_wrapped(text)
     for kind, hints, pattern in COMMANDS:
-        if any(hint in text for hint in hints.split("|")) and (hints != ":" or _compiled(_PGPASS_PORT).search(text)):
-            for match in _compiled(pattern).finditer(text):
-                if not _compiled(_PLACEHOLDER).fullmatch(match[1][:80]):
+        if any(hint in text for hint in hints.split("|")) and (hints != ":" or compiled(_PGPASS_PORT).search(text)):
+            for match in compiled(pattern).finditer(text):
+                if not compiled(_PLACEHOLDER).fullmatch(match[1][:80]):
                     yield Secret(*match.span(1), kind)
     from tars_memory.vault import labelled
 
@@ -172,18 +172,18 @@ _PLACEHOLDER = r"(?i)[x*.…•_-]+|<.*>?|\$.*|\{.*|%\w+%|\(masked.*|pass(?:word
 
 def _find_prefixed(text: str) -> Iterator[Secret]:
     """Yield the credentials of :data:`PREFIXED`."""
-    if not _compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH}}}").search(text):
+    if not compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH}}}").search(text):
         return
-    runs = " ".join(_compiled(rf"[!-~]{{{_MIN_RUN},}}").findall(text))  # a hint only counts in one of them
+    runs = " ".join(compiled(rf"[!-~]{{{_MIN_RUN},}}").findall(text))  # a hint only counts in one of them
     if _HINT_OF_MIXED_RUN in text:
         runs += _HINT_OF_MIXED_RUN
     for kind, hints, inside, pattern in _rules():
         for hint in hints:
             if hint in runs:
                 if inside:
-                    yield from _secrets_of_matches(text, kind, _compiled(pattern).finditer(text))
+                    yield from _secrets_of_matches(text, kind, compiled(pattern).finditer(text))
                     break
-                yield from _secrets_of_matches(text, kind, _matches_at_hint(text, hint, _compiled(pattern)))
+                yield from _secrets_of_matches(text, kind, _matches_at_hint(text, hint, compiled(pattern)))
 
 
 _MIN_RUN = 15
@@ -215,7 +215,7 @@ def _find_wrapped(text: str) -> Iterator[Secret]:
     places: list[tuple[int, int]] = []  # where each joined part begins in the joined text, and where in the text
     ends: list[int] = []
     length = 0
-    broken = _compiled(LINE_BREAK)
+    broken = compiled(LINE_BREAK)
     for at, last in _broken_runs(text):
         for gap in broken.finditer(text, at, last):
             start, after = gap.span()
@@ -253,9 +253,9 @@ def _broken_runs(text: str) -> Iterator[tuple[int, int]]:
 
     Searching for the line break first takes a tenth of the time of a search for the whole pattern.
     """
-    ends, broken = _compiled(_LINE_ENDS), _compiled(_BROKEN_KEY)
+    ends, broken = compiled(_LINE_ENDS), compiled(_BROKEN_KEY)
     done = 0
-    for begins in _compiled(_LINE_BEGINS).finditer(text):
+    for begins in compiled(_LINE_BEGINS).finditer(text):
         at = begins.start()
         before = ends.search(text, max(0, at - 8), at) if at >= done else None
         if before is None:
@@ -280,7 +280,7 @@ def _continues(text: str, start: int, end: int, part: str) -> bool:
     rest = text[start : start + 400].split("\n")[0] + "\n"
     if any(secret.start == 0 for secret in _find_prefixed(rest)):
         return False
-    if not _compiled(r"[A-Za-z]?[a-z]*|[A-Z]{1,3}|\d{1,4}").fullmatch(part):
+    if not compiled(r"[A-Za-z]?[a-z]*|[A-Z]{1,3}|\d{1,4}").fullmatch(part):
         return not (part.isupper() and text[end : end + 1] == ":")
     before = re.split(r"\r\n|\r|\n", text[max(0, start - 400) : start])[-2:]
     return text[end : end + 1] in ("", "\r", "\n") and max(map(len, before)) >= _MIN_WRAP_WIDTH
@@ -307,7 +307,7 @@ def _secrets_of_matches(text: str, kind: str, matches: Iterator[re.Match[str]]) 
         if not _is_placeholder(text[start:end]):
             yield Secret(start, end, kind)
             if kind == "aws key id":
-                second = _compiled(_AFTER_AWS_ID).search(text, end, end + 240)
+                second = compiled(_AFTER_AWS_ID).search(text, end, end + 240)
                 if second and _is_mixed(second[0]):
                     yield Secret(*second.span(), "aws secret key")
 
@@ -329,7 +329,7 @@ def _is_placeholder(value: str) -> bool:
 
 def _find_in_addresses(text: str) -> Iterator[Secret]:
     """Yield the passwords in addresses."""
-    for match in _compiled(ADDRESS).finditer(text):
+    for match in compiled(ADDRESS).finditer(text):
         if not re.fullmatch(r"(?i)pass(?:word|wd)?|pwd|secret|x+|\*+|\.+|\$\{?\w+\}?|\{+[^{}]*\}+|<[^>]*>", match[1]):
             yield Secret(*match.span(1), "password")
 
@@ -337,7 +337,7 @@ def _find_in_addresses(text: str) -> Iterator[Secret]:
 def _find_private_keys(text: str) -> Iterator[Secret]:
     """Yield private keys from BEGIN to END, or if END is missing as far as the text looks like a key."""
     start = None
-    for match in _compiled(
+    for match in compiled(
         r"-----(BEGIN|END) ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----"
     ).finditer(text):
         if match[1] == "END":
@@ -350,7 +350,7 @@ def _find_private_keys(text: str) -> Iterator[Secret]:
         start = match.span()
     if start is not None:
         yield Secret(start[0], _key_end(text, start[1]), "private key")
-    for match in _compiled(r"Private-Lines: ?\d{1,4}((?>(?:[\s>]|\\[nr]|[A-Za-z0-9+/=]{16,}+)*))").finditer(text):
+    for match in compiled(r"Private-Lines: ?\d{1,4}((?>(?:[\s>]|\\[nr]|[A-Za-z0-9+/=]{16,}+)*))").finditer(text):
         yield Secret(*match.span(1), "private key")
 
 
@@ -358,12 +358,13 @@ def _key_end(text: str, start: int) -> int:
     """Return where the body of a private key that begins at ``start`` ends."""
     header = r"(?:Proc-Type|DEK-Info|Version|Comment): [^\r\n]{0,200}"
     lines = rf"(?>(?:[\s>]|\\[nr]|{header}|[A-Za-z0-9+/=]{{16,}}+)*)(?:[A-Za-z0-9+/]{{0,15}}=={{0,2}})?"
-    match = _compiled(lines).match(text, start)
+    match = compiled(lines).match(text, start)
     return match.end() if match else start
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern on first use."""
     return re.compile(pattern)
 
 
