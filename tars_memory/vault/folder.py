@@ -29,6 +29,7 @@ if sys.platform != "win32":
     import fcntl
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -99,6 +100,16 @@ class Folder:
             if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
                 raise _not_plain(path, "is a link or not a folder") from error
             raise
+
+    @contextlib.contextmanager
+    def below(self, parents: Iterable[str]) -> Iterator[Folder]:
+        """Open a folder below this one for a ``with`` block, step by step; raises the errors of :meth:`child`."""
+        with contextlib.ExitStack() as stack:
+            folder = self
+            for name in parents:
+                folder = folder.child(name)
+                stack.callback(folder.close)
+            yield folder
 
     def close(self) -> None:
         """Close the descriptor; harmless if done before."""

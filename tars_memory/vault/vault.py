@@ -264,23 +264,20 @@ class Vault:
                 (:class:`WrongEncodingError`) is UTF-16 or UTF-32.
             UnwritableError: a step of the path is a link.
         """
-        steps = beneath.steps(path)
+        *parents, name = beneath.steps(path)
         try:
-            folder = beneath.Folder.open(self.root)
+            root = beneath.Folder.open(self.root)
         except OSError as error:
             raise VaultError(f"{self.root} can't be opened: {error.strerror}", "is it mounted?") from error
         try:
-            for step in steps[:-1]:
-                parent = folder
-                folder = parent.child(step)
-                parent.close()
-            return self._read(folder, steps[-1], path)
+            with root.below(parents) as folder:
+                return self._read(folder, name, path)
         except FileNotFoundError as error:
             raise NotFoundError(f"there is no note {path}", "tars-memory search finds notes by their words") from error
         except OSError as error:
             raise _unreadable(f"{path} can't be read: {error.strerror}") from error
         finally:
-            folder.close()
+            root.close()
 
     @contextmanager
     def read_once(self) -> Iterator[None]:

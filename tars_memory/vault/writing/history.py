@@ -575,17 +575,11 @@ def _read_in_vault(vault: Folder, path: str) -> bytes | None:
         OSError: it can't be read.
     """
     *parents, name = steps(path)
-    folder, opened = vault, []
     try:
-        for parent in parents:
-            folder = folder.child(parent)
-            opened.append(folder)
-        note = read_note(folder, name, keep=False)
+        with vault.below(parents) as folder:
+            note = read_note(folder, name, keep=False)
     except (FileNotFoundError, NotADirectoryError, UnwritableError):
         return None
-    finally:
-        for inner in opened:
-            inner.close()
     return None if note is None else note.data
 
 

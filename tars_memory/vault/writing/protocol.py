@@ -646,17 +646,8 @@ def _withdraw(job: Job, own_stat: os.stat_result | None, new: bytes) -> None:
 # -- after a kill or a power cut
 
 
-class Settled:
-    """Result of settling an unfinished write.
-
-    Attributes:
-        ok: whether the note holds what the write was to bring about.
-        notices: messages for the person.
-    """
-
-    def __init__(self, ok: bool, *notices: str) -> None:
-        self.ok = ok
-        self.notices = list(notices)
+Settled = tuple[bool, list[str]]
+"""Result of settling an unfinished write: whether the note holds what it was to bring about, and messages."""
 
 
 def settle(root: Folder, folder: Folder, name: str, record: Record, exchange: Exchange) -> Settled:
@@ -681,15 +672,15 @@ def settle(root: Folder, folder: Folder, name: str, record: Record, exchange: Ex
         _complete_new_note(folder, name, record, note)
         note = read_note(folder, name, leases=exchange.leases, keep=False)
     if remnant is None:
-        return Settled(_is_applied(note, record))
+        return _is_applied(note, record), []
     if record["op"] == "create":  # our file never holds anybody else's text
-        return Settled(_is_applied(note, record), *_remove_temp(folder, remnant))
-    settled = _settle_remnant(root, folder, name, record, exchange, note, remnant)
+        return _is_applied(note, record), _remove_temp(folder, remnant)
+    ok, notices = _settle_remnant(root, folder, name, record, exchange, note, remnant)
     for file in (temp, aside_of(temp)):
         if file != remnant:
-            settled.notices += _remove_temp(folder, file)
+            notices += _remove_temp(folder, file)
     folder.sync()
-    return settled
+    return ok, notices
 
 
 def _settle_remnant(
@@ -705,26 +696,24 @@ def _settle_remnant(
     current = None if note is None else digest(note.data)
     left_behind = digest(kept.data)
     if record["op"] == "edit" and left_behind == record["new"]:
-        return Settled(current == record["new"], *_remove_temp(folder, remnant))
+        return current == record["new"], _remove_temp(folder, remnant)
     if left_behind == record["old"] and (note is not None or record["op"] == "remove"):
-        return Settled(_is_applied(note, record), *_remove_temp(folder, remnant))
+        return _is_applied(note, record), _remove_temp(folder, remnant)
     if note is None:
         with contextlib.suppress(FileExistsError):
             exchange.place(folder, remnant, name)
-        return Settled(False)
+        return False, []
     if current == record["new"]:
         # Another program saved just before the exchange, and we were killed before we saw it: its text stays.
         unplaced = put_back(folder, name, remnant, str(record["temp"]), note.stat, exchange, record["new"])
         if unplaced is None:
-            return Settled(False, f"{record['file']}: a save that a killed process had displaced is back")
+            return False, [f"{record['file']}: a save that a killed process had displaced is back"]
         remnant = unplaced
     elif current == record["old"] and result_of(record, note.data).startswith(kept.data):
-        return Settled(False, *_remove_temp(folder, remnant))  # our own text, half written
+        return False, _remove_temp(folder, remnant)  # our own text, half written
     where = keep_in_limbo(root, folder, remnant)
-    return Settled(
-        _is_applied(note, record),
-        f"{record['file']}: a text that a killed process left behind is kept as {where}: compare and remove it",
-    )
+    notice = f"{record['file']}: a text that a killed process left behind is kept as {where}: compare and remove it"
+    return _is_applied(note, record), [notice]
 
 
 def _remove_temp(folder: Folder, name: str) -> list[str]:
@@ -754,7 +743,7 @@ def _settle_append(folder: Folder, name: str, record: Record, exchange: Exchange
     note = read_note(folder, name, leases=exchange.leases, keep=False)
     size = int(record["size"][0])
     if note is None or _is_applied(note, record) or digest(note.data[:size]) != record["old"]:
-        return Settled(_is_applied(note, record))
+        return _is_applied(note, record), []
     tail = note.data[size:]
     if tail and _appended_bytes(record, note.data[:size]).startswith(tail):
         fd = folder.file(name, os.O_RDWR)
@@ -765,7 +754,7 @@ def _settle_append(folder: Folder, name: str, record: Record, exchange: Exchange
                 sync(fd)
         finally:
             close(fd)
-    return Settled(False)
+    return False, []
 
 
 def _appended_bytes(record: Record, before: bytes) -> bytes:

@@ -630,12 +630,12 @@ class Transaction:
         record = journal.unsettled
         if record is None:
             return
-        ok, unreachable, notices = False, False, []
+        ok, unreachable = False, False
+        notices: list[str] = []
         try:
             folder, name = self._folder(str(record["file"]))
             if folder is not None:
-                settled = protocol.settle(self._root, folder, name, record, self._store.exchange)
-                ok, notices = settled.ok, settled.notices
+                ok, notices = protocol.settle(self._root, folder, name, record, self._store.exchange)
         except (NotPlainError, PermissionError) as error:
             # One note that can't be reached must not keep all others from being written.
             unreachable = True
