@@ -471,9 +471,8 @@ class Memory:
     ) -> Receipt:
         """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule. An exact repeat is reported, not written."""
         self.workspace.apply_pending_ticks()
-        return capture.remember.remember(
-            self.workspace.keeping(text), text, tier=tier, section=section, tags=tuple(tags)
-        )
+        caller = self.workspace.keeping(text)
+        return capture.remember.remember(caller, text, tier=tier, section=section, tags=tuple(tags))
 
     def propose(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from tars_memory.index.reader import IndexReader
     from tars_memory.sources import SharedVault, Talks
     from tars_memory.vault.model import Actor
-    from tars_memory.vault.writing.store import Spool, Store
+    from tars_memory.vault.writing.store import Spool, SpooledItem, Store
     from tars_memory.vault.writing.withheld import Withheld
 
     Answered = TypeVar("Answered")
@@ -62,9 +63,6 @@ if TYPE_CHECKING:
         project: str | None
 
 
-REVIEW_NOTE = "Review.md"
-"""Name of the note where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without
-its import."""
 PREPARING = "preparing the model, once"
 """Name of the phase, for progress, in which a model that pip installed is opened for the first time."""
 STARTING = 5.0
@@ -96,6 +94,9 @@ class Workspace:
         whole: the vault without a chosen project, for the index, which keeps scopes apart itself.
         vault: the vault whose layout leads into the chosen project, for writing and listing.
         notices: what the person should know besides the answers.
+        unclaimed: the folder of a spool of texts whose vault could not be opened; each item records how and from where
+            it was called.
+        kept_folder: the folder of texts that no command can place by itself, a file each.
         night: the name of the current night's work; empty for anything else.
         others: functions that place a spooled command that capture can't place, by the command's name.
         item: the name in the spool for the next text that is written, if it can't be written.
@@ -127,22 +128,25 @@ class Workspace:
     ) -> None:
         env = os.environ if env is None else env
         self.settings = Settings(env)
+        self.actor: Actor = "agent" if agent_mark(env) else actor
         self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, here())
-        self.settings.read_vault(self.root)
-        self.limits = self.settings.limits
         notices: list[str] = []
         chosen = chosen_project(project, env, here(), self.settings.places, notices)
+        self.settings.read_vault(self.root)
+        self.limits = self.settings.limits
         self.whole = Vault.open(self.root, self.settings.layout, self.limits)
         self.whole.problem = self.settings.vault_problem
-        self.project = find_project(self.projects, chosen)
+        self.project = find_project(self.projects, chosen) if chosen else ""
         self.vault = self.whole.scoped(self.project)
-        self.actor: Actor = "agent" if agent_mark(env) else actor
+        self._review_note = self.root / self.vault.layout.review
         self.interactive = interactive
         self.dry_run = dry_run
         self.notices = notices
         if self.vault.problem is not None:
             self.notices.append(f"ignored: {self.vault.problem.message}")
         self.notices += self._identity()
+        self.unclaimed = self.settings.places.state / "spool"
+        self.kept_folder = self.settings.places.state / "kept"
         self.night = ""
         self.item: str | None = None
         self.others: Mapping[str, Callable[[Caller, Mapping[str, Any]], Receipt]] = {}
@@ -604,13 +608,16 @@ class Workspace:
 
     def capture(self, *, writes: bool = True) -> Caller:
         """Return the caller that the functions of capture receive."""
-        if writes and not self.dry_run:
-            self._take_over()
-        author = self.settings.env.get(AUTHOR) or self.settings.capture.author
-        author = vault.markdown.entries.author(author) if writes else ""
-        store = self.store(writes=writes)
+        now, store, author = self.now(), self.store(writes=writes), ""
+        if writes:
+            author = vault.markdown.entries.author(self.settings.env.get(AUTHOR) or self.settings.capture.author)
+            unclaimed = vault.writing.store.Spool(self.unclaimed)
+            with suppress(errors.UnwritableError):  # that it can't be read now must not keep this call from writing
+                for item in () if self.dry_run else unclaimed.pending():
+                    if self._claim(item, store.spool):
+                        unclaimed.remove(item.id)
         context = capture.remember.Caller(
-            self.vault, store, self.settings, now=self.now(), interactive=self.interactive, author=author
+            self.vault, store, self.settings, now=now, interactive=self.interactive, author=author
         )
         context.run_command = self._again
         if writes and (problem := self.vault.layout.problem) is not None and problem is not self.vault.problem:
@@ -666,43 +673,26 @@ class Workspace:
         Returns:
             Whether there is such a note, so that something may have been written.
         """
-        folder = self.root / self.whole.layout.within(self.project, "")
-        if self.dry_run or not os.path.lexists(folder / REVIEW_NOTE):
+        if self.dry_run or not os.path.lexists(self._review_note):
             return False
         curation.ticks.apply_pending_ticks(self.review, self.notices)
         return True
 
-    @property
-    def unclaimed_spool(self) -> Spool:
-        """The spool of texts whose vault could not be opened; each item records how and from where it was called."""
-        return vault.writing.store.Spool(self.settings.places.state / "spool")
-
-    @property
-    def kept_folder(self) -> Path:
-        """The folder of texts that no command can place by itself, a file each."""
-        return self.settings.places.state / "kept"
-
-    def _take_over(self) -> None:
-        """Move texts from the unclaimed spool to this vault's, if the same command given now would find this vault."""
-        unclaimed = self.unclaimed_spool
+    def _claim(self, item: SpooledItem, spool: Spool) -> bool:
+        """Put a text into this vault's spool if the same command given now would find this vault; return whether."""
+        arguments = dict(item.arguments)
+        names = ("asked_vault", "asked_project", "asked_folder")
+        asked_vault, asked_project, folder = (arguments.pop(name, None) for name in names)
         try:
-            waiting = unclaimed.pending()
-        except errors.UnwritableError:
-            return  # it can't be read now, which must not keep this call from writing
-        for item in waiting:
-            arguments = dict(item.arguments)
-            names = ("asked_vault", "asked_project", "asked_folder")
-            asked_vault, asked_project, folder = (arguments.pop(name, None) for name in names)
-            try:
-                cwd = Path(folder or os.sep)
-                if find_vault(asked_vault, self.settings, cwd) != self.root:
-                    continue
-                project = find_project(self.projects, chosen_project(asked_project, {}, cwd, self.settings.places))
-                arguments |= {"project": project} if project else {}
-                vault.writing.store.Spool(self.ensure_state() / "spool").put(item.command, arguments, item.id)
-            except (errors.TarsError, OSError, ValueError):
-                continue
-            unclaimed.remove(item.id)
+            cwd = Path(folder or os.sep)
+            if find_vault(asked_vault, self.settings, cwd) != self.root:
+                return False
+            project = find_project(self.projects, chosen_project(asked_project, {}, cwd, self.settings.places))
+            arguments |= {"project": project} if project else {}
+            spool.put(item.command, arguments, item.id)
+        except (errors.TarsError, OSError, ValueError):
+            return False
+        return True
 
     @property
     def manifest(self) -> Manifest:

@@ -18,17 +18,15 @@ from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.suspicion import check_text, count_invisible, suspicious
-from tars_memory.vault.writing.store import Landed, Spool, SpooledItem, Store, WriteSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from tars_memory.settings import Settings
-    from tars_memory.vault.layout import Layout
     from tars_memory.vault.note import Note
     from tars_memory.vault.vault import Vault
-    from tars_memory.vault.writing.transaction import Written
+    from tars_memory.vault.writing.store import Landed, SpooledItem, Store, WriteSession, Written
 
 
 SECTION = "Feedback"
@@ -57,17 +55,17 @@ def remember(
         raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
     text, section, tags = ctx.masked(text), section and ctx.masked(section), [ctx.masked(tag) for tag in tags]
     words = entries.with_tags(entries.neutralise(text), map(entries.tag, tags))
+    path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
     ctx.notices += end_notices(words, ctx.now.date())
+    propose = ctx.must_propose(path)
     usual = ctx.layout.notes_section
     title = entries.heading(usual if section is None else section) if usual or section is not None else ""
-    path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
     moment = entries.instant(words) if entries.is_decision(path, title) else ""
     if entries.is_decision(path, title):
         words = words[len(moment) :].strip(" \t") or words
         moment = moment or f"{ctx.now:%Y-%m-%d %H:%M}"
     change = Change("append", title, words, time=moment, author=ctx.author, target=path, typed=True)
     arguments = {"text": text, "tier": str(tier), "section": section, "tags": list(tags)}
-    propose = ctx.must_propose(path)
     with ctx.writing("remember", arguments) as session:
         if propose:
             existing = session.note(path).entries_by_text.get(words)
@@ -229,6 +227,7 @@ class Caller:
 
     Attributes:
         vault: to read from.
+        layout: the paths of the tiers in it.
         store: to write through.
         spool: for what can't be written now.
         now: the instant of the command, aware, in the local zone.
@@ -257,7 +256,8 @@ class Caller:
     ) -> None:
         self.vault = vault
         self.store = store
-        self.spool = Spool(store.state / "spool")
+        self.spool = store.spool
+        self.layout = vault.layout
         self.now = now
         self.actor = store.actor
         self.interactive = interactive
@@ -269,11 +269,6 @@ class Caller:
         self.item: str | None = None
         self.kept: Path | None = None
         self.run_command: Callable[[Caller, str, dict[str, Any]], Receipt] | None = None
-
-    @cached_property
-    def layout(self) -> Layout:
-        """The paths of the tiers in this vault."""
-        return self.vault.layout
 
     @cached_property
     def dated(self) -> Callable[[Entry], str]:

@@ -160,7 +160,7 @@ def _writes(workspace: Workspace) -> Iterator[Diagnosis]:
         yield Diagnosis("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
     except TarsError as error:
         yield Diagnosis("writing", error.message, error.hint)
-    yield from _typed_texts(workspace, Spool(store.state / "spool"), refused)
+    yield from _typed_texts(workspace, store.spool, refused)
     try:
         Withheld(store.state)
     except SettingsError as error:
@@ -265,7 +265,8 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
             f"the next command that writes tries again; tars-memory doctor --drop {item.id} makes a file of it instead",
             fix=partial(spool.drop, item, workspace.kept_folder) if item.id in refused else None,
         )
-    for item in workspace.unclaimed_spool.pending():
+    unclaimed = Spool(workspace.unclaimed)
+    for item in unclaimed.pending():
         asked = item.arguments
         hidden = workspace.project or asked.get("asked_vault") or asked.get("asked_project")
         text = "" if hidden else f" {asked.get('text', '')!r}"
@@ -277,7 +278,7 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
             "the next command that writes in that vault writes it; "
             f"tars-memory doctor --drop {item.id} makes a file of it",
         )
-    for damaged in (*spool.damaged(), *workspace.unclaimed_spool.damaged()):
+    for damaged in (*spool.damaged(), *unclaimed.damaged()):
         hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"
         yield Diagnosis("spool", f"{damaged} can't be read", hint, fix=partial(spool.set_aside, damaged))
     for path in sorted(workspace.kept_folder.glob("*.txt")):
@@ -295,7 +296,7 @@ def drop(workspace: Workspace, name: str) -> Path | None:
         NotFoundError: no item has that name.
         UnwritableError: the words can't be kept; the item stays in the spool.
     """
-    for spool in (Spool(workspace.state / "spool"), workspace.unclaimed_spool):
+    for spool in (Spool(workspace.state / "spool"), Spool(workspace.unclaimed)):
         for item in spool.pending():
             if item.id == name:
                 return spool.drop(item, workspace.kept_folder)

@@ -36,7 +36,7 @@ from tars_memory.vault.secrets import mask
 from tars_memory.vault.vault import key_of, note_lines
 from tars_memory.vault.writing.history import JournalEntry, of_scope
 from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.store import LOOK_AGAIN, Spool, WriteSession
+from tars_memory.vault.writing.store import LOOK_AGAIN, WriteSession
 from tars_memory.vault.writing.withheld import Withheld, folded, item_says, mentions, units, wordings
 
 if TYPE_CHECKING:
@@ -682,8 +682,7 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
 
     def purge_spool() -> None:
         nonlocal records
-        spool = Spool(store.state / "spool")
-        records += sum(spool.purge(partial(item_says, words=text)) for text in texts)
+        records += sum(store.spool.purge(partial(item_says, words=text)) for text in texts)
 
     def purge_files() -> None:
         nonlocal records

@@ -27,7 +27,6 @@ from tars_memory.vault.layout import OURS
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import MISNAMED, UNREADABLE_FILE, UNREADABLE_FOLDER
 from tars_memory.vault.writing.history import entries, of_scope
-from tars_memory.vault.writing.store import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +69,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
         workspace.progress("looking at the vault", 0, 0)
     index = workspace.index()
     report = refresh_index(workspace)
-    spool = Spool(workspace.state / "spool")
+    store = workspace.store(writes=False)
     model = current_model(workspace)
     unknown = [*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()]
     notices = [*workspace.notices, *(notice for notice in unknown if notice not in workspace.notices)]
@@ -96,8 +95,8 @@ def status(workspace: Workspace) -> dict[str, Any]:
         "index": counts,
         "model": model,
         "waiting": {
-            "spool": len(spool.pending()),
-            "unfinished": workspace.store(writes=False).pending(),
+            "spool": len(store.spool.pending()),
+            "unfinished": store.pending(),
             "proposals": len(inbox.pending(workspace.vault, notices)),
             "review": workspace.review(writes=False).waiting(limit=1).total,
             "ticks": len(ticks.recorded_ticks(workspace.capture(writes=False))),

@@ -14,6 +14,7 @@ import stat
 import unicodedata
 from contextlib import contextmanager
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,7 +76,6 @@ class Vault:
         self.skipped_paths: dict[str, list[str]] = {}
         self.limits = limits or LimitsOptions()
         self._options = layout
-        self._layout: Layout | None = None
         self._notes_read: dict[str, tuple[tuple[int, ...], Note]] | None = None
 
     @classmethod
@@ -103,13 +103,12 @@ class Vault:
         """Number of files that the last sweep skipped, by reason."""
         return {reason: len(paths) for reason, paths in self.skipped_paths.items()}
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """Where the tiers live; read once."""
-        if self._layout is None:
-            self._layout = Layout.of(self.root, self._options, scope=self.scope)
-            self._layout.problem = self._layout.problem or self.problem
-        return self._layout
+        layout = Layout.of(self.root, self._options, scope=self.scope)
+        layout.problem = layout.problem or self.problem
+        return layout
 
     def with_places_of(self, like: str) -> Vault:
         """Return the same vault with the places of another program (``[layout] like``)."""

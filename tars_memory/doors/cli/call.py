@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.memory import Memory
     from tars_memory.vault.model import Actor
-    from tars_memory.workspace import Workspace
+    from tars_memory.workspace import Opening, Workspace
 
 
 PATIENCE = 3.0
@@ -184,21 +184,16 @@ class Call:
 
     def memory_at(self, vault: str | Path | None, project: str | None = None) -> Memory:
         """Open the memory of another vault or project for the same caller, who closes it."""
-        return tars_memory.Memory(
-            vault,
-            actor=self.actor,
-            interactive=self.interactive,
-            now=self.now,
-            dry_run=self.dry_run,
-            env=self.env,
-            project=project,
-        )
+        opening: Opening = {"actor": self.actor, "interactive": self.interactive, "now": self.now}
+        opening |= {"dry_run": self.dry_run, "env": self.env, "project": project}
+        return tars_memory.Memory(vault, **opening)
 
     def _open(self, vault: str | Path | None) -> Memory:
+        progress = self.out.progress() or self.out.announce
         memory = self.memory_at(vault, self.project)
         self.out.root = str(memory.workspace.root)
         memory.workspace.patience, memory.workspace.may_finish_in_background = PATIENCE, True
-        memory.workspace.progress = self.out.progress() or self.out.announce
+        memory.workspace.progress = progress
         return memory
 
     def note(self, text: str, *, folders: bool = False) -> str:

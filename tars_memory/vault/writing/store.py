@@ -214,13 +214,15 @@ class Store:
     Args:
         root: the vault's real path.
         state: its state folder; made at the first write.
-        now: the clock; returns aware times.
+        now: the clock; returns aware times. It is read once for each transaction.
         actor: who writes (:data:`tars_memory.vault.model.Actor`).
         options: how long to wait for another writer, how long to keep the journal.
         dry_run: plan and return results, but lock, journal and write nothing.
         exchange: the system's calls that replace files; tests pass one that lacks some.
 
     Attributes:
+        journal: what was written.
+        spool: what could not be written yet.
         notices: messages for the person.
         night: the name of the night's work, stored with each of its writes; empty outside it.
         tick: stored with each write that applies ticks of a note: ``recorded`` says since when it is known that an
@@ -246,6 +248,7 @@ class Store:
         self.dry_run = dry_run
         self.exchange = exchange or exchanges.of_this_system()
         self.journal = Journal(state / "journal")
+        self.spool = Spool(state / "spool")
         self.notices: list[str] = []
         self.night = ""
         self.tick: dict[str, str] | None = None
