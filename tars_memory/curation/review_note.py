@@ -14,6 +14,7 @@ Everything else in the note is the person's, and stays byte for byte.
 from __future__ import annotations
 
 import re
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -177,57 +178,91 @@ def ticked(data: bytes) -> bool:
     return b"^r-" in data and _TICKED.search(data) is not None
 
 
-def read(data: bytes) -> list[ReviewItem]:
-    """Return the proposals in the note, in its order."""
-    if b"^r-" not in data:
-        return []
-    document = Document(data)
-    found: list[ReviewItem] = []
-    related: list[_RelatedBox] = []
-    group: Entry | None = None
-    for entry in _tasks(document):
-        raw = " ".join(line.strip(" \t") for line in entry.raw.split("\n"))
-        marks = _MARK.findall(raw)
-        words = entry.text
-        box = _BOX.match(words)
-        group = entry if _is_group(entry) else group
-        if not marks:
+class _Page:
+    """The note, read once.
+
+    Attributes:
+        document: its structure.
+        rows: its lines, from number 1 on, without endings.
+        tasks: its bullets, but for those that only the next line gives a mark. A line that lost its list mark continues
+            the bullet above it, in markdown; only below a box it may be the rest of a proposal's words.
+        groups: those of them that are the box above the lines of one conversation.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.document = Document(data)
+        text = (data[line.start : line.end] for line in self.document.lines)
+        self.rows = ["", *(row.decode("utf-8", "surrogateescape") for row in text)]
+        entries = grammar.read(NOTE, self.document)
+        self.tasks = [entry for entry in entries if _BOX.match(entry.text) or not _lent_mark(entry)]
+        self.groups = [entry for entry in self.tasks if _ALL.fullmatch(entry.block_id or "")]
+
+    @cached_property
+    def items(self) -> list[ReviewItem]:
+        """The proposals in the note, in its order."""
+        found: list[ReviewItem] = []
+        related: list[_RelatedBox] = []
+        for entry in self.tasks:
+            raw = " ".join(line.strip(" \t") for line in entry.raw.split("\n"))
+            if marks := _MARK.findall(raw):
+                item = self._item(entry, marks)
+                found += [item._replace(id=name) for name in dict.fromkeys(marks)]
+                continue
+            box = _BOX.match(entry.text)
+            words = entry.text[box.end() :] if box else entry.text
             names = _RELATED.findall(raw)
             name, ref = names[0] if len(names) == 1 else ("", "")
-            if (box and box[1] and (name or words[box.end() :].startswith((REPLACE, REMOVE)))) or (name and not box):
-                label = words[box.end() :] if box else words
-                related.append(_RelatedBox(name, ref, (box and box[1]) or "", entry.line, label))
-            continue
+            if (box and box[1] and (name or words.startswith((REPLACE, REMOVE)))) or (name and not box):
+                related.append(_RelatedBox(name, ref, (box and box[1]) or "", entry.line, words))
+        return [_with_related(item, related) for item in found]
+
+    def _item(self, entry: Entry, marks: Sequence[str]) -> ReviewItem:
+        """Return the proposal in a bullet with these marks, still without its id and its related lines."""
+        words = entry.text
+        box = _BOX.match(words)
         char = (box[1] or " ") if box else ""
         if box:
             words = _STAMP.sub("", words[box.end() :])
+        group = next((above for above in reversed(self.groups) if above.line <= entry.line), None)
         inside = group is not None and group.line < entry.line <= group.end_line
         if group is not None and inside and char == " " and (group_box := _BOX.match(group.text)):
             char = group_box[1] if group_box[1] in _KNOWN else " "
-        doubt = _doubt(document, entry, words, f"r-{marks[0]}") if len(marks) == 1 else SEVERAL
+        doubt = self._doubt(entry, words, f"r-{marks[0]}") if len(marks) == 1 else SEVERAL
         if box and _BOX.match(words):
             doubt = doubt or BOXES
-        item = ReviewItem("", char, words, entry.line, doubt, entry, above=_above(document, entry), inside=inside)
-        found += [item._replace(id=name) for name in dict.fromkeys(marks)]
-    return [_with_related(item, related) for item in found]
+        return ReviewItem("", char, words, entry.line, doubt, entry, above=self._above(entry), inside=inside)
+
+    def _doubt(self, entry: Entry, words: str, mark: str) -> str:
+        """Return why a tick on a proposal can't be applied; empty if it can."""
+        if entry.block_id != mark:
+            return MISPLACED
+        if not words:
+            return GONE
+        below = self.rows[entry.line + entry.raw.count("\n") + 1 :]
+        return CUT if all(map(_CUT_OFF.fullmatch, below)) else ""
+
+    def _above(self, entry: Entry) -> tuple[str, str]:
+        """Return box and words of the line above a proposal, if it may be the beginning of the proposal's words."""
+        row = self.rows[entry.line - 1]
+        task = _TASK.match(row)
+        if task is None or _OURS.match(row) or "^r-" in row:
+            return "", ""
+        return task[1] or "", row[task.end() :]
+
+    @cached_property
+    def unlisted(self) -> dict[int, list[str]]:
+        """The lines with a mark that belong to no bullet, by number, with the ids in their marks."""
+        listed = {row for entry in self.tasks for row in range(entry.line, entry.line + entry.raw.count("\n") + 1)}
+        found = ((number, _MARK.findall(row)) for number, row in enumerate(self.rows) if number not in listed)
+        return {number: marks for number, marks in found if marks}
 
 
-def _above(document: Document, entry: Entry) -> tuple[str, str]:
-    """Return box and words of the line above a proposal, if it may be the beginning of the proposal's words."""
-    row = document.text(entry.line - 1) if entry.line > 1 else ""
-    task = _TASK.match(row)
-    if task is None or _OURS.match(row) or "^r-" in row:
-        return "", ""
-    return task[1] or "", row[task.end() :]
+_page = lru_cache(maxsize=4)(_Page)  # one decision asks for the same bytes several times
 
 
-def _tasks(document: Document) -> list[Entry]:
-    """Return the bullets of the note, but for those that only the next line gives a mark.
-
-    A line that lost its list mark continues the bullet above it, in markdown. Only below a box it may be the rest of a
-    proposal's words.
-    """
-    return [entry for entry in grammar.read(NOTE, document) if _BOX.match(entry.text) or not _lent_mark(entry)]
+def read(data: bytes) -> list[ReviewItem]:
+    """Return the proposals in the note, in its order."""
+    return _page(data).items if b"^r-" in data else []
 
 
 def _lent_mark(entry: Entry) -> bool:
@@ -417,27 +452,18 @@ def unread(path: str, data: bytes) -> list[str]:
     """
     if not (b"^r-" in data or _TICKED.search(data)):
         return []
-    document = Document(data)
+    page = _page(data)
     notices = []
-    for entry in _tasks(document):
-        last = entry.line + entry.raw.count("\n")
-        below = _rows(document, last + 1, entry.end_line)
+    for entry in page.tasks:
+        below = page.rows[entry.line + entry.raw.count("\n") + 1 : entry.end_line + 1]
         box = _BOX.match(entry.text)
-        if _is_group(entry):
+        if entry in page.groups:
             if not box or box[1] not in {*_KNOWN, None}:
                 notices.append((entry.line, f"[{box[1]}] {ODD}" if box else BOXLESS))
         elif box and box[1] and below and _is_ours(below) and not _MARK.search(entry.raw):
             notices.append((entry.line, UNMARKED))
-    rows = _unlisted(document)
-    notices += [(row, UNLISTED) for row in rows if not _WAITING.match(document.text(row))]
+    notices += [(row, UNLISTED) for row in page.unlisted if not _WAITING.match(page.rows[row])]
     return [f"{path}:{line}: left for later: {why}" for line, why in sorted(notices)]
-
-
-def _unlisted(document: Document) -> dict[int, list[str]]:
-    """Return the lines with a mark that belong to no bullet, by number, with the ids in their marks."""
-    listed = {row for entry in _tasks(document) for row in range(entry.line, entry.line + entry.raw.count("\n") + 1)}
-    rows = ((row, _MARK.findall(document.text(row))) for row in range(1, len(document.lines) + 1) if row not in listed)
-    return {row: marks for row, marks in rows if marks}
 
 
 def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Proposal] = ()) -> bytes:
@@ -453,48 +479,45 @@ def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Propo
     """
     if b"^r-" not in data:
         return data
-    document = Document(data)
+    page = _page(data)
+    items, rows = page.items, page.rows
     splices: list[Splice] = []
-    items = read(data)
     decided = list(decided)
     details = {row.strip() for proposal in decided for row in bullet(proposal).split("\n")[1:]}
     letters = {f"r-{proposal.id}": letters_of(words_of(proposal)) for proposal in decided}
-    unlisted = _unlisted(document)
-    others: set[int] = {
-        item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL
-    } | unlisted.keys()
+    others = {item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL} | page.unlisted.keys()
     outdents: dict[int, tuple[int, int]] = {}
     removed: set[int] = set()
     done = 0
-    for entry in _gone(document, items, ids):
+    for entry in _gone(page, ids):
         first = entry.line
         if first <= done:
             continue
         last = first + entry.raw.count("\n")
-        end = max(entry.end_line, _end_below_blank(document, last)) if entry.end_line == last else entry.end_line
+        end = max(entry.end_line, _end_below_blank(rows, last)) if entry.end_line == last else entry.end_line
         cut = min((row - 1 for row in others if last < row <= end), default=end)
         if _is_below_another(entry, letters.get(entry.block_id or "", "")):
-            splices += _mark_removals(document, first, last)
+            splices += _mark_removals(page, first, last)
             done = last
-        elif _is_ours(_rows(document, last + 1, cut)):
-            grown = [row for row in range(last + 1, cut + 1) if _grown(document.text(row).strip(), details)]
+        elif _is_ours(rows[last + 1 : cut + 1]):
+            grown = [row for row in range(last + 1, cut + 1) if _grown(rows[row].strip(), details)]
             for before, row in pairwise([first - 1, *grown, cut + 1]):
                 if row - before > 1:
-                    splices.append(_removal(document, before + 1, row - 1))
+                    splices.append(_removal(page, before + 1, row - 1))
                     removed.update(range(before + 1, row))
-            outdents |= {row: (_indent(entry.raw), _indent(document.text(row))) for row in grown}
+            outdents |= {row: (_indent(entry.raw), _indent(rows[row])) for row in grown}
             others |= {*grown}
             if cut < end:
-                places = _indent(entry.raw), _indent(document.text(cut + 1))
+                places = _indent(entry.raw), _indent(rows[cut + 1])
                 outdents |= dict.fromkeys(range(cut + 1, end + 1), places)
             done = cut
         else:
-            splices += _mark_removals(document, first, last)
+            splices += _mark_removals(page, first, last)
             done = last
-    splices += _outdented(document, {row: place for row, place in outdents.items() if row not in removed}, others)
-    for row, marks in unlisted.items():
+    splices += _outdented(page, {row: place for row, place in outdents.items() if row not in removed}, others)
+    for row, marks in page.unlisted.items():
         if all(name in ids for name in marks):
-            splices += _mark_removals(document, row, row)
+            splices += _mark_removals(page, row, row)
     return apply(data, sorted(splices, key=lambda splice: splice.start))
 
 
@@ -503,41 +526,41 @@ def _indent(row: str) -> int:
     return len(row) - len(row.lstrip(" \t"))
 
 
-def _end_below_blank(document: Document, last: int) -> int:
+def _end_below_blank(rows: Sequence[str], last: int) -> int:
     """Return the last of our lines below an empty task that follows a proposal's own line; ``last`` if none follow.
 
     An editor makes such a task when the person presses Enter at the end of the line, and the details go below it.
     """
     end = last + 1
-    if end > len(document.lines) or not _BLANK_TASK.fullmatch(document.text(end)):
+    if end >= len(rows) or not _BLANK_TASK.fullmatch(rows[end]):
         return last
-    while end < len(document.lines) and _OURS.match(document.text(end + 1)):
+    while end + 1 < len(rows) and _OURS.match(rows[end + 1]):
         end += 1
     return end if end > last + 1 else last
 
 
-def _gone(document: Document, items: Sequence[ReviewItem], ids: Collection[str]) -> list[Entry]:
+def _gone(page: _Page, ids: Collection[str]) -> list[Entry]:
     """Return the bullets of proposals that go, and of groups of which none stays, in order."""
-    gone = [item.entry for item in items if item.id in ids and item.doubt != SEVERAL]
-    for entry in _tasks(document) if b"-all" in document.data else ():
-        parts = [item for item in items if entry.line < item.line <= entry.end_line]
-        if _is_group(entry) and all(item.id in ids and item.doubt != SEVERAL for item in parts):
-            gone.append(entry)  # its lines were decided one by one
+    gone = [item.entry for item in page.items if item.id in ids and item.doubt != SEVERAL]
+    for group in page.groups:
+        parts = [item for item in page.items if group.line < item.line <= group.end_line]
+        if all(item.id in ids and item.doubt != SEVERAL for item in parts):
+            gone.append(group)  # its lines were decided one by one
     return sorted(gone, key=lambda entry: entry.line)
 
 
-def _outdented(document: Document, places: Mapping[int, tuple[int, int]], others: Collection[int]) -> Iterator[Splice]:
+def _outdented(page: _Page, places: Mapping[int, tuple[int, int]], others: Collection[int]) -> Iterator[Splice]:
     """Yield the removal of blanks before lines whose parent goes.
 
     Args:
-        document: the note.
+        page: the note.
         places: by line, the indentation of the parent, and of the first line that stays below it.
         others: the lines that may begin where that first one does; others there come below one of these.
     """
     for row, (start, stop) in places.items():
-        indent = _indent(document.text(row))
+        indent = _indent(page.rows[row])
         if start < stop and (indent > stop or (indent == stop and row in others)):
-            at = document.lines[row - 1].start  # blanks are one byte each
+            at = page.document.lines[row - 1].start  # blanks are one byte each
             yield Splice(at + start, at + stop, b"")
 
 
@@ -578,15 +601,13 @@ def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:
 
 def count(data: bytes) -> int:
     """Return how many decisions the note asks for; the lines of one conversation count as one."""
-    groups = sum(map(_is_group, grammar.read(NOTE, Document(data))))
-    return sum(not item.inside for item in read(data)) + groups
+    page = _page(data)
+    return sum(not item.inside for item in page.items) + len(page.groups)
 
 
 def is_bare(data: bytes) -> bool:
     """Whether the note contains nothing but its title, its heading and how to use it."""
-    document = Document(data)
-    lines = {row.strip() for row in _rows(document, 1, len(document.lines))}
-    return lines <= {"", TITLE, *INTRO, BEFORE, f"## {HEADING}"}
+    return {row.strip() for row in _page(data).rows} <= {"", TITLE, *INTRO, BEFORE, f"## {HEADING}"}
 
 
 def _group(proposal: Proposal, parts: Sequence[Proposal]) -> str:
@@ -682,47 +703,26 @@ def _link(proposal: Proposal) -> str:
     return f" ([[{proposal.source}|{proposal.date}]])" if linkable and dated else ""
 
 
-def _is_group(entry: Entry) -> bool:
-    """Whether an entry is the box above the lines of one conversation."""
-    return _ALL.fullmatch(entry.block_id or "") is not None
-
-
-def _doubt(document: Document, entry: Entry, words: str, mark: str) -> str:
-    """Return why a tick on a proposal can't be applied; empty if it can."""
-    last = entry.line + entry.raw.count("\n")
-    if entry.block_id != mark:
-        return MISPLACED
-    if not words:
-        return GONE
-    if all(_CUT_OFF.fullmatch(document.text(row)) for row in range(last + 1, len(document.lines) + 1)):
-        return CUT
-    return ""
-
-
-def _rows(document: Document, first: int, last: int) -> list[str]:
-    """Return the lines from ``first`` to ``last``, without endings; none if ``last`` comes before ``first``."""
-    return re.split(r"\r\n|\r|\n", document.text(first, last)) if first <= last else []
-
-
-def _removal(document: Document, first: int, last: int) -> Splice:
+def _removal(page: _Page, first: int, last: int) -> Splice:
     """Return the removal of whole lines.
 
     An empty line stays where the text above would otherwise join the text below and change its meaning in Markdown.
     """
-    start, end, after = document.lines[first - 1].start, document.lines[last - 1].end, document.lines[last - 1].next
-    below = document.text(last + 1).strip(" \t") if last < len(document.lines) else ""
-    above = document.text(first - 1).strip(" \t") if first > 1 else ""
+    lines = page.document.lines
+    start, end, after = lines[first - 1].start, lines[last - 1].end, lines[last - 1].next
+    below = page.rows[last + 1].strip(" \t") if last < len(lines) else ""
+    above = page.rows[first - 1].strip(" \t")
     meets = bool(above and below) and not re.match(r"[-*+#]", below)
     return Splice(start, end if meets else after, b"")
 
 
-def _mark_removals(document: Document, first: int, last: int) -> list[Splice]:
+def _mark_removals(page: _Page, first: int, last: int) -> list[Splice]:
     """Return the removals of the marks in some lines."""
     found = []
     for number in range(first, last + 1):
-        for match in _MARK.finditer(document.text(number)):
-            start = document.lines[number - 1].start
-            before = document.text(number)[: match.start()].encode("utf-8", "surrogateescape")
+        for match in _MARK.finditer(page.rows[number]):
+            start = page.document.lines[number - 1].start
+            before = page.rows[number][: match.start()].encode("utf-8", "surrogateescape")
             size = len(match[0].encode("utf-8"))
             found.append(Splice(start + len(before), start + len(before) + size, b""))
     return found
