@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import date, timedelta
+from calendar import monthrange
+from datetime import date
+from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.remember import Caller
     from tars_memory.vault.summaries import SummaryLine
+    from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Plan, WriteSession
 
 
@@ -120,7 +124,7 @@ def compress(
     if not apply or not (summaries or ctx.store.pending()):
         return Compressed(None, planned.steps, summaries, [], ctx.notices)
     with ctx.writing("tidy", None, atomic=True) as session:
-        current = survey(ctx, by, before, last=planned)
+        current = survey(ctx, by, before)
         if current != planned and all(step.action == "keep" for step in current.steps):
             return Compressed(None, current.steps, [], [], ctx.notices)  # another process did it in the meantime
         if current != planned:
@@ -313,68 +317,55 @@ class Survey(NamedTuple):
         steps: for each old session, oldest first; then for those without a date.
         notes: the old sessions by their paths.
         files: the paths of all files of the vault.
-        states: the states of candidates, by block id.
     """
 
     steps: list[SessionMove]
     notes: dict[str, OldSession]
     files: frozenset[str]
-    states: dict[str, str]
 
 
-def survey(ctx: Caller, by: str, before: date | None, *, last: Survey | None = None) -> Survey:
+def survey(ctx: Caller, by: str, before: date | None) -> Survey:
     """Read the sessions of our scope, and plan what to do with the old ones.
 
     Args:
         ctx: the command's view of the vault; nothing is written.
         by: ``month`` or ``year``.
         before: as for :func:`compress`.
-        last: result of an earlier call; notes that have not changed since are not parsed again.
     """
-    today = ctx.now.date()
-    sessions, summaries = _read(ctx)
-    old: dict[str, date] = {}
-    reasons: dict[str, str] = {}
-    undated: list[SessionMove] = []
-    for path, data in sessions.items():
-        day = day_of(path, data)
-        if day is None:
-            undated.append(SessionMove(path, ctx.layout.archived(path), "", "keep", NO_DATE))
-        elif _is_old(ctx, day, by, before):
-            old[path] = day
-    grown = dict(_grown(ctx, summaries))
+    found, summaries = _read(ctx)
+    grown = [*_grown(ctx, summaries)]
+    days = {path: day_of(path, data) for path, data in found.items()}
+    undated = [
+        SessionMove(path, ctx.layout.archived(path), "", "keep", NO_DATE) for path, day in days.items() if day is None
+    ]
+    old = {path: day for path, day in days.items() if day is not None and _is_old(ctx, day, by, before)}
     if not old and not grown:
-        return Survey(undated, {}, frozenset(), {})
+        return Survey(undated, {}, frozenset())
     files = files_of(ctx.vault)
-    states = _States(ctx)
+    states = _states(ctx.vault)
+    still_offered = cache(lambda: {name for _, name in offered(ctx)})
+
+    def waits(digest: SessionDigest) -> bool:
+        return any(name in still_offered() for name in digest.waiting)
+
     aged: dict[str, OldSession] = {}
-    known = last.notes if last is not None and last.states == states.by_id else {}
-
-    def digest(path: str, data: bytes, day: date) -> SessionDigest:
-        parsed = known.get(path)
-        if parsed is not None and (parsed.data, parsed.day) == (data, day):
-            return parsed.digest
-        return read_session(path, data, day, states.by_id)
-
+    reasons: dict[str, str] = {}
     for path, day in old.items():
-        period = period_of(day, by)
+        period, data = period_of(day, by), found[path]
+        digest = read_session(path, data, day, states)
         summary = summaries.get(period) or _free_path(ctx, period)
-        content = digest(path, sessions[path], day)
-        aged[path] = OldSession(path, sessions[path], day, period, summary, 0, content)
-        obstacle = WAITING if states.waits(content) else _obstacle(ctx, path, sessions[path])
-        if obstacle:
+        aged[path] = OldSession(path, data, day, period, summary, 0, digest)
+        if obstacle := WAITING if waits(digest) else _obstacle(ctx, path, data):
             reasons[path] = obstacle
-    moves = {path: ctx.layout.archived(path) for path in old if path not in reasons}
-    if moves:
+    if moves := {path: ctx.layout.archived(path) for path in old if path not in reasons}:
         reasons |= held_by_links(moves, links_by_source(ctx.vault, files), files)
-    for path, (summary, period, since, data) in grown.items():
-        day = day_of(path, data)
-        content = digest(path, data, day or today)
-        if day is not None and not states.waits(content):
-            aged[path] = OldSession(path, data, day, period, summary, since, content)
+    for path, data, summary, period, since in grown:
+        if (day := day_of(path, data)) is not None:
+            digest = read_session(path, data, day, states)
+            if not waits(digest):
+                aged[path] = OldSession(path, data, day, period, summary, since, digest)
     order = sorted(aged.values(), key=lambda session: (session.day, session.path))
-    steps = [_step(ctx, session, reasons, today) for session in order]
-    return Survey([*steps, *undated], aged, files, states.by_id)
+    return Survey([*(_step(ctx, session, reasons) for session in order), *undated], aged, files)
 
 
 def _is_old(ctx: Caller, day: date, by: str, before: date | None) -> bool:
@@ -385,14 +376,13 @@ def _is_old(ctx: Caller, day: date, by: str, before: date | None) -> bool:
     return (today - last_day(day, by)).days > ctx.settings.tidy.session_days
 
 
-def _step(ctx: Caller, session: OldSession, reasons: dict[str, str], today: date) -> SessionMove:
+def _step(ctx: Caller, session: OldSession, reasons: Mapping[str, str]) -> SessionMove:
     """Return the step for an old session.
 
     Args:
         ctx: the command's view of the vault.
         session: to move or to keep, or one that has grown.
         reasons: by path, why a session is kept.
-        today: the local day.
     """
     path, period = session.path, session.period
     if session.since:
@@ -401,7 +391,7 @@ def _step(ctx: Caller, session: OldSession, reasons: dict[str, str], today: date
     to = ctx.layout.archived(path)
     if path in reasons:
         return SessionMove(path, to, period, "keep", reasons[path])
-    return SessionMove(path, to, period, "move", f"{counted((today - session.day).days, 'day')} old")
+    return SessionMove(path, to, period, "move", f"{counted((ctx.now.date() - session.day).days, 'day')} old")
 
 
 def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
@@ -422,11 +412,11 @@ def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
     return sessions, summaries
 
 
-def _grown(ctx: Caller, summaries: dict[str, str]) -> Iterator[tuple[str, tuple[str, str, int, bytes]]]:
+def _grown(ctx: Caller, summaries: Mapping[str, str]) -> Iterator[tuple[str, bytes, str, str, int]]:
     """Yield the archived sessions of which more turns were examined than their summary says.
 
     Yields:
-        Path of the session; path and period of its summary, the number of turns there, and the session's data.
+        Path and data of the session; path and period of its summary, and the number of turns there.
     """
     if not summaries:
         return
@@ -442,17 +432,13 @@ def _grown(ctx: Caller, summaries: dict[str, str]) -> Iterator[tuple[str, tuple[
             except TarsError:
                 continue
             if notes.number_in(data, "turns") > turns:
-                yield path, (summary, period, turns, data)
+                yield path, data, summary, period, turns
 
 
 def _free_path(ctx: Caller, period: str) -> str:
     """Return a path for a new summary, where no file is."""
-    number = 1
-    while True:
-        path = notes.path_for(ctx.layout.sessions, period, number)
-        if not os.path.lexists(ctx.vault.root / path):
-            return path
-        number += 1
+    paths = (notes.path_for(ctx.layout.sessions, period, number) for number in count(1))
+    return next(path for path in paths if not os.path.lexists(ctx.vault.root / path))
 
 
 def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
@@ -468,25 +454,11 @@ def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
     return why_taken(ctx, to, data)
 
 
-class _States:
-    """The states of the candidates of our scope, from their lines in the daily notes.
-
-    Attributes:
-        by_id: the state by block id, in lower case.
-    """
-
-    def __init__(self, ctx: Caller) -> None:
-        self._ctx = ctx
-        self._offered: frozenset[str] | None = None
-        notes = ctx.vault.readable(ctx.vault.tier_paths(Tier.DAILY))
-        found = (row for _, data in notes for row in _STATE.finditer(data))
-        self.by_id = {row[2].decode("ascii").lower(): row[1].decode("ascii") for row in found}
-
-    def waits(self, digest: SessionDigest) -> bool:
-        """Whether a candidate of a session is still offered for review."""
-        if digest.waiting and self._offered is None:
-            self._offered = frozenset(name for _, name in offered(self._ctx))
-        return any(name in (self._offered or ()) for name in digest.waiting)
+def _states(vault: Vault) -> dict[str, str]:
+    """Return the states of the candidates of our scope by block id in lower case, from their lines in daily notes."""
+    daily = vault.readable(vault.tier_paths(Tier.DAILY))
+    found = (row for _, data in daily for row in _STATE.finditer(data))
+    return {row[2].decode("ascii").lower(): row[1].decode("ascii") for row in found}
 
 
 class SessionStatement(NamedTuple):
@@ -547,8 +519,7 @@ def last_day(day: date, by: str) -> date:
     """Return the last day of the month or year of a day."""
     if by == "year":
         return date(day.year, 12, 31)
-    first = day.replace(day=1)
-    return date(day.year, 12, 31) if day.month == 12 else first.replace(month=day.month + 1) - timedelta(days=1)
+    return day.replace(day=monthrange(day.year, day.month)[1])
 
 
 def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -> SessionDigest:
