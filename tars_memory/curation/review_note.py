@@ -184,18 +184,27 @@ class _Page:
     Attributes:
         document: its structure.
         rows: its lines, from number 1 on, without endings.
-        tasks: its bullets, but for those that only the next line gives a mark. A line that lost its list mark continues
-            the bullet above it, in markdown; only below a box it may be the rest of a proposal's words.
-        groups: those of them that are the box above the lines of one conversation.
     """
 
     def __init__(self, data: bytes) -> None:
         self.document = Document(data)
         text = (data[line.start : line.end] for line in self.document.lines)
         self.rows = ["", *(row.decode("utf-8", "surrogateescape") for row in text)]
+
+    @cached_property
+    def tasks(self) -> list[Entry]:
+        """The bullets, but for those that only the next line gives a mark.
+
+        A line that lost its list mark continues the bullet above it, in markdown. Only below a box it may be the rest
+        of a proposal's words.
+        """
         entries = grammar.read(NOTE, self.document)
-        self.tasks = [entry for entry in entries if _BOX.match(entry.text) or not _lent_mark(entry)]
-        self.groups = [entry for entry in self.tasks if _ALL.fullmatch(entry.block_id or "")]
+        return [entry for entry in entries if _BOX.match(entry.text) or not _lent_mark(entry)]
+
+    @cached_property
+    def groups(self) -> list[Entry]:
+        """The boxes above the lines of one conversation."""
+        return [entry for entry in self.tasks if _ALL.fullmatch(entry.block_id or "")]
 
     @cached_property
     def items(self) -> list[ReviewItem]:

@@ -360,10 +360,10 @@ def survey(ctx: Caller, by: str, before: date | None) -> Survey:
     if moves := {path: ctx.layout.archived(path) for path in old if path not in reasons}:
         reasons |= held_by_links(moves, links_by_source(ctx.vault, files), files)
     for path, data, summary, period, since in grown:
-        if (day := day_of(path, data)) is not None:
-            digest = read_session(path, data, day, states)
-            if not waits(digest):
-                aged[path] = OldSession(path, data, day, period, summary, since, digest)
+        said_on = day_of(path, data)
+        digest = read_session(path, data, said_on or ctx.now.date(), states)
+        if said_on is not None and not waits(digest):
+            aged[path] = OldSession(path, data, said_on, period, summary, since, digest)
     order = sorted(aged.values(), key=lambda session: (session.day, session.path))
     return Survey([*(_step(ctx, session, reasons) for session in order), *undated], aged, files)
 
