@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from difflib import SequenceMatcher
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import BOM, Document, newline_of
@@ -880,7 +880,7 @@ def _render(top: Sequence[MergePiece], base: Version, ours: Version, theirs: Ver
         first_below = (
             piece.parent is not None and piece.parent.any.kind == HEADING and piece.parent.children[0] is piece
         )
-        lead = _gap_below(piece.parent) if first_below and piece.parent else _lead(piece)
+        lead = _blanks(piece.parent, "gap") if first_below and piece.parent else _blanks(piece, "lead")
         if previous and not lead and _may_join(node) and not _follows(previous, piece):
             lead = newline  # otherwise it would continue the paragraph above
         old_newline = newline
@@ -890,9 +890,7 @@ def _render(top: Sequence[MergePiece], base: Version, ours: Version, theirs: Ver
             blanks = lead if not number else newline if node.kind == TEXT else b""
             parts += [(eol or newline) if previous or number else b""]
             parts += [_with_endings(data, old_newline, newline) for data in (blanks, raw)]
-            eol = _merged_blanks(
-                [side.eol for side in (piece.ours, piece.theirs) if side], piece.base.eol if piece.base else None
-            )
+            eol = _blanks(piece, "eol")
             eol = newline if eol == old_newline else eol
             if piece.question and not (number + 1 == len(piece.versions) and _has_question(piece)):
                 parts += [eol or newline, _child_prefix(piece, raw), piece.question.encode("utf-8", "surrogateescape")]
@@ -914,28 +912,12 @@ def _merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     return max(_three_way(base, ours, theirs))
 
 
-def _lead(piece: MergePiece) -> bytes:
-    """Return the blank lines before a piece."""
-    return _merged_blanks(
-        [node.lead for node in (piece.ours, piece.theirs) if node], piece.base.lead if piece.base else None
-    )
-
-
-def _gap_below(piece: MergePiece) -> bytes:
-    """Return the blank lines below a heading."""
-    gaps = [node.gap for node in (piece.ours, piece.theirs) if node and node.gap is not None]
-    return _merged_blanks(gaps, piece.base.gap if piece.base else None)
-
-
-def _merged_blanks(sides: Sequence[bytes], base: bytes | None) -> bytes:
-    """Merge blank lines or a line ending.
-
-    Args:
-        sides: the values of the sides that have one; of two new values the longer is taken.
-        base: the value of the common ancestor, if it has one.
-    """
+def _blanks(piece: MergePiece, name: Literal["lead", "gap", "eol"]) -> bytes:
+    """Merge blank lines or the line ending of a piece, by the name of the attribute; of two new values the longer."""
+    base, *both = (getattr(node, name, None) for node in piece.nodes)
+    sides = [value for value in both if value is not None]
     if len(sides) == 2 and base is not None:
-        sides = _three_way(base, *sides)
+        sides = [*_three_way(base, *sides)]
     return max(sides, key=lambda side: (len(side), side), default=base or b"")
 
 
