@@ -767,10 +767,8 @@ def _arrange(pieces: Sequence[MergePiece], ours: Version, theirs: Version) -> li
             continue
         above = piece.parent
         while above is not None and not above.versions:  # one side removed it, the other added a child
-            node = above.ours or above.theirs or above.base
-            assert node is not None
-            above.versions = [node.raw]
-            if node.kind == BULLET and above.base is not None:
+            above.versions = [above.any.raw]
+            if above.any.kind == BULLET and above.base is not None:
                 above.question = ALSO_REMOVED + entries.harmless(above.base.parts.text)
             above = above.parent
     for piece in pieces:  # ask once about a line that was removed with its children
@@ -782,17 +780,15 @@ def _arrange(pieces: Sequence[MergePiece], ours: Version, theirs: Version) -> li
     for piece in pieces:
         if piece.versions:
             kept[piece.parent].append(piece)
-    ranks = [{id(node): number for number, node in enumerate(version.nodes)} for version in (ours, theirs)]
+    ranks: dict[Node | None, int] = {
+        node: number for version in (ours, theirs) for number, node in enumerate(version.nodes)
+    }
     for parent, group in kept.items():
-        members = set(group)
-        sides = [
-            sorted(
-                (piece for piece in group if (node := (piece.ours, piece.theirs)[side]) is not None),
-                key=lambda piece: ranks[side][id((piece.ours, piece.theirs)[side])],
-            )
-            for side in (0, 1)
-        ]
-        ordered = _merged_order(sides[0], sides[1], [piece for piece in pieces if piece.base and piece in members])
+        our_order, their_order = (
+            sorted((piece for piece in group if piece.nodes[side]), key=lambda piece: ranks[piece.nodes[side]])
+            for side in (1, 2)
+        )
+        ordered = _merged_order(our_order, their_order, [piece for piece in group if piece.base])
         placed = set(ordered)
         ordered += [piece for piece in group if piece not in placed]  # removed by both sides, but must stay
         if parent is not None:
