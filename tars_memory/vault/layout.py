@@ -397,13 +397,12 @@ class Layout:
             raise self.problem
         scope = self.scope if scope is None else scope
         name = markdown.moment.render(self.daily_format, day, self.daily_language) + ".md"
-        parts = [self.projects, scope] if scope else []
-        return "/".join([*parts, *([self.daily_folder] if self.daily_folder else []), name])
+        return self.within(scope, f"{self.daily_folder}/{name}" if self.daily_folder else name)
 
     def archived(self, path: str) -> str:
         """Return the path of a note in the archive: the same path below ``archive/`` of the vault or its project."""
         scope, inner = self._split(path)
-        return "/".join([*([self.projects, scope] if scope else []), self.archive, inner])
+        return self.within(scope, f"{self.archive}/{inner}")
 
     def is_archived(self, path: str) -> bool:
         """Whether a path is that of a daily note or a session in the archive."""
@@ -595,19 +594,13 @@ def _daily_settings(files: _Files) -> dict[str, Any]:
 
 def _read_excluded(files: _Files) -> Excluded:
     """Return Obsidian's excluded files; none if its settings can't be read."""
-    try:
-        filters = _settings_of(files, OBSIDIAN_APP).get("userIgnoreFilters")
-    except UsageError:
-        filters = None  # the search must not fail for it
+    filters = _readable_settings(files, OBSIDIAN_APP).get("userIgnoreFilters")
     return Excluded(filters if isinstance(filters, list) else ())
 
 
 def _read_new_note_place(files: _Files) -> tuple[str, bool]:
     """Return the folder in which Obsidian creates a note, and whether it does so beside the open note."""
-    try:
-        settings = _settings_of(files, OBSIDIAN_APP)
-    except UsageError:
-        settings = {}
+    settings = _readable_settings(files, OBSIDIAN_APP)
     where, folder = settings.get("newFileLocation"), settings.get("newFileFolderPath")
     return (folder.strip().strip("/") if where == "folder" and isinstance(folder, str) else ""), where == "current"
 
@@ -628,12 +621,8 @@ def _template_folders(files: _Files, layout: Layout) -> tuple[str, ...]:
     The last one counts only if its name says so, as it may be a folder of notes. A folder that holds daily notes or
     sessions does not count.
     """
-    named: list[object] = []
-    for path, key in ((OBSIDIAN_TEMPLATES, "folder"), (OBSIDIAN_TEMPLATER, "templates_folder")):
-        try:
-            named.append(_settings_of(files, path).get(key))
-        except UsageError:
-            continue  # the search must not fail for it
+    places = ((OBSIDIAN_TEMPLATES, "folder"), (OBSIDIAN_TEMPLATER, "templates_folder"))
+    named: list[object] = [_readable_settings(files, path).get(key) for path, key in places]
     beside = (layout.daily_template_path or "").rpartition("/")[0]
     if "templat" in beside.rpartition("/")[2].lower():
         named.append(beside)
@@ -655,6 +644,12 @@ def _settings_of(files: _Files, path: str) -> dict[str, Any]:
             "set the daily notes again in Obsidian; or say daily_folder and daily_format under [layout]",
         ) from settings
     return settings
+
+
+def _readable_settings(files: _Files, path: str) -> dict[str, Any]:
+    """Return the JSON object of a settings file of Obsidian; empty if it can't be read: no search must fail for it."""
+    settings = files[path]
+    return settings if isinstance(settings, dict) else {}
 
 
 @cache
