@@ -7,7 +7,7 @@ import difflib
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, counted
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
@@ -415,7 +415,7 @@ LANDMARKS = 40
 """Maximum number of lines above a lost line that are returned, to find the heading that it was under."""
 
 
-class LostLine:
+class LostLine(NamedTuple):
     """A line that we wrote, did not remove, and that is no longer in its note.
 
     A line deleted or reworded by hand looks the same as one overwritten by a program that saved an older text.
@@ -430,16 +430,13 @@ class LostLine:
         created: the text of a note that is gone, if that write created it; else None.
     """
 
-    def __init__(
-        self, record: Record, text: bytes, wanted: int, above: tuple[bytes, ...], created: str | None = None
-    ) -> None:
-        self.txn: str = record["txn"]
-        self.time: str = record["time"]
-        self.file: str = record["file"]
-        self.text = text_of(text)
-        self.wanted = wanted
-        self.above = above
-        self.created = created
+    txn: str
+    time: str
+    file: str
+    text: str
+    wanted: int
+    above: tuple[bytes, ...]
+    created: str | None
 
 
 def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
@@ -494,7 +491,8 @@ def _missing_lines(lines: Mapping[bytes, list[Record]], present: bytes, *, gone:
             continue
         for record in missing:
             created = JournalEntry(record, 0, undone=False).after if gone and record["op"] == "create" else None
-            yield LostLine(record, line, len(records), _lines_above(record, line, lines), created)
+            above = _lines_above(record, line, lines)
+            yield LostLine(record["txn"], record["time"], record["file"], text_of(line), len(records), above, created)
 
 
 def _headings_of_lines(text: bytes) -> dict[bytes, list[bytes]]:

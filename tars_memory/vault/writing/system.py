@@ -19,6 +19,7 @@ import os
 import platform
 import sys
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import BusyError, UnwritableError
@@ -360,11 +361,6 @@ class MacExchange(Exchange):
     def __init__(self, library: Any = None) -> None:
         self._library = library
 
-    def _load(self) -> Any:
-        if self._library is None:
-            self._library = _c_library()
-        return self._library
-
     def swap(self, folder: Folder, name: str, temp: str, aside: str) -> str:
         self._rename(folder, temp, name, RENAME_SWAP)
         return temp
@@ -373,12 +369,13 @@ class MacExchange(Exchange):
         self._rename(folder, temp, name, RENAME_EXCL)
 
     def copy_attributes(self, source: int, target: int, old_stat: os.stat_result) -> None:
-        _raise_unless_ok(self._load().fcopyfile(source, target, None, COPYFILE_ACL | COPYFILE_XATTR), "attributes")
+        library = self._library or _c_library()
+        _raise_unless_ok(library.fcopyfile(source, target, None, COPYFILE_ACL | COPYFILE_XATTR), "attributes")
         super().copy_attributes(source, target, old_stat)
 
     def _rename(self, folder: Folder, old: str, new: str, flags: int) -> None:
         fd = -2 if folder.fd is None else folder.fd  # AT_FDCWD
-        call = self._load().renameatx_np
+        call = (self._library or _c_library()).renameatx_np
         _raise_unless_ok(call(fd, os.fsencode(old), fd, os.fsencode(new), flags), new)
 
 
@@ -392,9 +389,7 @@ class WindowsExchange(Exchange):
         self._library = library
 
     def swap(self, folder: Folder, name: str, temp: str, aside: str) -> str:
-        library = self._library
-        if library is None:
-            library = self._library = _kernel32()
+        library = self._library or _kernel32()
         if not library.ReplaceFileW(folder.at(name), folder.at(temp), folder.at(aside), 0, None, None):
             raise _windows_error(library, name)
         return aside
@@ -413,6 +408,7 @@ def of_this_system(system: str = sys.platform) -> Exchange:
     return kinds.get(system, Exchange)()
 
 
+@cache
 def _c_library() -> Any:
     import ctypes  # imported here, as an append need not pay its 3 ms
 
@@ -468,6 +464,7 @@ def _keep_owner(target: int, old_stat: os.stat_result) -> None:
             raise
 
 
+@cache
 def _kernel32() -> Any:
     if sys.platform == "win32":
         import ctypes
