@@ -180,8 +180,9 @@ def gather(
     scale = weights.scale_of(vector.model if vector is not None else "")
     if by_words:
         shortlist_by_words(reader, query, narrowed, shortlist, limit)
+    asked = weights.numbers(vector.words) if vector is not None else []
     coverage = _coverage(reader, shortlist) if by_words and vector is not None else float(vector is not None)
-    vector = vector if coverage else None
+    vector, asked = (vector, asked) if coverage else (None, [])
     if vector is not None and coverage >= weights.NEARBY_FROM:
         nearby = reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING)
         shortlist.near = {chunk: scale.meaning(cosine) for chunk, cosine in nearby}
@@ -196,7 +197,6 @@ def gather(
         further = reader.cosines(vector.vector, [i for i in rows if i not in shortlist.near])
         shortlist.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
     nearest = max(shortlist.near.values(), default=0.0)
-    asked = weights.numbers(vector.words) if vector is not None else []
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
     excluded = Exclusion(query.negations)
     found, hidden = _candidates(reader, query, rows.values(), shortlist, named, excluded)
@@ -501,8 +501,8 @@ def _idfs(
     So are words that the index takes for function words.
     """
     held = {root: count for root, count in stems_held.items() if root not in terms.mistaken}
-    runs = [literal for literal in terms.literals if is_run(literal)]
-    held.update(reader.sign_frequencies(runs))
+    if runs := [literal for literal in terms.literals if is_run(literal)]:
+        held.update(reader.sign_frequencies(runs))
     for other in (*terms.mistaken, *terms.keys[len(terms.stems) :]):
         if other not in held:
             held[other] = sum(other in chunk.counts for chunk in chunks)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
+    from tars_memory.index.postgres import TeamIndex
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.talks import TalkReader
     from tars_memory.index.vectors import QueryVectors
@@ -211,6 +212,8 @@ class Search:
     """One request: updates the index, gets the vector of the question, and asks the index.
 
     Attributes:
+        today: the day from which relative dates count.
+        half_lives: in days, by tier, how fast lines fade.
         notices: sentences for the user.
     """
 
@@ -221,11 +224,18 @@ class Search:
         self.scope = request.project or ""
         self.mode = request.mode or "hybrid"
         self.notices = self.workspace.missing_project(self.scope)
+        self.today = self.workspace.now().date()
+        self.half_lives = self.workspace.settings.recall.half_lives
         self._own_index_only = False
         """Whether a team's index is not asked any more, because it failed."""
         self._last_vector: QueryVector | None = None
         """The vector of the question that :meth:`answers` answered."""
         self._unread_logs = 0
+
+    @cached_property
+    def team(self) -> TeamIndex | None:
+        """The team's index; None if none is set."""
+        return self.workspace.team()
 
     @cached_property
     def conversations(self) -> recall.loaded.Conversations:
@@ -240,8 +250,8 @@ class Search:
             ModelUnavailableError: the model can't be used, and the search is by meaning only.
         """
         workspace, request = self.workspace, self.request
-        query = queries.parse(request, workspace.now().date())
-        query.half_lives = workspace.settings.recall.half_lives
+        query = queries.parse(request, self.today)
+        query.half_lives = self.half_lives
         talks = self._open_talks(query)
 
         def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> SearchResult:
@@ -302,7 +312,7 @@ class Search:
     def answers(self, query: Query) -> list[Answer]:
         """Return the lines that answer a question, best first."""
         query.not_paths += self._other_agents()
-        query.half_lives = self.workspace.settings.recall.half_lives
+        query.half_lives = self.half_lives
         talks = self._open_talks(query)
 
         def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> list[Answer]:
@@ -356,9 +366,9 @@ class Search:
         Raises:
             TeamIndexError: the team's index can't be asked, and our own can't replace it.
         """
-        if not self._own_index_only and (team := self.workspace.team()) is not None:
+        if not self._own_index_only and self.team is not None:
             try:
-                return team.read(question)
+                return self.team.read(question)
             except errors.TeamIndexError as error:
                 self._fall_back(error)
         return self.workspace.index().read(question)
@@ -370,9 +380,9 @@ class Search:
             query: parsed.
             ask: takes the index, what its update found, and whether the question is compared by meaning.
         """
-        if not self._own_index_only and (team := self.workspace.team()) is not None:
+        if not self._own_index_only and self.team is not None:
             try:
-                return team.read(lambda reader: ask(reader, RefreshReport(), self._compares_meaning(query)))
+                return self.team.read(lambda reader: ask(reader, RefreshReport(), self._compares_meaning(query)))
             except errors.TeamIndexError as error:
                 self._fall_back(error)
         report, compares_meaning = self._update_index(query)
@@ -381,7 +391,7 @@ class Search:
     def selection(self) -> Selection:
         """Return the passages about the names and topics of the request, from the index that answers this search."""
         about, topics = self.request.about, self.request.topics
-        if self._own_index_only or self.workspace.team() is None:
+        if self._own_index_only or self.team is None:
             return self.searcher.selection(about, topics, self.scope)
         return self.read(lambda reader: recall.names.selection(reader, about, topics, scope=self.scope))
 
@@ -410,7 +420,7 @@ class Search:
                 self.notices.append("notes that this copy of the vault lacks are shown as the team's index has them")
                 return text
 
-        return own if self._own_index_only or self.workspace.team() is None else read
+        return own if self._own_index_only or self.team is None else read
 
     def _other_agents(self) -> tuple[str, ...]:
         """Return the folders of the notes of other agents than the one that asks."""
