@@ -103,7 +103,11 @@ def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:
     elif typed is None or not str(typed.arguments.get("text", "")).strip():
         kept = ""
     elif isinstance(error, errors.UnwritableError) and error.repeats:
-        kept = _unclaimed(error, call, typed)
+        kept = _spooled(error, call, typed)  # beside the vault's own spool, which could not take it
+        if error.spooled:
+            error.message, error.hint, error.repeats = error.hint, "", False
+        else:
+            kept = ""  # the error repeats the text
     elif getattr(error, "spooled", None):
         kept = ""  # explain() says it
     else:
@@ -149,19 +153,6 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
         return f"your text could NOT be kept ({failed}), copy it from here: {record['text']}"
     error.spooled = item  # type: ignore[attr-defined]
     return _waits(item)
-
-
-def _unclaimed(error: errors.UnwritableError, call: Call, typed: Typed) -> str:
-    """Keep input that the vault's own spool could not take in the spool beside it.
-
-    Returns:
-        A sentence that says so; empty if this fails too, since the error repeats the text.
-    """
-    sentence = _spooled(error, call, typed)
-    if not error.spooled:
-        return ""
-    error.message, error.hint, error.repeats = error.hint, "", False
-    return sentence
 
 
 def _aside(call: Call, text: str, command: str, source: str) -> str:

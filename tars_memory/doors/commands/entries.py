@@ -348,7 +348,14 @@ def _show_facts(
     elif call.out.screen and in_time:
         cli.screen.show_timeline(call.out, found, as_of)
     elif call.out.screen:
-        _show_table(call, found)
+        rows = [
+            (
+                *(fact.ref, line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}{_vault_mark(fact)}"),
+                *(str(fact.since or ""), str(fact.until or "")),
+            )
+            for fact in found
+        ]
+        show_rows(call.out, rows, ("REF", "about", "fact", "since", "until"), ("dim", "bold"))
     else:
         for fact in found:
             call.out.data(
@@ -356,18 +363,6 @@ def _show_facts(
                 f"{_vault_mark(fact)}{_days(fact, as_of)}"
             )
     return 0 if found else 1
-
-
-def _show_table(call: Call, found: "list[Fact]") -> None:
-    """Print facts as columns, for a terminal."""
-    rows = [
-        (
-            *(fact.ref, line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}{_vault_mark(fact)}"),
-            *(str(fact.since or ""), str(fact.until or "")),
-        )
-        for fact in found
-    ]
-    show_rows(call.out, rows, ("REF", "about", "fact", "since", "until"), ("dim", "bold"))
 
 
 def _chart(call: Call, found: "list[Fact]") -> int:

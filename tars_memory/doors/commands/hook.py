@@ -59,14 +59,13 @@ class HookCommand(Command):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse as usual; if an agent passes a wrong option, only print that on stderr."""
-        if set(args) & set(ACTIONS):
-            return super().parse_args(ctx, args)
+        words = [*args]  # parsing consumes them
         try:
             return super().parse_args(ctx, args)
         except typer.Exit:
             raise
         except Exception as error:
-            if ctx.resilient_parsing:
+            if ctx.resilient_parsing or set(words) & set(ACTIONS):
                 raise
             call_of(ctx).out.say_always(f"tars-memory: {error}\n  tars-memory hook --help shows how")
             raise typer.Exit(OK) from None
@@ -89,7 +88,7 @@ class HookCommand(Command):
             desks[-1].log("given up: the agent has waited long enough ([hook] timeout)")
         except Exception as error:
             discard(call.out.stdout)
-            _log_failure(desks[-1], error)
+            desks[-1].log(f"failed: {masked(clean(reason(error)))}")
         finally:
             _set_timer(0)
             if before is not None:
@@ -248,10 +247,6 @@ def _print(call: Call, event: hooks.Event, text: str, agent: str) -> None:
     call.out.flush()
 
 
-def _log_failure(desk: hooks.HookFolder, error: Exception) -> None:
-    desk.log(f"failed: {masked(clean(reason(error)))}")
-
-
 def _set_timer(seconds: float) -> Any:
     """Raise :class:`Late` after so many seconds (0: never); return the previous handler, None without such timers."""
     if not hasattr(signal, "setitimer"):
@@ -271,28 +266,17 @@ def _late(_number: int, _frame: object) -> None:
 # --- installing the hook
 
 
-def _check(action: str, names: list[str]) -> None:
-    """Check that the action and the agents exist.
-
-    Raises:
-        UsageError: the action or an agent is unknown.
-    """
-    if action not in ACTIONS:
-        instead = (
-            f"it is {', '.join(ACTIONS)}; without one hook answers an event from stdin, and --agent says who calls"
-        )
-        raise UsageError(f"unknown action: {action!r}", instead)
-    if unknown := [name for name in names if name not in hooks.AGENTS]:
-        raise UsageError(f"unknown agent: {unknown[0]!r}", f"hook {action} takes {', '.join(hooks.AGENTS)}")
-
-
 def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     """Install, uninstall, or print the status.
 
     Raises:
         UsageError: the action or an agent is unknown, or nobody can confirm the change.
     """
-    _check(action, names)
+    if action not in ACTIONS:
+        instead = "without one hook answers an event from stdin, and --agent says who calls"
+        raise UsageError(f"unknown action: {action!r}", f"it is {', '.join(ACTIONS)}; {instead}")
+    if unknown := [name for name in names if name not in hooks.AGENTS]:
+        raise UsageError(f"unknown agent: {unknown[0]!r}", f"hook {action} takes {', '.join(hooks.AGENTS)}")
     settings = Settings(call.env)
     hosts = jobs.hosts.Hosts(call.env, settings.places.state, hooks.lines_of(settings.hook.lines))
     if action == "status":
