@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault import markdown
 from tars_memory.vault.markdown import edits, entries as grammar
-from tars_memory.vault.markdown.document import Document, Section, apply as spliced, line_of, plain_heading
+from tars_memory.vault.markdown.document import Document, apply as spliced, line_of, plain_heading
 from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.model import Entry, Splice, Tier
@@ -354,7 +354,8 @@ def _remove_section(note: Note, change: Change) -> _Effect:
     title = plain_heading(change.section)
     lines = _with_lf(change.replaces).strip("\n")
     named = [section for section in document.sections if section.level and section.title == title]
-    same = [section for section in named if _section_text(document, section) == lines]
+    texts = (_with_lf(document.text(section.start_line, section.end_line)).strip("\n") for section in named)
+    same = [section for section, text in zip(named, texts, strict=True) if text == lines]
     if len(same) != 1:
         many = (
             f"is there {counted(len(same), 'time')}" if same else "does not say that any more" if named else "is gone"
@@ -479,11 +480,6 @@ def _provenance(change: Change) -> tuple[str, str]:
     if (read.provenance, read.label) != (change.provenance, label):
         raise _RejectedError(f"{change.provenance[:200]!r} can't be linked to")
     return change.provenance, label
-
-
-def _section_text(document: Document, section: Section) -> str:
-    """Return the lines of a section, for comparison."""
-    return _with_lf(document.text(section.start_line, section.end_line)).strip("\n")
 
 
 def _checked(

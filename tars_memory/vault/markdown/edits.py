@@ -220,7 +220,8 @@ def remove_bullet(note: Note, entry: Entry) -> list[Splice]:
     document, data = note.document, note.data
     first, last = document.lines[entry.line - 1], document.lines[entry.end_line - 1]
     whole = Splice(first.start, last.next, b"")
-    if entry.line > 1 and (last.next == last.end or would_join(data, first, last)):
+    joined = data[first.start - 1 : first.start] + data[last.next : last.next + 1] == b"\r\n"  # as one line ending
+    if entry.line > 1 and (last.next == last.end or joined):
         whole = Splice(document.lines[entry.line - 2].end, last.end, b"")
     blank = Splice(first.start, last.end, b"")
     removed = range(entry.line, entry.end_line + 1)
@@ -387,11 +388,6 @@ def _leading_endings(splice: Splice) -> int:
 def _bullet_lines(bullet: str, indent: bytes = b"") -> list[bytes]:
     """Return the lines of a bullet, encoded and indented."""
     return [indent + line.encode("utf-8", "surrogateescape") for line in bullet.split("\n")]
-
-
-def would_join(data: bytes, first: Extent, last: Extent) -> bool:
-    r"""Whether a ``\r`` before and a ``\n`` after the removed lines would become one line ending."""
-    return data[first.start - 1 : first.start] == b"\r" and data[last.next : last.next + 1] == b"\n"
 
 
 # -- mark a candidate: its state tag, a block id, bullets nested under it
