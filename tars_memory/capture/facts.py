@@ -14,9 +14,15 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.transaction import Written
+
+
+DAYS = frozenset({"since", "until", "on"})
+"""Names of arguments that are days, which the spool keeps as ISO text."""
 
 
 def add(
@@ -138,37 +144,25 @@ def run_spooled(ctx: Caller, command: str, arguments: dict[str, Any]) -> Receipt
     Raises:
         ValueError: no command of capture has this name.
     """
-    if command == "remember":
-        return capture.remember.remember(
-            ctx, arguments["text"], tier=arguments["tier"], section=arguments["section"], tags=arguments["tags"]
-        )
-    if command == "log":
-        return capture.remember.log(ctx, arguments["text"])
-    if command == "feedback":
-        return capture.remember.feedback(
-            ctx, arguments["good"], arguments["text"], arguments["question"], arguments["answer"]
-        )
-    if command == "edit":
-        tags, bare = arguments.get("tags", ()), arguments.get("bare", False)
-        return capture.amend.edit(ctx, arguments["target"], arguments["text"], tags=tags, bare=bare)
-    if command == "new":
-        return capture.notes.new(ctx, arguments["title"], arguments["text"], beside=arguments.get("beside", ""))
-    if command == "learn":
-        return capture.notes.learn(ctx, arguments["title"], arguments["text"], when=arguments.get("when", ""))
-    if command == "topic":
-        return capture.notes.topic(ctx, arguments["agent"], arguments["name"], arguments["text"])
-
-    def day(name: str) -> date | None:
-        return date.fromisoformat(arguments[name]) if arguments[name] else None
-
-    if command == "facts add":
-        parts = (arguments["subject"], arguments["predicate"], arguments["object"])
-        return add(ctx, *parts, since=day("since"), until=day("until"))
-    if command == "facts end":
-        return end(ctx, arguments["target"], day("on"))
-    if command == "facts remove":
-        return remove(ctx, arguments["target"])
-    raise ValueError(f"no command {command!r} can be placed")
+    known: dict[str, tuple[Callable[..., Receipt], tuple[str, ...], tuple[str, ...]]] = {
+        "remember": (capture.remember.remember, ("text",), ("tier", "section", "tags")),
+        "log": (capture.remember.log, ("text",), ()),
+        "feedback": (capture.remember.feedback, ("good", "text", "question", "answer"), ()),
+        "edit": (capture.amend.edit, ("target", "text"), ("tags", "bare")),
+        "new": (capture.notes.new, ("title", "text"), ("beside",)),
+        "learn": (capture.notes.learn, ("title", "text"), ("when",)),
+        "topic": (capture.notes.topic, ("agent", "name", "text"), ()),
+        "facts add": (add, ("subject", "predicate", "object"), ("since", "until")),
+        "facts end": (end, ("target",), ("on",)),
+        "facts remove": (remove, ("target",), ()),
+    }
+    if command not in known:
+        raise ValueError(f"no command {command!r} can be placed")
+    run, needed, more = known[command]
+    options = {name: arguments[name] for name in more if name in arguments}
+    for name in DAYS & options.keys():
+        options[name] = date.fromisoformat(options[name]) if options[name] else None
+    return run(ctx, *(arguments[name] for name in needed), **options)
 
 
 def find(ctx: Caller, target: str) -> tuple[Entry, facts.Fact]:

@@ -280,18 +280,13 @@ def _json(peeked: Peeked, bare: bytes, name: str) -> Iterator[Transcript | Unkno
     yield from reader.finish()
     if why and not reader.found:
         yield Unknown(name, why if why.startswith(CANT) else NO_JSON + why)
+    elif not reader.found and reader.strange:
+        keys = f" with {', '.join(map(json.dumps, reader.keys))}" if reader.keys else ""
+        yield Unknown(name, f"its JSON{keys} has no known shape of a conversation")
     elif not reader.found:
-        yield Unknown(name, _why(reader))
+        yield Unknown(name, "nobody says anything in it")
     elif why:
         yield Unknown(name, f"{BREAKS_OFF}{counted(reader.found, 'conversation')}: {why}")
-
-
-def _why(reader: Sorter) -> str:
-    """Return why valid JSON has no conversation."""
-    if reader.strange:
-        keys = f" with {', '.join(map(json.dumps, reader.keys))}" if reader.keys else ""
-        return f"its JSON{keys} has no known shape of a conversation"
-    return "nobody says anything in it"
 
 
 def _archive(peeked: Peeked, name: str) -> Iterator[Transcript | Unknown]:
@@ -399,7 +394,9 @@ class Sorter:
             for kind in json_logs.RECORDS:
                 if (key := kind.of(value)) is not None:
                     self._conversation(kind, key).add(value)
-                    yield from self._full()
+                    others = self._open.values() if len(self._open) > 1 else ()
+                    if sum(len(session.draft.turns) for session in others) > HELD_TURNS:
+                        yield from self._finish_first()
                     return
             if json_logs.CONVERSATION_KEYS.isdisjoint(value):
                 self._add_strange(value)
@@ -422,14 +419,16 @@ class Sorter:
 
     def finish(self) -> Iterator[Transcript]:
         """Yield the unfinished conversations, the one with the latest record last."""
-        sessions = list(self._open.values())
-        self._open = {}
-        for session in sessions:
-            transcript = session.transcript(self.source)
-            if transcript is not None:
-                self.found += 1
-                damaged, self.damaged = self.damaged, 0
-                yield transcript._replace(damaged=transcript.damaged + damaged)
+        while self._open:
+            yield from self._finish_first()
+
+    def _finish_first(self) -> Iterator[Transcript]:
+        """Yield the conversation that has had no turn for the longest time."""
+        transcript = self._open.pop(next(iter(self._open))).transcript(self.source)
+        if transcript is not None:
+            self.found += 1
+            damaged, self.damaged = self.damaged, 0
+            yield transcript._replace(damaged=transcript.damaged + damaged)
 
     @property
     def is_hopeless(self) -> bool:
@@ -450,15 +449,6 @@ class Sorter:
         found = self._open.pop((kind, key), None) or kind(key)
         self._open[kind, key] = found  # the one with the latest record comes last
         return found
-
-    def _full(self) -> Iterator[Transcript]:
-        """Yield the conversation that has had no turn for the longest time if too many turns are held."""
-        if len(self._open) > 1 and sum(len(session.draft.turns) for session in self._open.values()) > HELD_TURNS:
-            session = self._open.pop(next(iter(self._open)))
-            transcript = session.transcript(self.source)
-            if transcript is not None:
-                self.found += 1
-                yield transcript
 
 
 def read_lines(stream: BinaryIO, reader: Sorter) -> Iterator[Transcript]:

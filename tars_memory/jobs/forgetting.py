@@ -15,7 +15,7 @@ import json
 import re
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.capture.amend import ASKED, ambiguous, matching_entries
@@ -670,47 +670,29 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
         PartialError: a copy could not be purged; the message says where the words remain.
     """
     store = workspace.store()
-    records = proposals = 0
     sentences = [words for text in texts for words in wordings(text)]
     failed: list[str] = []
-    published: list[str] = []
+    purged: dict[str, Any] = {}
 
-    def purge_proposals() -> None:
-        nonlocal proposals
+    def purge_proposals() -> int:
         with store.session("forget", workspace.vault) as session:
-            proposals = sum(inbox.forget_words(session, workspace.vault, text) for text in texts)
+            return sum(inbox.forget_words(session, workspace.vault, text) for text in texts)
 
-    def purge_spool() -> None:
-        nonlocal records
-        records += sum(store.spool.purge(partial(item_says, words=text)) for text in texts)
-
-    def purge_files() -> None:
-        nonlocal records
-        records += sum(_drop_lines(path, sentences) for path in _other_files(workspace, store.state))
-
-    def rebuild_talks() -> None:
-        if (talks := workspace.talks()) is not None:
-            talks.rebuild()
-
-    def purge_journal() -> None:
-        nonlocal records
-        records += store.purge(texts)
-
-    steps: tuple[Callable[[], object], ...] = (
-        lambda: Withheld(store.state).remember(sentences, workspace.now(), logs=logs),
-        purge_proposals,
-        purge_spool,
-        purge_files,
-        lambda: workspace.index().forget(lambda text: mentions(text, sentences)),
-        lambda: published.append(workspace.publish()),
-        rebuild_talks,
-        purge_journal,
-    )
-    for step in steps:
-        if failed and step is purge_journal:
+    steps: dict[str, Callable[[], object]] = {
+        "withheld": lambda: Withheld(store.state).remember(sentences, workspace.now(), logs=logs),
+        "proposals": purge_proposals,
+        "spool": lambda: sum(store.spool.purge(partial(item_says, words=text)) for text in texts),
+        "files": lambda: sum(_drop_lines(path, sentences) for path in _other_files(workspace, store.state)),
+        "index": lambda: workspace.index().forget(lambda text: mentions(text, sentences)),
+        "team": workspace.publish,
+        "talks": lambda: talks.rebuild() if (talks := workspace.talks()) is not None else None,
+        "journal": lambda: store.purge(texts),
+    }
+    for name, step in steps.items():
+        if failed and name == "journal":
             break  # else the same call again would find nothing that was forgotten
         try:
-            step()
+            purged[name] = step()
         except (TarsError, OSError) as error:
             failed.append(error.message if isinstance(error, TarsError) else str(error))
     workspace.close()
@@ -728,9 +710,10 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
             "\n  ".join((message, *remaining)),
             "make room or fix that, then run the same forget --everywhere again: it purges the rest",
         )
+    records, proposals = purged["spool"] + purged["files"] + purged["journal"], purged["proposals"]
     done = [f"purged from {counted(records, 'record')} of journal and spool, index and caches; it can't be undone"]
     done += [f"purged from proposals and decisions about them: {proposals}"] if proposals else []
-    return [*done, *filter(None, published), *remaining, OUT_OF_REACH]
+    return [*done, *filter(None, [purged["team"]]), *remaining, OUT_OF_REACH]
 
 
 def _other_files(workspace: Workspace, state: Path) -> list[Path]:

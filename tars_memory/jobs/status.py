@@ -78,6 +78,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
     if report.pending_vectors and model["usable"] and not report.reading:
         notices += filter(None, [workspace.coverage(report.pending_vectors)])
     unapproved_lines = _unapproved(workspace, notices)
+    logs = sources(workspace) if workspace.settings.sources.logs else None
     if workspace.vault.look(workspace.vault.layout.review) is not None:
         notices += ticks.unclear_ticks(workspace.vault)
     notices += [f"{problem}; {remedy}" for problem, remedy in agents(workspace)]
@@ -104,7 +105,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
         "rules": {"unapproved": sum(map(len, unapproved_lines.values())), "lines": unapproved_lines},
         "loaded": loaded(workspace).as_dict(),
         "growth": {"weeks": weeks(workspace)},
-        "sources": _sources(workspace),
+        "sources": {name: logs[name] for name in ("logs", "conversations")} if logs else None,
         "team": _team(workspace),
         "shared": [{"name": shared.name, "path": str(shared.vault.root)} for shared in workspace.shared(notices)],
         "settings": workspace.settings.origins,
@@ -119,14 +120,6 @@ def agents(workspace: Workspace) -> list[tuple[str, str]]:
     now = workspace.now().timestamp()
     kept, lines = has_nights(workspace.state), lines_of(workspace.settings.hook.lines)
     return warnings(workspace.settings.env, now, kept=kept, lines=lines)
-
-
-def _sources(workspace: Workspace) -> dict[str, int] | None:
-    """Return the number of logs and conversations that are searched; None if no sources are set."""
-    if not workspace.settings.sources.logs:
-        return None
-    found = sources(workspace)
-    return {"logs": found["logs"], "conversations": found["conversations"]}
 
 
 def _team(workspace: Workspace) -> dict[str, Any] | None:
