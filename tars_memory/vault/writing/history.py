@@ -15,7 +15,7 @@ from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import BOM, Document, apply
 from tars_memory.vault.suspicion import wide_encoding
-from tars_memory.vault.writing.journal import Journal, Record, base_of, parse, result_of, text_of, unpack
+from tars_memory.vault.writing.journal import Journal, Record, base_of, result_of, text_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -225,19 +225,14 @@ def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:
 
     If such an item is still in the spool, a killed process wrote it and could not remove it any more.
     """
-    marks = {f'"settles":"{item}"'.encode(): item for item in wanted}
     items: set[str] = set()
-    end = b""
-    for line in journal.backwards():
-        if line.startswith(b'{"t":"end"'):
-            end = line  # its "begin" record comes next
-            continue
-        for mark, item in marks.items():
-            if mark in line:
-                began, ended = parse(line), parse(end)
-                is_same_write = began and ended and (began["txn"], began.get("n")) == (ended["txn"], ended.get("n"))
-                if is_same_write and ended and ended["ok"]:
-                    items.add(item)
+    succeeded: dict[tuple[str, int], bool] = {}
+    for record in journal.records(lambda line: line.startswith(b'{"t":"end"') or b'"settles":"' in line):
+        name = record["txn"], record.get("n", -1)
+        if record["t"] == "end":
+            succeeded[name] = record["ok"]
+        elif record.get("settles") in wanted and succeeded.get(name):
+            items.add(record["settles"])
     return items
 
 
