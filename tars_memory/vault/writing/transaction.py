@@ -97,8 +97,6 @@ def writing(path: str) -> Iterator[None]:
     """
     try:
         yield
-    except TarsError:
-        raise
     except UnsupportedError as error:
         raise UnwritableError(
             f"{path}: the file system can't exchange two files, so an edit could lose what you save meanwhile",
@@ -106,23 +104,19 @@ def writing(path: str) -> Iterator[None]:
         ) from error
     except OSError as error:
         reason = error.strerror or str(error)
+        hint = _HINTS.get(error.errno or 0, "try again; tars-memory doctor looks for the cause")
         named = error.filename if isinstance(error.filename, str) and os.path.isabs(error.filename) else path
-        raise UnwritableError(f"{named} can't be written: {reason}", _hint(error.errno)) from error
+        raise UnwritableError(f"{named} can't be written: {reason}", hint) from error
 
 
-def _hint(number: int | None) -> str:
-    """Return what to do about an error of the operating system, by its ``errno``."""
-    if number in (errno.ENOSPC, errno.EDQUOT):
-        return "make room on the disk, then try again"
-    if number in (errno.EACCES, errno.EPERM):
-        return "check the owner and the rights of that file and its folder"
-    if number == errno.EROFS:
-        return "the file system is mounted read-only"
-    if number == errno.EFBIG:
-        return "this process may not write a file of that size: ulimit -f"
-    if number == errno.EIO:
-        return "the disk reported an error: check it, and your backup"
-    return "try again; tars-memory doctor looks for the cause"
+_HINTS = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk, then try again"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "check the owner and the rights of that file and its folder"),
+    errno.EROFS: "the file system is mounted read-only",
+    errno.EFBIG: "this process may not write a file of that size: ulimit -f",
+    errno.EIO: "the disk reported an error: check it, and your backup",
+}
+"""What to do about an error of the operating system, by its ``errno``."""
 
 
 class Transaction:
