@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from tars_memory.vault.writing.store import WriteSession
 
 
+GONE = "no such proposal waits (any more); its line may have changed"
+"""Why the tick on a proposal that is not offered stays."""
+
 RECORD = "ticks.json"
 """File in the state folder: for each review note, the ticks that agents' processes found. It holds only hashes of the
 words."""
@@ -65,20 +68,6 @@ class RecordedTick(NamedTuple):
         return {name: getattr(self, name) for name in ("id", "decision", "path", "line", "time")}
 
 
-class AppliedTicks(NamedTuple):
-    """The result of applying the ticks of a note.
-
-    Attributes:
-        done: the commits that were made, each of one or more decisions.
-        notices: sentences for the person.
-        recorded: ticks that were recorded and not applied.
-    """
-
-    done: list[Committed]
-    notices: list[str]
-    recorded_ticks: list[RecordedTick] = []  # noqa: RUF012  # never changed
-
-
 def recorded_notice(ctx: Caller, found: Sequence[RecordedTick]) -> list[str]:
     """Return one sentence that says how to apply recorded ticks; an empty list if there are none."""
     if not found:
@@ -95,7 +84,7 @@ def recorded_ticks(ctx: Caller) -> list[RecordedTick]:
     known = _load_record(ctx).get(ctx.layout.review)
     if not known:
         return []
-    ticks, _ = review_note.decisions([review_note.read(data) for data in _note_data(ctx.vault).values()])
+    _, ticks, _ = _read_ticks(ctx.vault)
     return [
         _recorded(ctx, name, tick, str(known[name][1]))
         for name, tick in ticks.items()
@@ -206,11 +195,25 @@ def unclear_ticks(vault: Vault, found: Gathered | None = None) -> list[str]:
         vault: where the note is.
         found: what waits; None if nobody knows: then lines that hold the words of two are not found.
     """
+    items, ticks, notices = _read_ticks(vault)
+    return [*notices, *(_mixed(items, ticks, found).values() if found else ())]
+
+
+def _read_ticks(vault: Vault) -> tuple[list[list[review_note.ReviewItem]], dict[str, review_note.Ticked], list[str]]:
+    """Return the items of the note and of each copy, the ticks, and a notice for each tick that is unclear."""
     data_of = _note_data(vault)
     items = [review_note.read(data) for data in data_of.values()]
     ticks, notices = review_note.decisions(items)
-    notices += (notice for path, data in data_of.items() for notice in review_note.unread(path, data))
-    return [*notices, *(_mixed(items, ticks, found).values() if found else ())]
+    return (
+        items,
+        ticks,
+        notices + [notice for path, data in data_of.items() for notice in review_note.unread(path, data)],
+    )
+
+
+def _later(line: int, why: str) -> str:
+    """Return the notice that a tick in the note waits."""
+    return f"{review_note.NOTE}:{line}: left for later: {why}"
 
 
 def _mixed(
@@ -222,7 +225,7 @@ def _mixed(
     lines |= {ref: line.text for ref, line in found.lines.items()}
     rejected = {name for name, tick in ticks.items() if not tick.accept}
     return {
-        item.id: f"{review_note.NOTE}:{item.line}: left for later: {why}"
+        item.id: _later(item.line, why)
         for item, why in review_note.mixed(items, review_note.Offered(texts, lines), rejected)
     }
 
@@ -233,51 +236,45 @@ def is_undone(ctx: Caller, data: bytes) -> bool:
     return last is not None and last.undoes is not None and last.record.get("new") == digest(data)
 
 
-def apply_ticks(review: Review) -> AppliedTicks:
+def apply_ticks(review: Review) -> tuple[list[Committed], list[str], list[RecordedTick]]:
     """Apply the ticks of the note and its copies; if an agent runs this, only record them.
 
-    Ticks that can't be applied (the line to replace has changed, a line is cut off) stay in the note and are named in
-    the notices.
+    Returns:
+        The commits that were made, each of one or more decisions; a notice for each tick that can't be applied (the
+        line to replace has changed, a line is cut off) and stays in the note; the ticks that were only recorded.
 
     Raises:
         UnwritableError: the vault can't be written.
     """
     ctx = review.ctx
-    items = [review_note.read(data) for data in _note_data(ctx.vault).values()]
-    ticks, _ = review_note.decisions(items)
-    notices = unclear_ticks(ctx.vault)
+    items, ticks, notices = _read_ticks(ctx.vault)
     decided = inbox.decided(ctx.vault).keys()
     present = {item.id for of_note in items for item in of_note}
     if not (ctx.may_tick or ctx.may_accept):
         undecided = {name: tick for name, tick in ticks.items() if name not in decided}
-        return AppliedTicks([], notices, _record_ticks(ctx, undecided))
+        return [], notices, _record_ticks(ctx, undecided)
     if not ticks and not present & decided:
-        return AppliedTicks([], notices)
+        return [], notices, []
     found = review.gather(expired=True)
     offered = found.offered
     mixed = _mixed(items, ticks, found)
     notices += mixed.values()
     ticks = {name: tick for name, tick in ticks.items() if name not in mixed}
-    not_facts = {
-        name: tick for name, tick in ticks.items() if tick.as_line and name in offered and not offered[name].fact
-    }
-    notices += [
-        f"{review_note.NOTE}:{tick.line}: left for later: only a fact becomes a line instead"
-        for tick in not_facts.values()
-    ]
-    chosen = []
-    for name in (name for name in ticks if name in offered.keys() - not_facts.keys()):
-        try:
-            chosen.append(_decision(offered[name], ticks[name], found))
-        except (ConflictError, UsageError) as error:
-            notices.append(f"{review_note.NOTE}:{ticks[name].line}: left for later: {error.message}")
-    stale = (present & decided) - offered.keys()
-    notices += [
-        f"{review_note.NOTE}:{tick.line}: left for later: no such proposal waits (any more); its line may have changed"
-        for name, tick in ticks.items()
-        if name not in offered and name not in decided
-    ]
-    wanted = chosen
+    wanted: list[Decision] = []
+    refused: list[str] = []
+    gone: list[str] = []
+    for name, tick in ticks.items():
+        if name in decided and name not in offered:
+            continue
+        if name not in offered:
+            gone.append(_later(tick.line, GONE))
+        elif tick.as_line and not offered[name].fact:
+            notices.append(_later(tick.line, "only a fact becomes a line instead"))
+        else:
+            try:
+                wanted.append(_decision(offered[name], tick, found))
+            except (ConflictError, UsageError) as error:
+                refused.append(_later(tick.line, error.message))
     chosen, conflicts = _compatible(wanted)
     ctx.notices += replaced_notices(wanted, chosen)
     deciding = {mark for decision in chosen for mark in decision.marks}
@@ -285,8 +282,9 @@ def apply_ticks(review: Review) -> AppliedTicks:
     taken = {item.state for of_note in items for item in of_note if item.id in ticks}
     recorded_at = {tick.id: tick.time for tick in recorded_ticks(ctx)}
     lines = {name: tick.line for name, tick in ticks.items()}
+    stale = (present & decided) - offered.keys()
     done, failures = _commit(ctx, chosen, stale, taken, recorded_at, lines)
-    return AppliedTicks(done, [*notices, *conflicts, *failures])
+    return done, [*notices, *refused, *gone, *conflicts, *failures], []
 
 
 def _compatible(decisions: Sequence[Decision]) -> tuple[list[Decision], list[str]]:
@@ -354,8 +352,7 @@ def _commit(
             if len(batch) > 1:
                 batches[:0] = ([decision] for decision in batch)
             else:
-                line = lines[batch[0].proposal.id]
-                notices.append(f"{review_note.NOTE}:{line}: left for later: {error.message}")
+                notices.append(_later(lines[batch[0].proposal.id], error.message))
     return done, notices
 
 
