@@ -204,11 +204,8 @@ def _read_ticks(vault: Vault) -> tuple[list[list[review_note.ReviewItem]], dict[
     data_of = _note_data(vault)
     items = [review_note.read(data) for data in data_of.values()]
     ticks, notices = review_note.decisions(items)
-    return (
-        items,
-        ticks,
-        notices + [notice for path, data in data_of.items() for notice in review_note.unread(path, data)],
-    )
+    notices += (notice for path, data in data_of.items() for notice in review_note.unread(path, data))
+    return items, ticks, notices
 
 
 def _later(line: int, why: str) -> str:

@@ -31,7 +31,7 @@ from tars_memory.vault.markdown.lines import SENTENCES
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tars_memory.capture.turns import Turn
 
@@ -407,17 +407,11 @@ def ops(text: str, job: str, counts: Mapping[str, int], code: str = "") -> Ops:
         raise ReplyError("the object has no field 'ops'")
     if code and str(found.get("for")).strip() != code:
         raise ReplyError(f"the field 'for' must be {code!r}: this answers another prompt")
-    read: list[ModelOp] = []
-    rejected: list[str] = []
     items = _items(found["ops"])
-    for item in items[:MAX_OPS]:
-        op = _op(item, job, counts)
-        if isinstance(op, str):
-            rejected.append(op)
-        else:
-            read.append(op)
+    read = [_op(item, job, counts) for item in items[:MAX_OPS]]
+    rejected = [op for op in read if isinstance(op, str)]
     rejected += ["more ops than an answer may have"] * (len(items) - MAX_OPS)
-    return Ops(tuple(read), tuple(rejected))
+    return Ops(tuple(op for op in read if isinstance(op, ModelOp)), tuple(rejected))
 
 
 def _op(item: object, job: str, counts: Mapping[str, int]) -> ModelOp | str:
@@ -546,19 +540,15 @@ def _json_object(text: str) -> dict[str, Any] | None:
     return _repaired(text)
 
 
-def _starts(text: str) -> Iterator[int]:
-    """Yield where an object may begin.
+def _starts(text: str) -> Iterable[int]:
+    """Return where an object may begin.
 
     After a fence, at the first brace and bracket, and at lines that begin with a brace: the first three and the last.
     """
-    seen = set()
     fenced = [found.end() for found in re.finditer(r"(?:```|~~~)[A-Za-z0-9]*[ \t\r\n]*+(?=[{\[])", text)]
     first = [place for place in (text.find("{"), text.find("[")) if place >= 0]
     lines = [found.start() for found in re.finditer(r"^\{", text, re.MULTILINE)]
-    for place in (*fenced[:3], *sorted(first), *lines[:3], *lines[-1:]):
-        if place not in seen:
-            seen.add(place)
-            yield place
+    return dict.fromkeys((*fenced[:3], *sorted(first), *lines[:3], *lines[-1:]))
 
 
 def _repaired(text: str) -> dict[str, Any] | None:
