@@ -13,7 +13,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -703,37 +703,20 @@ def warnings(env: Mapping[str, str], now: float, *, kept: bool, lines: Collectio
     days: Any = CLEANUP_DAYS
     with contextlib.suppress(SettingsError, AttributeError):
         days = _values(folder / "settings.json", _read(folder / "settings.json")).get("cleanupPeriodDays", days)
-    soon = 0
-    limit = now - 86_400 * ((days if isinstance(days, int) else CLEANUP_DAYS) - SOON)
-    for project in _folders(folder / "projects"):
-        memory = os.path.join(project, "memory", "MEMORY.md")
+    for memory in sorted((folder / "projects").glob("*/memory/MEMORY.md")):
         with contextlib.suppress(SettingsError):
-            data = disk.read(Path(memory), links=True, most=disk.LARGEST_OWN) or b""
+            data = disk.read(memory, links=True, most=disk.LARGEST_OWN) or b""
             rows = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
             if rows > MEMORY_LINES or len(data) > MEMORY_BYTES:
                 size = f"{counted(rows, 'line')}, {counted(len(data), 'byte')}"
                 most = f"{MEMORY_LINES} lines or {MEMORY_BYTES:,} bytes"
                 problem = f"{memory} is longer than what Claude Code loads of it ({size}; it loads {most})"
                 found.append((problem, "shorten it, or let tars-memory remember what is in it"))
-        soon += 0 if kept else sum(1 for time in _log_times(project) if time < limit)
+    soon, limit = 0, now - 86_400 * ((days if isinstance(days, int) else CLEANUP_DAYS) - SOON)
+    for log in () if kept else (folder / "projects").glob("*/*.jsonl"):
+        with contextlib.suppress(OSError):
+            soon += log.stat().st_mtime < limit
     if soon:
         problem = f"Claude Code deletes {counted(soon, 'conversation')} within {SOON} days (cleanupPeriodDays: {days})"
         found.append((problem, f"to keep your words: tars-memory sleep {shlex.quote(str(folder / 'projects'))}"))
     return found
-
-
-def _folders(path: Path) -> list[str]:
-    try:
-        with os.scandir(path) as found:
-            return sorted(entry.path for entry in found if entry.is_dir())
-    except OSError:
-        return []
-
-
-def _log_times(project: str) -> Iterator[float]:
-    """Yield when each conversation of a project was last written, in seconds since the epoch."""
-    with contextlib.suppress(OSError), os.scandir(project) as found:
-        for entry in found:
-            if entry.name.endswith(".jsonl"):
-                with contextlib.suppress(OSError):
-                    yield entry.stat().st_mtime

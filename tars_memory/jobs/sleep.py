@@ -122,7 +122,8 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
 
     with _alone(memory), memory.workspace.vault.read_once():
         record = Record(memory.workspace.state / "sleep.json")
-        before, memory.workspace.night = _last(memory), os.urandom(8).hex()
+        before = next((entry.txn for entry in memory.workspace.store(writes=False).history(1)), "")
+        memory.workspace.night = os.urandom(8).hex()
         steps: list[Step] = []
         models: list[LanguageModel] = []
         steps.append(_step("extract", lambda: _extract(memory, paths, record, models)))
@@ -473,11 +474,6 @@ def _index(memory: Memory) -> StepResult:
     counts = {"changed": report.changed, "removed": report.removed, "pending": report.pending_vectors}
     read = f"{counted(report.changed, 'note')} read" if report.changed or report.removed else ""
     return read, counts, "; ".join(report.notices)
-
-
-def _last(memory: Memory) -> str:
-    """Return the last transaction of the journal; empty if there is none."""
-    return next((entry.txn for entry in memory.workspace.store(writes=False).history(1)), "")
 
 
 def _written(memory: Memory, night: str = "", before: str = "") -> dict[str, str]:
