@@ -167,7 +167,9 @@ class Group(TyperGroup):
             name, rest = rest[0], [HELP[0]]
         found = self.get_command(ctx, name)
         if found is None and not ctx.resilient_parsing:
-            raise UsageError(f"there is no command {name!r}", _similar(name, self.list_commands(ctx)))
+            similar = get_close_matches(name, self.list_commands(ctx), n=2)
+            hint = f"did you mean {' or '.join(similar)}?" if similar else f"{PROGRAM} --help lists them"
+            raise UsageError(f"there is no command {name!r}", hint)
         return name, found, rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -210,12 +212,6 @@ def _live(ctx: Any) -> int:
     from tars_memory.doors.live import show
 
     return show(call)
-
-
-def _similar(name: str, names: list[str]) -> str:
-    """Return a hint that names similar commands."""
-    similar = get_close_matches(name, names, n=2)
-    return f"did you mean {' or '.join(similar)}?" if similar else f"{PROGRAM} --help lists them"
 
 
 def _show_version(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:

@@ -84,7 +84,8 @@ def extract(
     """
     sources = _awaited(call, _with_stdin(files, reply or ()))
     answers = _answers(reply) if reply else None
-    if print_prompt or (call.dry_run and not reply and _has_model(call, model)):
+    asks = call.dry_run and not reply and call.workspace.settings.llm.named("extract", model or "")
+    if print_prompt or asks:
         found = call.memory().extract_prompts(sources, model=answers or model, force=force)
         return _asked(call, found, plain=print_prompt)
 
@@ -161,12 +162,6 @@ def _is_pipe(path: str) -> bool:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False
-
-
-def _has_model(call: Call, named: str | None) -> bool:
-    """Return whether a model would be asked; ``named`` is the value of ``--model``."""
-    options = call.workspace.settings.llm
-    return bool(options.named("extract", named or ""))
 
 
 def _answers(names: list[str]) -> Any:
