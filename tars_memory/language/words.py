@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,15 +142,12 @@ def unspaced_runs(text: str) -> list[str]:
     """Return the runs of a text in scripts that are written without spaces between words."""
     if text.isascii():
         return []
-    runs: list[str] = []
-    current = ""
-    for c in text:
-        if ord(c) >= 0x0E00 and any(low <= ord(c) <= high for low, high in _UNSPACED):
-            current += c
-        elif current:
-            runs.append(current)
-            current = ""
-    return [*runs, current] if current else runs
+    return ["".join(signs) for is_unspaced, signs in groupby(text, _is_unspaced) if is_unspaced]
+
+
+def _is_unspaced(sign: str) -> bool:
+    """Whether a character is of a script that is written without spaces."""
+    return sign >= "\u0e00" and any(low <= ord(sign) <= high for low, high in _UNSPACED)
 
 
 def runs_and_rest(text: str) -> tuple[list[str], list[str]]:
@@ -310,30 +308,22 @@ def _has_vowel(part: str) -> bool:
     return any(c in _VOWELS or (c == "y" and i > 0) for i, c in enumerate(part))
 
 
-def _pattern(part: str) -> list[bool]:
-    """Return for each letter whether it is a consonant; ``y`` is a vowel after a consonant."""
-    pattern: list[bool] = []
-    consonant = False
+def _pattern(part: str) -> str:
+    """Return ``c`` for each consonant and ``v`` for each vowel; ``y`` is a vowel after a consonant."""
+    pattern = ""
     for c in part:
-        consonant = not (c in _VOWELS or (consonant and c == "y"))
-        pattern.append(consonant)
+        pattern += "v" if c in _VOWELS or (c == "y" and pattern[-1:] == "c") else "c"
     return pattern
 
 
 def _measure(part: str) -> int:
     """Return Porter's m: how often a run of vowels is followed by a consonant."""
-    count = 0
-    after_vowel = False
-    for consonant in _pattern(part):
-        if consonant and after_vowel:
-            count += 1
-        after_vowel = not consonant
-    return count
+    return _pattern(part).count("vc")
 
 
 def _ends_cvc(part: str) -> bool:
     """Porter's ``*o``: whether a word ends with consonant, vowel, consonant, the last one not w, x or y."""
-    return part[-1:] not in ("w", "x", "y", "") and _pattern(part)[-3:] == [True, False, True]
+    return part[-1:] not in ("w", "x", "y", "") and _pattern(part).endswith("cvc")
 
 
 # --- the language of a query, as far as a model for English only has to know: by script, then by function words

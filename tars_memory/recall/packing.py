@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import secrets
 from base64 import b32encode
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -135,7 +136,7 @@ class Packing:
             '' if the unit was added, else the reason why it was not.
         """
         own = range(unit.start_line, unit.end_line + 1)
-        if kind != CONFLICTS and any((unit.path, number) in self._places for number in own):
+        if kind != CONFLICTS and any(self.holds(unit.path, number) for number in own):
             return LOADED
         for wording in unit.wordings:
             if wording in self._places_by_wording:
@@ -143,16 +144,19 @@ class Packing:
         room = self.room if most is None else min(self.room, most)
         if sum(len(text) + 1 for text in unit.texts) > room:
             return NO_ROOM
-        needed = [heading for heading in unit.headings if (heading.path, heading.start_line) not in self._places]
+        added: dict[int, str] = {}
+        lines = ChainMap(added, self._blocks.get(kind, {}).get(unit.path, {}))
+        needed = [heading for heading in unit.headings if not self.holds(heading.path, heading.start_line)]
         spent = 0
-        added: list[tuple[str, int]] = []
         for portion in (*needed, unit):
-            spent += self._cost(kind, portion)
-            self._insert(kind, portion, added)
+            spent += self._cost(kind, portion, lines)
+            lines.update(enumerate(portion.texts, portion.start_line))
         if spent > room:
-            self._remove(kind, added)
             return NO_ROOM
         self._left -= spent
+        self._blocks.setdefault(kind, {}).setdefault(unit.path, {}).update(added)
+        if kind != CONFLICTS:  # a sentence about the line, not the line itself
+            self._places.update((unit.path, number) for number in added)
         for wording in unit.wordings:
             self._places_by_wording[wording] = f"{unit.path}:{unit.start_line}"
         return ""
@@ -168,24 +172,29 @@ class Packing:
             for path, lines in self._blocks.get(kind, {}).items():
                 run: Run | None = None
                 for number in sorted(lines):
-                    if run is not None and self._only_blanks_between(path, run.end_line, number):
-                        run.texts += [""] * (number - run.end_line - 1)
-                        run.texts.append(lines[number])
+                    blanks = self._blanks_to_neighbour(path, number, -1, lines)
+                    if run is not None and blanks is not None:
+                        run.texts += [*[""] * blanks, lines[number]]
                     else:
                         run = Run(kind, path, number, [lines[number]])
                         runs.append(run)
         return runs
 
-    def _cost(self, kind: str, unit: Portion) -> int:
-        """Return an upper bound of the characters that a unit adds: its lines, tags, place and blank lines."""
+    def _cost(self, kind: str, unit: Portion, lines: Mapping[int, str]) -> int:
+        """Return an upper bound of the characters that a unit adds: its lines, tags, place and blank lines.
+
+        Args:
+            kind: of the block.
+            unit: to add.
+            lines: those of its note that are in the block already, by their numbers.
+        """
         cost = sum(len(text) + 1 for text in unit.texts)
-        if kind not in self._blocks:
+        if not lines and kind not in self._blocks:
             cost += len(opening(kind, SAMPLE_MARK)) + len(closing(kind, SAMPLE_MARK)) + 2
             if not self._blocks or kind == KINDS[0]:
                 # Rules make the preface longer. They pay for all of it, even if another block has paid already.
                 rules = kind == KINDS[0]
                 cost += len(preface(SAMPLE_MARK, rules=rules, precedence=self.precedence, shared=self.shared)) + 1
-        lines = self._blocks.get(kind, {}).get(unit.path)
         if not lines:
             return cost + len(place(unit.path, unit.start_line)) + 1
         before = self._blanks_to_neighbour(unit.path, unit.start_line, -1, lines)
@@ -213,34 +222,9 @@ class Packing:
                 return None
         return None
 
-    def _only_blanks_between(self, path: str, first: int, last: int) -> bool:
-        """Whether at most :data:`MAX_BLANK_LINES` blank lines, and no others, lie between two lines."""
-        between = range(first + 1, last)
-        return len(between) <= MAX_BLANK_LINES and all(self._is_blank(path, number) for number in between)
-
     def _is_blank(self, path: str, number: int) -> bool:
         lines = self.notes.get(path, ())
         return 0 < number <= len(lines) and not lines[number - 1].strip()
-
-    def _insert(self, kind: str, unit: Portion, added: list[tuple[str, int]]) -> None:
-        """Insert the lines of a unit into a block, and append their places to ``added``."""
-        lines = self._blocks.setdefault(kind, {}).setdefault(unit.path, {})
-        for number, text in enumerate(unit.texts, unit.start_line):
-            lines[number] = text
-            if kind != CONFLICTS:  # a sentence about the line, not the line itself
-                self._places.add((unit.path, number))
-            added.append((unit.path, number))
-
-    def _remove(self, kind: str, added: Iterable[tuple[str, int]]) -> None:
-        """Remove lines from a block, and the block if nothing is left of it."""
-        for path, number in added:
-            if kind != CONFLICTS:
-                self._places.remove((path, number))
-            del self._blocks[kind][path][number]
-            if not self._blocks[kind][path]:
-                del self._blocks[kind][path]
-        if not self._blocks[kind]:
-            del self._blocks[kind]
 
     def drop(self, path: str, start_line: int, end_line: int, why: str) -> None:
         """Record that lines were left out; extend the last stretch if only blank lines separate the two."""
