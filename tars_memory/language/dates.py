@@ -11,14 +11,17 @@ import re
 from datetime import date, timedelta
 from functools import cache
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import decimal
 
 from tars_memory.language.calendar import DAYS, MONTHS, STRETCHES
 from tars_memory.language.words import LANGUAGES, STOP_WORDS, WORD, fold, language, language_of, unspaced_runs
 
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
-_UNIT_DAYS = (1, 7, 30, 365)
+_SHOWN = {"month": 7, "year": 4}
+"""Number of characters of an ISO date that show a unit; other units are shown as whole dates."""
+_PREPOSITIONS = {"week": "week_of", "weekend": "on", "month": "in", "year": "in"}
+"""Keys of the prepositions before units, in the table of dates of a language."""
 
 _NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
 """A weekday before a date is left as it is: ``mardi 24 novembre``, ``el martes, el 24``."""
@@ -81,10 +84,10 @@ def _numbers(code: str) -> dict[str, int]:
 
 
 @cache
-def _units(code: str) -> dict[str, int]:
-    """Return the length in days of units of time."""
-    units = _table(code)["units"]
-    return {word: days for words, days in zip(units, _UNIT_DAYS, strict=True) for word in words.split()}
+def _units(code: str) -> dict[str, str]:
+    """Return the English names of units of time by their names in a language."""
+    names = zip(("day", "week", "month", "year"), _table(code)["units"], strict=True)
+    return {word: unit for unit, words in names for word in words.split()}
 
 
 @cache
@@ -131,7 +134,7 @@ def _replacement(found: re.Match[str], text: str, day: date, code: str) -> str |
         if found["day"]:
             return _day_word(found, before, text, day, code)
         if found["stretch"]:
-            return _stretch(found["stretch"].lower(), day, code, before)
+            return _stretch_text(found["stretch"].lower(), day, code, before)
         if found["weekday"] or found["bare"]:
             return _weekday(found, text, day, code)
         number = (found["n"] or found["n2"]).lower()
@@ -152,24 +155,17 @@ def _day_word(found: re.Match[str], before: str, text: str, day: date, code: str
     return _with_preposition(when, before, table["on"], code)
 
 
-def _stretch(word: str, day: date, code: str, before: str) -> str | None:
+def _stretch_text(word: str, day: date, code: str, before: str) -> str:
     """Resolve ``last week``, ``this weekend``, ``next month``, ``this year``."""
     table, stretches = _table(code), STRETCHES[code]
     if word not in stretches:
         word = re.sub(rf"^(?:{table['before']})", "", word)
     step, unit = stretches[word]
-    monday = day - timedelta(day.weekday()) + timedelta(7 * step)
-    if unit == "week":
-        return _with_preposition(monday.isoformat(), before, table["week_of"], code)
+    named = _stretch(step, unit, day)
+    shown = named.start.isoformat()[: _SHOWN.get(unit)]
     if unit == "weekend":
-        saturday = monday + timedelta(5)
-        return _with_preposition(
-            f"{saturday.isoformat()}/{(saturday + timedelta(1)).day:02}", before, table["on"], code
-        )
-    if unit == "month":
-        year, month = divmod(day.year * 12 + day.month - 1 + step, 12)
-        return _with_preposition(f"{year:04}-{month + 1:02}", before, table["in"], code)
-    return _with_preposition(f"{day.year + step:04}", before, table["in"], code)
+        shown += f"/{named.end.day:02}"
+    return _with_preposition(shown, before, table[_PREPOSITIONS[unit]], code)
 
 
 def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | None:
@@ -178,9 +174,8 @@ def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | Non
     """
     table = _table(code)
     named = found["weekday"] or found["bare"]
-    ahead = (_weekdays(code)[named.lower()] - day.weekday()) % 7
     past = bool(found["past"]) or (not found["coming"] and re.search(table["told"], text, re.IGNORECASE) is not None)
-    when = day + timedelta((ahead - 7) if past else (ahead or 7))
+    when = _weekday_from(day, _weekdays(code)[named.lower()], -1 if past else 1)
     if found["past"] or found["coming"]:
         return f"{table['on']} {named} {when.isoformat()}"
     return f"{found[0].rstrip('.')} {when.isoformat()}"
@@ -188,16 +183,11 @@ def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | Non
 
 def _counted(number: str, unit: str, way: int, day: date, code: str) -> str | None:
     """Resolve ``3 days ago`` (``way`` is -1) or ``in two weeks`` (1); None if it is beyond the calendar."""
-    table = _table(code)
     count = int(number) if number.isdigit() else _numbers(code)[number]
-    days = _units(code)[unit]
-    if days >= 30:
-        months = day.year * 12 + day.month - 1 + way * count * (12 if days == 365 else 1)
-        year, month = divmod(months, 12)
-        if not 1 <= year <= 9999:
-            return None
-        return f"{table['in']} {year:04}" if days == 365 else f"{table['in']} {year:04}-{month + 1:02}".strip()
-    return f"{table['on']} {(day + timedelta(way * count * days)).isoformat()}"
+    unit = _units(code)[unit]
+    when = _ago(-way * count, unit, day)
+    preposition = _table(code)["in" if unit in _SHOWN else "on"]
+    return f"{preposition} {when.isoformat()[: _SHOWN.get(unit)]}".strip() if when else None
 
 
 def _with_preposition(when: str, before: str, preposition: str, code: str) -> str:
@@ -256,7 +246,7 @@ ACCEPTED = "2026-03-15, 2026-03, 2026, 3d, 2w, 6m, 1y, yesterday, 'last week'"
 """Examples of values of ``since:`` and ``until:``, for messages."""
 
 
-class NamedDate:
+class NamedDate(NamedTuple):
     """A stretch of days named in a text.
 
     Attributes:
@@ -265,15 +255,9 @@ class NamedDate:
         yearless: whether it is named without a year (``in May``, ``on 3 June``): the same days of any year are meant.
     """
 
-    __slots__ = ("end", "start", "yearless")
-
-    def __init__(self, start: date, end: date, *, yearless: bool = False) -> None:
-        self.start = start
-        self.end = end
-        self.yearless = yearless
-
-    def __repr__(self) -> str:
-        return f"NamedDate({self.start}..{self.end}{' any year' if self.yearless else ''})"
+    start: date
+    end: date
+    yearless: bool = False
 
     def distance(self, day: date) -> int:
         """Return the days from this stretch to ``day``: 0 inside, positive after it, negative before it."""
@@ -493,8 +477,7 @@ class _Scan:
         if day is not None:
             return NamedDate(start, start, yearless=year is None), taken
         named = _months(start.year, start.month, 1 if month else 12)
-        named.yearless = year is None
-        return named, taken
+        return named._replace(yearless=year is None), taken
 
     def day_month(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``3 May``, ``the 3rd of May, 2026``."""
@@ -550,8 +533,7 @@ class _Scan:
         if not self.month_alone(i):
             return None
         step = _STEPS.get(self.words[i - 1]) if i else None
-        named = _month(2000, month)
-        named.yearless = True
+        named = _month(2000, month)._replace(yearless=True)
         if step is not None:
             named = _latest(named, self.today - timedelta(1)) if step < 0 else _month(self.today.year + step, month)
         return named, end - i
@@ -596,8 +578,10 @@ class _Scan:
         if number is not None and unit is not None and word in ("last", "past"):
             start = _ago(number, unit, self.today)
             return (NamedDate(start, self.today), 3) if start else None
-        named = self.stretch(_STEPS[word], after)
-        return (named, 2) if named is not None else None
+        if after in _WEEKDAYS:
+            day = _weekday_from(self.today, _WEEKDAYS[after], _STEPS[word])
+            return NamedDate(day, day), 2
+        return (_stretch(_STEPS[word], after, self.today), 2) if after in _PREPOSITIONS else None
 
     def other_phrase(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``gestern``, ``avant-hier``, ``昨日``, ``letzte Woche``; not words that mean the morning too, nor words
@@ -611,8 +595,7 @@ class _Scan:
                 continue
             if isinstance(meaning, int):
                 return self.days(meaning, len(parts))
-            named = self.stretch(*meaning)
-            return (named, len(parts)) if named is not None else None
+            return _stretch(*meaning, self.today), len(parts)
         return None
 
     def is_day_word(self, i: int, code: str) -> bool:
@@ -621,25 +604,6 @@ class _Scan:
             return False
         rest = language_of(" ".join((*self.words[:i], *self.words[i + 1 :])))
         return rest in ("", code) or self.words[i] not in language(rest).words("words")
-
-    def stretch(self, step: int, unit: str) -> NamedDate | None:
-        """Return the last (-1), this (0) or next (1) week, weekend, month, year or weekday."""
-        today = self.today
-        monday = today - timedelta(today.weekday()) + timedelta(7 * step)
-        if unit == "week":
-            return NamedDate(monday, monday + timedelta(6))
-        if unit == "weekend":
-            return NamedDate(monday + timedelta(5), monday + timedelta(6))
-        if unit == "month":
-            year, month = divmod(today.year * 12 + today.month - 1 + step, 12)
-            return _month(year, month + 1)
-        if unit == "year":
-            return NamedDate(date(today.year + step, 1, 1), date(today.year + step, 12, 31))
-        if unit in _WEEKDAYS:
-            ahead = (_WEEKDAYS[unit] - today.weekday()) % 7
-            day = today + timedelta(ahead - 7 if step < 0 else ahead or 7 * step)
-            return NamedDate(day, day)
-        return None
 
     def ago(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``3 days ago``, ``a couple of weeks ago``: the day with half a unit before and after it, up to
@@ -661,7 +625,7 @@ class _Scan:
         if unit == "month":
             return _month(day.year, day.month), at + 2 - i
         if unit == "year":
-            return NamedDate(date(day.year, 1, 1), date(day.year, 12, 31)), at + 2 - i
+            return _months(day.year, 1, 12), at + 2 - i
         slack = timedelta(_UNITS[unit] // 2)
         return NamedDate(day - slack, min(day + slack, self.today)), at + 2 - i
 
@@ -694,7 +658,7 @@ class _Scan:
             return NamedDate(whole, whole), day[1] - i
         if month is not None and self.word(i + 1) not in _MONTHS:
             return _month(year, month), 2
-        return NamedDate(date(year, 1, 1), date(year, 12, 31)), 1
+        return _months(year, 1, 12), 1
 
     def days(self, offset: int, taken: int) -> tuple[NamedDate, int]:
         """Return the day ``offset`` days from today, and ``taken``."""
@@ -729,6 +693,23 @@ def _months(year: int, first: int, length: int) -> NamedDate:
     years, month = divmod(first - 1 + length, 12)
     after = _safe(year + years, month + 1, 1)  # the calendar ends with the year 9999
     return NamedDate(date(year, first, 1), after - timedelta(1) if after else date.max)
+
+
+def _stretch(step: int, unit: str, today: date) -> NamedDate:
+    """Return the last (-1), this (0) or next (1) week, weekend, month or year."""
+    if unit == "year":
+        return _months(today.year + step, 1, 12)
+    if unit == "month":
+        year, month = divmod(today.year * 12 + today.month - 1 + step, 12)
+        return _month(year, month + 1)
+    monday = today - timedelta(today.weekday()) + timedelta(7 * step)
+    return NamedDate(monday + timedelta(5 if unit == "weekend" else 0), monday + timedelta(6))
+
+
+def _weekday_from(today: date, weekday: int, step: int) -> date:
+    """Return the last (-1) or next (1) day of the week with a number; for 0 today, or else the next one."""
+    ahead = (weekday - today.weekday()) % 7
+    return today + timedelta(ahead - 7 if step < 0 else ahead or 7 * step)
 
 
 def _ago(number: int, unit: str, today: date) -> date | None:

@@ -92,6 +92,14 @@ def test_a_unit_comes_with_its_heading_or_not_at_all():
         assert [run.texts for run in packing.runs()] == ([["## H", "- one"]] if whole else [])
 
 
+def test_a_unit_that_is_too_long_leaves_what_is_there_already():
+    packing = Packing(70, {"a.md": ["- one"]})
+    assert packing.add("conflicts", Portion("a.md", 1, ["one or two"])) == ""
+    before = packing.runs()[0].texts
+    assert packing.add("conflicts", Portion("a.md", 1, ["three"]), most=5) == "over the budget"
+    assert [run.texts for run in packing.runs()] == [before]
+
+
 def test_what_was_said_is_not_said_again():
     packing = Packing(1000, {"a.md": ["- one"], "b.md": ["* ONE"]})
     assert packing.add("memory", Portion("a.md", 1, ["- one"], ["one"])) == ""
