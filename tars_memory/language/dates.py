@@ -121,7 +121,7 @@ def _relative_pattern(code: str) -> re.Pattern[str]:
         named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
     bare = rf"{table['bare']}(?P<bare>{weekdays})"
     return re.compile(
-        rf"(?<![\w-])(?:(?P<stretch>(?:{table['before']})?(?:{stretches}))|(?P<day>{days})"
+        rf"(?<![\w-])(?:(?:{table['before']})?(?P<stretch>{stretches})|(?P<day>{days})"
         rf"|{ago}|{ahead}|{named}|{bare}{_NO_DATE_AFTER})(?![\w-])",
         re.IGNORECASE,
     )
@@ -157,15 +157,12 @@ def _day_word(found: re.Match[str], before: str, text: str, day: date, code: str
 
 def _stretch_text(word: str, day: date, code: str, before: str) -> str:
     """Resolve ``last week``, ``this weekend``, ``next month``, ``this year``."""
-    table, stretches = _table(code), STRETCHES[code]
-    if word not in stretches:
-        word = re.sub(rf"^(?:{table['before']})", "", word)
-    step, unit = stretches[word]
+    step, unit = STRETCHES[code][word]
     named = _stretch(step, unit, day)
     shown = named.start.isoformat()[: _SHOWN.get(unit)]
     if unit == "weekend":
         shown += f"/{named.end.day:02}"
-    return _with_preposition(shown, before, table[_PREPOSITIONS[unit]], code)
+    return _with_preposition(shown, before, _table(code)[_PREPOSITIONS[unit]], code)
 
 
 def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | None:

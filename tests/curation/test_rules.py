@@ -103,6 +103,7 @@ def test_dates_count_from_the_day_of_each_turn() -> None:
         ("en", "a year ago", "in 2025"),
         ("de", "ich bin vor zwei Jahren umgezogen", "ich bin 2024 umgezogen"),
         ("en", "last month", "in 2026-10"),
+        ("en", "in the previous week", "in the week of 2026-11-09"),
         ("en", "in two weeks", "on 2026-12-05"),
         ("en", "on 14 March", "on 14 March"),
         ("de", "jeden Morgen", "jeden Morgen"),
