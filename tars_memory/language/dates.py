@@ -487,8 +487,8 @@ class _Scan:
         year, sign = self.year_of(self.words[i + 2]) if i + 2 < len(self.words) else None, self.gaps[i]
         if year is None or sign not in ("-", "/", ".") or self.gaps[i + 1] != sign:
             return None
-        days = self.readings(i, year)
-        return (NamedDate(*days, *days), 3) if len(days) == 1 else None
+        day = self.only_reading(i, year)
+        return (NamedDate(day, day), 3) if day else None
 
     def numbers(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``15.11.`` after a short word or none; in a value also ``15.11`` and ``15/11``, if there is one way to
@@ -502,8 +502,13 @@ class _Scan:
             before = self.words[i - 1] if i and self.gaps[i - 1] == "" else ""
             if not dotted or not (i == 0 or (before.isalpha() and len(before) <= _LONGEST_ENDING)):
                 return None
-        days = self.readings(i, _LEAP_YEAR)
-        return (NamedDate(*days, *days, yearless=True), 2) if len(days) == 1 else None
+        day = self.only_reading(i, _LEAP_YEAR)
+        return (NamedDate(day, day, yearless=True), 2) if day else None
+
+    def only_reading(self, i: int, year: int) -> date | None:
+        """Return the day that two numbers name; None if they name none, or there are two ways to read them."""
+        days = self.readings(i, year)
+        return days.pop() if len(days) == 1 else None
 
     def readings(self, i: int, year: int) -> set[date]:
         """Return the days that two numbers may name; before a full stop is the day."""

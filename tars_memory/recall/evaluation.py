@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.recall.packing import CHARACTERS_PER_TOKEN
@@ -43,24 +43,21 @@ Figures = dict[str, float | None]
 """A number for each of ``METRICS``; None if the question has none, as those of lines if its gold is only notes."""
 
 
-class Question:
+class Question(NamedTuple):
     """A question and the places of its answer.
 
     Attributes:
-        id: from the file, or the number of its line there.
         query: as it is typed.
-        category: for means by category; ``other`` if it has none.
         gold: paths of notes, each with the 1-based number of a line, or None for the note as a whole. Empty if the
             vault doesn't answer the question.
+        category: for means by category; ``other`` if it has none.
+        id: from the file, or the number of its line there.
     """
 
-    def __init__(
-        self, query: str, gold: Iterable[tuple[str, int | None]], *, category: str = UNNAMED, id_: str = ""
-    ) -> None:
-        self.query = query
-        self.gold = tuple(dict.fromkeys(gold))
-        self.category = category
-        self.id = id_
+    query: str
+    gold: Sequence[tuple[str, int | None]]
+    category: str = UNNAMED
+    id: str = ""
 
     @property
     def notes(self) -> set[str]:
@@ -123,7 +120,7 @@ def _question(text: str, name: str, number: int) -> Question:
         if line is not None and (type(line) is not int or line < 1):
             raise wrong("line has to be a number from 1 on")
         places.append((path, line))
-    return Question(query, places, category=category, id_=str(record.get("id", number)))
+    return Question(query, places, category, str(record.get("id", number)))
 
 
 def score(question: Question, hits: Sequence[Hit], lines_of: Callable[[str], list[str]]) -> Figures:
@@ -180,19 +177,18 @@ def _tokens(places: Iterable[tuple[str, int]], lines_of: Callable[[str], list[st
     return sum(len(lines[line - 1]) + 1 for lines, line in texts if line <= len(lines)) / CHARACTERS_PER_TOKEN
 
 
-class ModeRun:
+class ModeRun(NamedTuple):
     """The figures of all questions in one mode.
 
     Attributes:
         mode: of the search.
         answers: each question with its figures, in the order of the file.
-        notices: of the searches, without repeats.
+        notices: of the searches.
     """
 
-    def __init__(self, mode: str, answers: list[tuple[Question, Figures]], notices: Iterable[str] = ()) -> None:
-        self.mode = mode
-        self.answers = answers
-        self.notices = list(dict.fromkeys(notices))
+    mode: str
+    answers: list[tuple[Question, Figures]]
+    notices: list[str]
 
     def means(self, category: str | None = None) -> dict[str, Any]:
         """Return the number of questions, and for each metric the mean over the questions that have it, or None."""
@@ -210,7 +206,7 @@ class ModeRun:
         return {"mode": self.mode, "all": _rounded(self.means()), "categories": categories, "answers": answers}
 
 
-class Evaluation:
+class Evaluation(NamedTuple):
     """The figures of the questions of a file.
 
     Attributes:
@@ -218,17 +214,14 @@ class Evaluation:
         against: in the modes to compare it with.
         limit: maximum number of hits of a question.
         missing: gold that the vault doesn't contain: ``path``, or ``path:line`` if the note is shorter.
-        notices: sentences for the user.
+        notices: sentences for the user, each once.
     """
 
-    def __init__(
-        self, run: ModeRun, against: Iterable[ModeRun] = (), *, limit: int = LIMIT, missing: Iterable[str] = ()
-    ) -> None:
-        self.run = run
-        self.against = list(against)
-        self.limit = limit
-        self.missing = list(missing)
-        self.notices = list(dict.fromkeys(notice for one in (run, *self.against) for notice in one.notices))
+    run: ModeRun
+    against: list[ModeRun]
+    limit: int
+    missing: list[str]
+    notices: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the documented object of ``eval --json``, without the notices, which the command adds."""
@@ -264,7 +257,8 @@ def evaluate(
             return []
 
     def run(mode: str) -> ModeRun:
-        answers, notices = [], []
+        answers: list[tuple[Question, Figures]] = []
+        notices: list[str] = []
         for question in asked:
             result = search(question.query, mode)
             notices += result.notices
@@ -277,7 +271,9 @@ def evaluate(
         for path, line in question.gold
         if len(lines_of(path)) < (line or 1)
     )
-    return Evaluation(run(mode), [run(other) for other in against], limit=limit, missing=missing)
+    runs = [run(one) for one in (mode, *against)]
+    notices = list(dict.fromkeys(notice for one in runs for notice in one.notices))
+    return Evaluation(runs[0], runs[1:], limit, list(missing), notices)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

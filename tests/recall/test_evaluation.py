@@ -82,7 +82,7 @@ def row(category: str, **values: float) -> tuple[Question, dict[str, float | Non
 
 
 def test_means_are_over_the_questions_that_have_the_figure() -> None:
-    run = ModeRun("hybrid", [row("b", mrr=1.0), row("a", mrr=0.5, coverage_300=0.25), row("a")])
+    run = ModeRun("hybrid", [row("b", mrr=1.0), row("a", mrr=0.5, coverage_300=0.25), row("a")], [])
     assert run.categories() == ["a", "b"]
     assert (run.means()["mrr"], run.means()["coverage_300"], run.means()["refused"]) == (0.75, 0.25, None)
     assert (run.means("a")["questions"], run.means("a")["mrr"], run.means("b")["mrr"]) == (2, 0.5, 1.0)
