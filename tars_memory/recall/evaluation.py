@@ -120,7 +120,7 @@ def _question(text: str, name: str, number: int) -> Question:
         if line is not None and (type(line) is not int or line < 1):
             raise wrong("line has to be a number from 1 on")
         places.append((path, line))
-    return Question(query, places, category, str(record.get("id", number)))
+    return Question(query, tuple(dict.fromkeys(places)), category, str(record.get("id", number)))
 
 
 def score(question: Question, hits: Sequence[Hit], lines_of: Callable[[str], list[str]]) -> Figures:

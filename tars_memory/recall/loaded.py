@@ -43,7 +43,7 @@ class Loaded:
         path: relative to the vault.
         data: its bytes.
         whole_items: whether a list item is one unit with all that is nested in it: half a rule is another rule.
-        ended: returns the (first line, last line) of what has ended.
+        ended: the (first line, last line) of what has ended.
         expired: whether expired candidates become units too.
 
     Attributes:

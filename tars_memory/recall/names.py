@@ -213,49 +213,28 @@ class Criterion:
 
     def of(self, texts: Sequence[str]) -> frozenset[int]:
         """Return the indexes of the lines to keep, of consecutive lines of a note."""
-        found: list[_Passage] = []
+        found = list(passages(texts))
+        above: list[int | None] = []  # the passage of the list item that each passage is nested in
+        matching: set[int] = set()
         inside = False  # whether the last heading among these lines is kept
-        for lead, is_item, numbers in passages(texts):
+        for at, (lead, _, numbers) in enumerate(found):
             text = "\n".join(texts[number] for number in numbers)
             heading = heading_of(text)
             if heading is not None:
                 inside = self.found_in(heading)
-            above = found[-1] if found else None
-            while above is not None and (lead <= above.lead or not above.is_item):
-                above = above.above
-            passage = _Passage(lead, is_item, numbers, above, matches=inside or self.found_in(text))
-            if passage.matches and above is not None and is_speaker_line(text):
-                above.matches = True
-            found.append(passage)
-        return frozenset(number for passage in found if passage.is_kept() for number in passage.numbers)
-
-
-class _Passage:
-    """Lines that are kept or left out together.
-
-    Attributes:
-        lead: their indentation.
-        is_item: whether they are a list item.
-        numbers: indexes of the lines.
-        above: the list item that they are nested in.
-        matches: whether they match the criterion themselves.
-    """
-
-    __slots__ = ("above", "is_item", "lead", "matches", "numbers")
-
-    def __init__(self, lead: int, is_item: bool, numbers: list[int], above: _Passage | None, *, matches: bool) -> None:
-        self.lead = lead
-        self.is_item = is_item
-        self.numbers = numbers
-        self.above = above
-        self.matches = matches
-
-    def is_kept(self) -> bool:
-        """Whether the lines, or a list item that they are nested in, match."""
-        passage: _Passage | None = self
-        while passage is not None and not passage.matches:
-            passage = passage.above
-        return passage is not None
+            outer = at - 1 if at else None
+            while outer is not None and (lead <= found[outer][0] or not found[outer][1]):
+                outer = above[outer]
+            above.append(outer)
+            if inside or self.found_in(text):
+                matching.add(at)
+                if outer is not None and is_speaker_line(text):
+                    matching.add(outer)
+        kept: set[int] = set()
+        for at, outer in enumerate(above):
+            if at in matching or outer in kept:
+                kept.add(at)
+        return frozenset(number for at in kept for number in found[at][2])
 
 
 class Selection:
