@@ -112,11 +112,11 @@ PARTS = {
     "keywords": ((IndexReader, "match_chunks"), (IndexReader, "match_notes")),
     "neighbours": ((IndexReader, "nearest"), (IndexReader, "cosines")),
     "rows": ((IndexReader, "chunks"), (IndexReader, "word_bits"), (IndexReader, "places")),
-    "names": ((candidates, "called"), (candidates, "shares")),
-    "lines": ((candidates, "_open"), (candidates, "_count")),
-    "nearest words": ((candidates, "_compare"),),
+    "names": ((candidates, "named_notes"), (candidates, "name_shares")),
+    "lines": ((candidates, "_add_lines"), (candidates, "_count")),
+    "nearest words": ((candidates, "_compare_words"),),
     "scores": ((scores, "rank"),),
-    "hits": ((searching, "_shown"),),
+    "hits": ((searching, "_verified_hits"),),
 }
 """What a search consists of, by the functions that do it."""
 

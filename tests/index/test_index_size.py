@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bench.growth import PARTS
 from bench.vault import chinese
 from tars_memory.index import database
 
@@ -22,3 +23,7 @@ def test_the_index_of_chinese_notes_is_smaller_than_four_times_their_text(make_i
     reader = index.reader()
     assert reader.sign_frequencies([name])[name] >= 1
     assert index.verify() == []
+
+
+def test_every_part_of_a_search_that_growth_clocks_is_there() -> None:
+    assert [(part, name) for part, named in PARTS.items() for owner, name in named if not hasattr(owner, name)] == []
