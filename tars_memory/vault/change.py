@@ -5,11 +5,12 @@ changes before it left. It is applied, or there is nothing to do, or it is rejec
 does not stop the others. The bytes come from :mod:`tars_memory.vault.markdown.edits`, which touches only the lines that
 a change names.
 
-Many changes cost few parses. A run of changes is planned on the note as it was before the run, if every effect
-follows from that note alone: the changes replace, remove or mark different lines, or they only append lines. The
-splices of a run are applied at once and the result is parsed once: if any entry but the expected ones is new, missing
-or changed, the run is halved. Other changes (of a line found only by its words, or one that will be rejected) are
-applied alone. The resulting note is the same, byte for byte.
+Many changes cost few parses. A change joins a bundle if its effect follows from the note as it was before the bundle:
+it names a line that no other change of the bundle touches, or adds a line after one that is already placed. All splices
+of a bundle are then applied at once, and the result is parsed once: if any entry but the expected ones is new, missing
+or changed, the bundle is halved. Plain lines at the very end of a note need no such parse
+(:func:`tars_memory.vault.markdown.edits.parses_at_end`). Changes that can't join (a new heading, a line found only by
+its words, a change that will be rejected) are applied alone. The resulting note is the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import date
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault import markdown
 from tars_memory.vault.markdown import edits, entries as grammar
-from tars_memory.vault.markdown.document import Document, apply as spliced, line_of, plain_heading
+from tars_memory.vault.markdown.document import Bullet, Document, Section, apply as spliced, line_of, plain_heading
 from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.model import Entry, Splice, Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tars_memory.vault.markdown.facts import Claim, Ending, Plan
     from tars_memory.vault.note import Note
@@ -161,12 +163,13 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
     outcomes: list[Outcome] = []
     splices: Sequence[Splice]
     made = Changes(note.data)
+    validated = [_validate(change) for change in changes]
     stale = {change for change in changes if change.ends is not None and _is_stale(note, change)}
     while len(outcomes) < len(changes):
         at = len(outcomes)
-        if (together := _apply_run(note, changes[at:])) is not None:
-            splices, run_outcomes = together
-            outcomes += run_outcomes
+        if (bundle := _bundle(note, changes[at:], validated[at:])) is not None:
+            splices, bundle_outcomes = bundle
+            outcomes += bundle_outcomes
         elif changes[at] in stale:
             why = f"{note.path} changed: the fact would end something else than was shown"
             splices = ()
@@ -191,7 +194,8 @@ def _is_stale(note: Note, change: Change) -> bool:
 
 def _apply_one(note: Note, change: Change) -> tuple[Sequence[Splice], Outcome]:
     """Return the splices and the outcome of one change."""
-    if present := _same_source(note, change):
+    same_source = note.entries_by_source.get(change.provenance, ()) if change.provenance else ()
+    if present := next((entry for entry in same_source if entry.raw != change.replaces), None):
         return (), Outcome(change, "no-op", f"{note.path} line {present.line} came from the same line", present.text)
     try:
         effect = _OPS.get(change.op, _unknown)(note, change)
@@ -202,10 +206,15 @@ def _apply_one(note: Note, change: Change) -> tuple[Sequence[Splice], Outcome]:
         return (), Outcome(change, "rejected", str(error))
 
 
-def _same_source(note: Note, change: Change) -> Entry | None:
-    """Return an entry that came from the same line as the words of a change, other than the one that it replaces."""
-    found = note.entries_by_source.get(change.provenance, ())
-    return next((entry for entry in found if entry.raw != change.replaces), None)
+def _validate(change: Change) -> _Validated | None:
+    """Return the provenance link and heading of a change that may join a bundle; None for other changes."""
+    if change.op not in ("append", "replace", "remove", "mark"):
+        return None
+    try:
+        link = ("", "") if change.op in ("remove", "mark") else _provenance(change)
+        return _Validated(link, _heading(change) if change.op == "append" else "")
+    except (_RejectedError, TarsError, UnicodeError):
+        return None
 
 
 def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry | str:
@@ -315,18 +324,13 @@ def _rendered(change: Change, words: str) -> str:
 def _replace(note: Note, change: Change) -> _Effect:
     """Replace the words of an entry; author and provenance too, if the change has a provenance."""
     entry = _target(note, change)
-    splices, words = _replacement(note, change, entry)
-    return _Effect(splices if change.typed else _checked(note, splices, removed=(entry.text,), added=(words,)), words)
-
-
-def _replacement(note: Note, change: Change, entry: Entry) -> tuple[list[Splice], str]:
-    """Return the splices that replace the words of an entry, unchecked, and the new words."""
     words = words_of(change, entry)
     target, label = _provenance(change)
     if words == entry.text and target in ("", entry.provenance):
         raise _NoOpError(f"{note.path} line {entry.line} says exactly this", words)
     provenance, author = ((target, label), change.author) if target else (None, change.author or None)
-    return edits.replace_bullet(note, entry, words, provenance=provenance, author=author), words
+    splices = edits.replace_bullet(note, entry, words, provenance=provenance, author=author)
+    return _Effect(splices if change.typed else _checked(note, splices, removed=(entry.text,), added=(words,)), words)
 
 
 def _remove(note: Note, change: Change) -> _Effect:
@@ -354,8 +358,7 @@ def _remove_section(note: Note, change: Change) -> _Effect:
     title = plain_heading(change.section)
     lines = _with_lf(change.replaces).strip("\n")
     named = [section for section in document.sections if section.level and section.title == title]
-    texts = (_with_lf(document.text(section.start_line, section.end_line)).strip("\n") for section in named)
-    same = [section for section, text in zip(named, texts, strict=True) if text == lines]
+    same = [section for section in named if _section_text(document, section) == lines]
     if len(same) != 1:
         many = (
             f"is there {counted(len(same), 'time')}" if same else "does not say that any more" if named else "is gone"
@@ -400,32 +403,28 @@ def _plan_fact(note: Note, change: Change) -> tuple[Claim, Plan]:
 
 
 def _mark(note: Note, change: Change) -> _Effect:
-    """Mark the first of several identical lines: the mark changes it, so that a second mark finds the next one.
-
-    Children that would change the lines around them are left out.
-    """
+    """Mark the first of several identical lines: the mark changes it, so that a second mark finds the next one."""
     found = locate(note, change.replaces, occurrence=0)
     if isinstance(found, str):
         raise _RejectedError(found)
-    for each in (change, change._replace(children=())):
-        run = _Edits(note)
-        run.mark(each, found)
-        if (splices := run.splices()) is not None:
-            break
-    return _Effect(splices or ())
+    if why := _why_unmarked(note, found, change):
+        raise why
+    name = "" if found.block_id else change.block_id
+    return _Effect(edits.mark_bullet(note, found, change.state, block_id=name, children=change.children))
 
 
-def _check_mark(note: Note, entry: Entry, change: Change) -> None:
-    """Raise an error if a line must not be marked."""
+def _why_unmarked(note: Note, entry: Entry, change: Change) -> Exception | None:
+    """Return why a line must not be marked; None if it may be."""
     where = f"{note.path} line {entry.line}"
     if entry.state not in (*OPEN, change.state):
-        raise _RejectedError(f"{where} is {entry.state} already: {entry.text[:200]}")
+        return _RejectedError(f"{where} is {entry.state} already: {entry.text[:200]}")
     if entry.state == change.state:
-        raise _NoOpError(f"{where} is {entry.state} already")
+        return _NoOpError(f"{where} is {entry.state} already")
     if entry.state is None and note.tier is Tier.DAILY:
-        raise _NoOpError(f"{where} is not a candidate")  # it is a line that the person logged
+        return _NoOpError(f"{where} is not a candidate")  # it is a line that the person logged
     if change.block_id and not entry.block_id and change.block_id in note.block_ids:
-        raise _RejectedError(f"{note.path}: another line has the block id ^{change.block_id} already")
+        return _RejectedError(f"{note.path}: another line has the block id ^{change.block_id} already")
+    return None
 
 
 def _create(note: Note, change: Change) -> _Effect:
@@ -482,14 +481,13 @@ def _provenance(change: Change) -> tuple[str, str]:
     return change.provenance, label
 
 
+def _section_text(document: Document, section: Section) -> str:
+    """Return the lines of a section, for comparison."""
+    return _with_lf(document.text(section.start_line, section.end_line)).strip("\n")
+
+
 def _checked(
-    note: Note,
-    splices: Sequence[Splice],
-    *,
-    removed: Sequence[str],
-    added: Sequence[str],
-    without: str = "",
-    new_headings: int = 1,
+    note: Note, splices: Sequence[Splice], *, removed: Sequence[str], added: Sequence[str], without: str = ""
 ) -> list[Splice]:
     """Return the splices of a change if they add, remove and change nothing else.
 
@@ -499,7 +497,6 @@ def _checked(
         removed: words of the entries that the change removes or replaces.
         added: words of the entries that it adds.
         without: title of the heading that it removes; empty for none.
-        new_headings: number of headings that it may add.
 
     Raises:
         _RejectedError: another entry or heading would be added, removed or changed.
@@ -513,7 +510,7 @@ def _checked(
         before_titles.remove(without)
     lost_titles = Counter(before_titles) - Counter(after_titles)
     only_entries = after_words == before_words - Counter(removed) + Counter(added)
-    if not only_entries or lost_titles or not 0 <= len(after_titles) - len(before_titles) <= new_headings:
+    if not only_entries or lost_titles or len(after_titles) - len(before_titles) not in (0, 1):
         raise _RejectedError(f"{note.path}: it would change the lines around it")
     return list(splices)
 
@@ -531,6 +528,22 @@ def _with_lf(text: str) -> str:
     return re.sub(r"\r\n|\r", "\n", text)
 
 
+MIN_BUNDLE = 2
+"""Minimum number of changes in a bundle: a single change is cheaper by itself."""
+
+
+class _Validated(NamedTuple):
+    """The checked parts of a change that may join a bundle.
+
+    Attributes:
+        provenance: target and label of the link; empty for none.
+        section: the heading, neutralised; empty for a line that is already in the note.
+    """
+
+    provenance: tuple[str, str]
+    section: str
+
+
 def words_of(change: Change, entry: Entry | None = None) -> str:
     """Return the words of a change; if they replace a task, they keep its checkbox unless they have one.
 
@@ -544,178 +557,372 @@ def words_of(change: Change, entry: Entry | None = None) -> str:
     return (given or box) + grammar.neutralise(change.text.lstrip()[len(given) :])
 
 
-# -- runs of changes that are planned together
+def _bundle(
+    note: Note, changes: Sequence[Change], validated: Sequence[_Validated | None]
+) -> tuple[list[Splice], list[Outcome]] | None:
+    """Plan as many of the first changes as can go together.
 
+    Args:
+        note: the note as it is.
+        changes: the changes, in order.
+        validated: checked parts of each change; None for one that must be applied alone.
 
-def _apply_run(note: Note, changes: Sequence[Change]) -> tuple[Sequence[Splice], list[Outcome]] | None:
-    """Plan as many of the first changes as can go together; return None if those are fewer than two."""
+    Returns:
+        Splices and outcomes; None if fewer than :data:`MIN_BUNDLE` changes can go together.
+    """
     most = len(changes)
-    while most > 1:
-        run = (_Appends if changes[0].op == "append" else _Edits)(note)
-        for change in changes[:most]:
-            if not run.add(change):
-                break
-        if len(run.outcomes) < 2 or len(set(re.findall(rb"\r\n|\r|\n", note.data))) > 1:
-            return None  # a new line takes its ending from a neighbour, which may be one that an earlier change removes
-        if (splices := run.splices()) is not None:
-            return splices, run.outcomes
-        most = len(run.outcomes) // 2
+    if most >= MIN_BUNDLE and len(set(re.findall(rb"\r\n|\r|\n", note.data))) > 1:
+        return None  # a new line takes its ending from a neighbour, which may be one that an earlier change removes
+    while most >= MIN_BUNDLE:
+        plan = _Plan(note)
+        count = plan.take(changes[:most], validated)
+        if count < MIN_BUNDLE:
+            return None
+        splices = plan.splices()
+        if splices is not None:
+            return splices, plan.outcomes
+        most = count // 2
     return None
 
 
-class _Appends:
-    """Lines appended to a note, none of which it has already.
+class _Chain:
+    """New bullets at the end of a section, one after the other.
+
+    Args:
+        title: title of the section.
+        splice: the splice that inserts the first bullet, with line endings around it.
+        line: the first bullet.
 
     Attributes:
-        note: the note before the run.
-        outcomes: outcomes of the changes in the run.
+        at: byte offset at which the bullets are inserted.
+        head, tail: bytes before the first and after the last bullet's line.
+        ending: the line ending after each bullet.
+        lines: the bullets.
+        words: the words of each bullet.
+    """
+
+    def __init__(self, title: str, splice: Splice, line: bytes) -> None:
+        self.title = title
+        self.at = splice.start
+        self.head, _, self.tail = splice.data.partition(line)
+        self.ending = re.match(rb"\r\n|\r|\n", self.tail)[0]  # type: ignore[index]  # the caller has checked it
+        self.tail = self.tail[len(self.ending) :]
+        self.lines: list[bytes] = []
+        self.words: list[str] = []
+
+    def splice(self) -> Splice:
+        """Return one splice that inserts all bullets."""
+        body = b"".join(line + self.ending for line in self.lines)
+        return Splice(self.at, self.at, self.head + body + self.tail)
+
+
+class _Plan:
+    """The effect of a bundle of changes on a note.
+
+    Attributes:
+        note: the note before the bundle.
+        outcomes: outcomes of the changes planned so far.
     """
 
     def __init__(self, note: Note) -> None:
         self.note = note
         self.outcomes: list[Outcome] = []
-        self._bullets: dict[object, tuple[str, list[str]]] = {}
-        """Heading and new bullets of every section, by its line or, if it is new, by its title."""
-        self._added: set[str] = set()
-        """Words, sources and block ids of the new lines."""
+        self._chains: dict[int, _Chain] = {}
+        """New bullets of present sections, by the line of the heading."""
+        self._new_sections: dict[str, _Chain] = {}
+        """New bullets of new sections, by plain title; the sections come at the end of the note, in this order."""
+        self._splices: list[Splice] = []
+        """The other splices."""
+        self._new_children: list[tuple[int, tuple[str, int, str]]] = []
+        """Offset of every new nested bullet, with its words, depth and heading."""
+        self._new_words: dict[int, str | None] = {}
+        """New words of changed entries, by line; None for a removed one."""
+        self._touched_lines: set[int] = set()
+        """Lines that are changed or removed."""
+        self._removed_lines: set[int] = set()
+        self._changed: set[str] = set()
+        """Words, lines, sources and block ids added or removed so far: a change that asks for one of them must wait."""
 
-    def add(self, change: Change) -> bool:
-        """Add a change to the run; return False if it must be applied by itself, on the note after the run."""
-        try:
-            words = words_of(change)
-            title, bullet = _heading(change), _rendered(change, words)
-        except (_RejectedError, TarsError, UnicodeError):
-            return False
-        own = [change.provenance, f"^{change.block_id}" if change.block_id else "" if change.again else words]
-        if (
-            change.op != "append"
-            or change.children
-            or any(name in self._added for name in own if name)
-            or _same_source(self.note, change)
-            or _why_present(self.note, change, words)
-        ):
-            return False
-        section = self.note.document.place(title)
-        key = section.start_line if section else plain_heading(title).casefold()
-        self._bullets.setdefault(key, (title, []))[1].append(bullet)
-        self._added |= {words, *own}
-        self.outcomes.append(Outcome(change, "applied", "", words))
-        return True
+    @property
+    def _all_chains(self) -> tuple[_Chain, ...]:
+        """The chains of present and of new sections."""
+        return (*self._chains.values(), *self._new_sections.values())
+
+    def take(self, changes: Sequence[Change], validated: Sequence[_Validated | None]) -> int:
+        """Plan the first changes; return how many could be planned."""
+        for change, parts in zip(changes, validated, strict=False):
+            if parts is None or not self._plan_change(change, parts):
+                break
+        return len(self.outcomes)
 
     def splices(self) -> list[Splice] | None:
-        """Return the splices of the run; None if they would change anything else."""
-        made = Changes(self.note.data)
-        try:
-            for title, bullets in self._bullets.values():
-                made.make(edits.insert_together(made.data, bullets, section=title))
-            added = [outcome.words for outcome in self.outcomes]
-            return _checked(self.note, made.splices(), removed=(), added=added, new_headings=len(self._bullets))
-        except (_RejectedError, TarsError):
+        """Return all splices; None if they would change anything else."""
+        splices = self._all_splices()
+        if any(a.end > b.start or a == b for a, b in pairwise(splices)):
             return None
+        if not (self._chains or self._new_sections or self._new_words or self._new_children):
+            return splices  # state tags and block ids change nothing outside their lines
+        if self._only_appends(splices):
+            return splices
+        after = self.note.with_data(spliced(self.note.data, splices))
+        if after is self.note:
+            return []
+        found = [(entry.text, entry.depth, entry.section) for entry in after.entries]
+        return splices if found == self._expected_entries() and self._blocks_as_expected(after.document) else None
 
+    def _only_appends(self, splices: Sequence[Splice]) -> bool:
+        """Whether everything is appended to the note, and can only parse as planned."""
+        chains = self._all_chains
+        bullets = [_decoded(line) for chain in chains for line in chain.lines]
+        return (
+            len(splices) == 1
+            and not (self._splices or self._new_words or self.note.timed or self.note.numbered)
+            and [grammar.parse(bullet.removeprefix("- ")).text for bullet in bullets]
+            == [words for chain in chains for words in chain.words]
+            and all(chain.at == len(self.note.data) for chain in chains)
+            and edits.parses_at_end(self.note.document, splices[0].data)
+        )
 
-class _Edits:
-    """Different lines of a note, replaced, removed or marked.
+    def _all_splices(self) -> list[Splice]:
+        """Return all splices, in order; those at the end of the note as one."""
+        end = len(self.note.data)
+        chains = [chain.splice() for chain in self._all_chains]
+        last = b"".join(splice.data for splice in chains if splice.start == end)
+        within = [*self._splices, *(splice for splice in chains if splice.start < end)]
+        within.sort(key=lambda splice: splice[:2])  # stable: splices at the same place stay as planned
+        return [*within, Splice(end, end, last)] if last else within
 
-    Attributes:
-        note: the note before the run.
-        outcomes: outcomes of the changes in the run.
-    """
+    def _expected_entries(self) -> list[tuple[str, int, str]]:
+        """Return words, depth and heading of every entry after the bundle, in order."""
+        note = self.note
+        lines = note.document.lines
+        added = [(chain.at, (words, 0, chain.title)) for chain in self._all_chains for words in chain.words]
+        kept = [
+            (lines[entry.line - 1].start, (words, entry.depth, entry.section))
+            for entry in note.entries
+            if (words := self._new_words.get(entry.line, entry.text)) is not None
+        ]
+        # A bullet added at the offset of a line comes before the line: the sort is stable, and added ones are first.
+        return [entry for _, entry in sorted([*added, *self._new_children, *kept], key=lambda placed: placed[0])]
 
-    def __init__(self, note: Note) -> None:
-        self.note = note
-        self.outcomes: list[Outcome] = []
-        self._splices: list[Splice] = []
-        self._new_words: dict[int, str] = {}
-        """New words of changed entries, by line."""
-        self._new_children: list[tuple[tuple[int, int], tuple[str, int, str]]] = []
-        """Words, depth and heading of every new nested bullet, after the place where it belongs."""
-        self._removed: set[int] = set()
-        """Lines that are removed."""
-        self._touched: set[int] = set()
-        """Lines of the entries that are changed or removed, and of their children."""
-        self._changed: set[str] = set()
-        """Lines, sources and block ids added or removed so far: a change that names one of them must wait."""
+    def _blocks_as_expected(self, after: Document) -> bool:
+        """Whether the note after the bundle has the expected headings, list items and other blocks."""
+        before = self.note.document
+        old_kinds, new_kinds = (
+            [block.kind for block in document.blocks if block.kind != "item"] for document in (before, after)
+        )
+        kept = sum(block.kind == "item" and block.start_line not in self._removed_lines for block in before.blocks)
+        added = sum(len(chain.lines) for chain in self._all_chains)
+        parent = next((section.path[-1:] for section in reversed(before.sections) if section.level == 1), ())
+        headings = [(section.path, section.level) for section in before.sections]
+        headings += [((*parent, title), 2) for title in self._new_sections]
+        return (
+            headings == [(section.path, section.level) for section in after.sections]
+            and [*old_kinds, *("heading" for _ in self._new_sections)] == new_kinds
+            and sum(block.kind == "item" for block in after.blocks) == kept + added  # numbered items are not entries
+        )
 
-    def add(self, change: Change) -> bool:
-        """Add a change to the run; return False if it must be applied by itself, on the note after the run."""
-        plan = {"replace": self._replace, "remove": self._remove, "mark": self.mark}.get(change.op)
+    def _plan_change(self, change: Change, parts: _Validated) -> bool:
+        """Plan one change; return False if it can't join the bundle."""
+        if change.provenance:
+            if change.provenance in self._changed:
+                return False
+            same_source = self.note.entries_by_source.get(change.provenance, ())
+            if present := next((entry for entry in same_source if entry.raw != change.replaces), None):
+                why = f"{self.note.path} line {self._line_after(present)} came from the same line"
+                return self._no_op(change, why, present.text)
+        if change.op == "append":
+            return not change.children and self._plan_append(change, parts)
         target = _with_lf(change.replaces)
-        if plan is None or {target, change.provenance or target} & self._changed or _same_source(self.note, change):
-            return False
-        same = self.note.entries_by_raw.get(target, [])
+        same = [] if target in self._changed else self.note.entries_by_raw.get(target, [])
         occurrence = 0 if change.op == "mark" else change.occurrence
         same = same if occurrence is None else same[occurrence : occurrence + 1]
-        if len(same) != 1 or not self._touched.isdisjoint(range(same[0].line, same[0].end_line + 1)):
-            return False
+        if len(same) != 1 or self._touched_lines & set(range(same[0].line, same[0].end_line + 1)):
+            return False  # only _apply_one can find the entry
+        if change.op == "mark":
+            return self._plan_mark(change, same[0])
+        return (
+            self._plan_remove(change, same[0]) if change.op == "remove" else self._plan_replace(change, parts, same[0])
+        )
+
+    def _plan_append(self, change: Change, parts: _Validated) -> bool:
+        """Plan to append a line; return False if that can't join the bundle."""
+        note = self.note
         try:
-            plan(change, same[0])
-        except (_NoOpError, _RejectedError, TarsError, UnicodeError):
+            words = words_of(change)
+        except TarsError:
             return False
+        name = f"^{change.block_id}"
+        if change.block_id:
+            if name in self._changed:
+                return False
+            if change.block_id in note.block_ids:
+                return self._no_op(change, f"{note.path} holds {name}", words)
+        elif not change.again:
+            if words in self._changed:
+                return False
+            if words in note.entries_by_text:
+                line_number = self._line_after(note.entries_by_text[words][0])
+                return self._no_op(change, f"{note.path} line {line_number} says exactly this", words)
+        rendered = _rendered(change, words)
+        line = _encoded(rendered)
+        section = note.document.place(parts.section)
+        if section is None:
+            title = plain_heading(parts.section)
+            chain = self._new_sections.get(title) or self._start_section(title, parts.section, rendered, line)
+        else:
+            chain = self._chains.get(section.start_line) or self._start_chain(section, parts.section, rendered, line)
+        if chain is None:
+            return False
+        chain.lines.append(line)
+        chain.words.append(words)
+        self._changed |= {words, rendered, parts.provenance[0], name}
+        self.outcomes.append(Outcome(change, "applied", "", words))
         return True
 
-    def _add(self, change: Change, entry: Entry, splices: Sequence[Splice], words: str = "") -> None:
-        """Add the effect of a change to the run."""
+    def _start_section(self, title: str, heading: str, rendered: str, line: bytes) -> _Chain | None:
+        """Start the chain of a new section at the end of the note; return None if another change is planned there."""
         document = self.note.document
-        first = document.lines[entry.line - 1].start
-        end = document.lines[self.note.bullets[entry.line].own_end_line - 1].end
-        own = [Splice(at - first, to - first, data) for at, to, data in splices if to <= end]
+        end = len(self.note.data)
+        same_title = any(name.casefold() == title.casefold() for name in self._new_sections)
+        if same_title or document.open_line is not None or any(splice.end == end for splice in self._splices):
+            return None
+        splice = edits.best_place(document, rendered, heading)
+        head, found, tail = splice.data.partition(line)
+        if not found or tail not in (b"\r\n", b"\r", b"\n"):
+            return None
+        if self._new_sections or any(chain.at == end for chain in self._chains.values()):
+            splice = Splice(end, end, tail + head.lstrip(b"\r\n") + line + tail)  # the splice before ends its line
+        self._new_sections[title] = chain = _Chain(title, splice, line)
+        return chain
+
+    def _start_chain(self, section: Section, heading: str, rendered: str, line: bytes) -> _Chain | None:
+        """Start the chain of a present section; return None if a second bullet would not come right after the first."""
+        document = self.note.document
+        if self._new_sections and section is document.sections[-1] and not self._ends_in_bullet():
+            return None  # no longer the last section, so that the bullet must come right after its last bullet
+        splice = edits.best_place(document, rendered, heading)
+        head, found, tail = splice.data.partition(line)
+        if not found or head.strip(b"\r\n") or tail.strip(b"\r\n") or not tail:
+            return None
+        at = splice.start
+        if at == len(self.note.data) and tail not in (b"\r\n", b"\r", b"\n"):
+            return None
+        within = range(section.body_line, section.end_line + 1)
+        later = [
+            bullet.line
+            for bullet in document.bullets
+            if not bullet.depth and bullet.line in within and document.lines[bullet.line - 1].start >= at
+        ]
+        occupied = {chain.at for chain in self._chains.values()}
+        if later or at in occupied or self._collides(at, at, self._chains.values()):
+            return None
+        self._chains[section.start_line] = chain = _Chain(section.title, splice, line)
+        return chain
+
+    def _plan_replace(self, change: Change, parts: _Validated, entry: Entry) -> bool:
+        """Plan to replace the words of an entry; return False if that can't join the bundle."""
+        note = self.note
+        try:
+            words = words_of(change, entry)
+        except TarsError:
+            return False
+        link = parts.provenance[0]
+        if words == entry.text and link in ("", entry.provenance):
+            return self._no_op(change, f"{note.path} line {self._line_after(entry)} says exactly this", words)
+        bullet = note.bullets[entry.line]
+        source, author = (parts.provenance, change.author) if link else (None, change.author or None)
+        splices = edits.replace_bullet(note, entry, words, provenance=source, author=author)
         self._splices += splices
-        self._changed |= {entry.raw, entry.provenance or "", change.provenance, f"^{change.block_id}"} - {""}
-        self._changed.add(_with_lf(_decoded(spliced(self.note.data[first:end], own))))
-        self._touched.update(range(entry.line, entry.end_line + 1))
+        self._new_words[entry.line] = words
+        self._changed |= {entry.text, entry.raw, entry.provenance or "", words, link}
+        self._changed.update(f"{_prefix(note, bullet)}{_decoded(splice.data)}" for splice in splices)
+        self._touched_lines.add(entry.line)
         self.outcomes.append(Outcome(change, "applied", "", words))
+        return True
 
-    def _replace(self, change: Change, entry: Entry) -> None:
-        """Plan to replace the words of an entry."""
-        splices, self._new_words[entry.line] = _replacement(self.note, change, entry)
-        self._add(change, entry, splices, self._new_words[entry.line])
-
-    def mark(self, change: Change, entry: Entry) -> None:
-        """Plan to mark a candidate."""
+    def _plan_mark(self, change: Change, entry: Entry) -> bool:
+        """Plan to mark a candidate; return False if that can't join the bundle."""
         note, bullet = self.note, self.note.bullets[entry.line]
         name = "" if entry.block_id else change.block_id
-        _check_mark(note, entry, change)
-        if name and f"^{name}" in self._changed:
-            raise _RejectedError("an earlier change of the run adds this block id")
+        why = _why_unmarked(note, entry, change)
+        if isinstance(why, _NoOpError):
+            return self._no_op(change, str(why))
+        if why is not None or (name and f"^{name}" in self._changed):
+            return False
         splices = edits.state_splices(note, bullet, entry, change.state, block_id=name)
         if change.children:
-            splices.append(edits.child_splice(note.document, bullet, change.children))
+            child = edits.child_splice(note.document, bullet, change.children)
+            if self._collides(child.start, child.end, self._all_chains):
+                return False
             texts = [grammar.parse(words).text for words in change.children]
-            self._new_children += [((entry.end_line, 1), (text, entry.depth + 1, entry.section)) for text in texts]
-        self._add(change, entry, splices)
+            self._new_children += [(child.start, (text, entry.depth + 1, entry.section)) for text in texts]
+            self._splices += [*splices, child]
+        else:
+            self._splices += splices
+        first, last = note.document.lines[bullet.line - 1], note.document.lines[bullet.own_end_line - 1]
+        own = [splice._replace(start=splice.start - first.start, end=splice.end - first.start) for splice in splices]
+        new = _decoded(spliced(note.data[first.start : last.end], own))
+        self._changed |= {entry.raw, _with_lf(new), f"^{name}"}
+        self._touched_lines.add(entry.line)
+        self.outcomes.append(Outcome(change, "applied"))
+        return True
 
-    def _remove(self, change: Change, entry: Entry) -> None:
-        """Plan to remove an entry with its children."""
-        first, last = (self.note.document.lines[line - 1] for line in (entry.line, entry.end_line))
-        if last.next == last.end:
-            raise _RejectedError("the line above would keep its ending")
+    def _plan_remove(self, change: Change, entry: Entry) -> bool:
+        """Plan to remove an entry with its children; return False if that can't join the bundle."""
+        note = self.note
+        lines = note.document.lines
+        first, last = lines[entry.line - 1], lines[entry.end_line - 1]
+        joins = entry.line > 1 and edits.would_join(note.data, first, last)
+        if last.next == last.end or joins or self._collides(first.start, last.next, self._all_chains):
+            return False
+        self._splices.append(Splice(first.start, last.next, b""))
         removed = range(entry.line, entry.end_line + 1)
-        self._removed.update(removed)
-        for other in self.note.entries:
+        for other in note.entries:
             if other.line in removed:
-                self._changed |= {other.raw, other.provenance or other.raw}
-        self._add(change, entry, [Splice(first.start, last.next, b"")])
+                self._new_words[other.line] = None
+                self._changed |= {other.text, other.raw, other.provenance or ""}
+        self._touched_lines.update(removed)
+        self._removed_lines.update(removed)
+        self.outcomes.append(Outcome(change, "applied"))
+        return True
 
-    def splices(self) -> list[Splice] | None:
-        """Return the splices of the run; None if they would change anything else."""
-        note, splices = self.note, sorted(self._splices, key=lambda splice: splice[:2])
-        if not (self._new_words or self._new_children or self._removed):
-            return splices  # state tags and block ids change nothing outside their lines
-        after = note.with_data(spliced(note.data, splices))
-        kept = [
-            ((entry.line, 0), (self._new_words.get(entry.line, entry.text), entry.depth, entry.section))
-            for entry in note.entries
-            if entry.line not in self._removed
-        ]
-        wanted = [entry for _, entry in sorted([*kept, *self._new_children], key=lambda placed: placed[0])]
-        if wanted != [(entry.text, entry.depth, entry.section) for entry in after.entries]:
-            return None
-        before, after_blocks = note.document, [block.kind for block in after.document.blocks]
-        same = after_blocks == [block.kind for block in before.blocks if block.start_line not in self._removed]
-        return splices if same and _headings(before) == _headings(after.document) else None
+    def _ends_in_bullet(self) -> bool:
+        """Whether the note ends with a whole line of a top-level bullet."""
+        document = self.note.document
+        last = next((bullet for bullet in reversed(document.bullets) if not bullet.depth), None)
+        whole = document.lines[-1].start == document.lines[-1].end
+        return whole and last is not None and last.end_line == document.last_line
+
+    def _collides(self, start: int, end: int, chains: Iterable[_Chain]) -> bool:
+        """Whether a change touches a planned one, so that their order would matter."""
+        if any(start <= chain.at <= end for chain in chains):
+            return True
+        return any(splice.start < end and start < splice.end for splice in self._splices) or (
+            start == end and any(splice.start <= start <= splice.end for splice in self._splices)
+        )
+
+    def _no_op(self, change: Change, why: str, words: str = "") -> bool:
+        """Record a change for which there is nothing to do."""
+        self.outcomes.append(Outcome(change, "no-op", why, words))
+        return True
+
+    def _line_after(self, entry: Entry) -> int:
+        """Return the line of an entry after the bundle."""
+        start = self.note.document.lines[entry.line - 1].start
+        return entry.line + sum(
+            _count_lines(splice.data) - _count_lines(self.note.data[splice.start : splice.end])
+            for splice in self._all_splices()
+            if splice.start <= start and splice.end <= start
+        )
 
 
-def _headings(document: Document) -> list[tuple[tuple[str, ...], int]]:
-    """Return path and level of every section."""
-    return [(section.path, section.level) for section in document.sections]
+def _count_lines(data: bytes) -> int:
+    """Return the number of line endings in data."""
+    return len(re.findall(rb"\r\n|\r|\n", data))
+
+
+def _prefix(note: Note, bullet: Bullet) -> str:
+    """Return the text before the words of a bullet on its line."""
+    start = note.document.lines[bullet.line - 1].start
+    return _decoded(note.data[start : bullet.start])

@@ -7,17 +7,16 @@ import random
 import pytest
 from random_documents import document
 
-from tars_memory.vault.change import OPEN, Change, apply as carry_out
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.edits import mark_bullet
 from tars_memory.vault.note import Note
 
 
 def marked(note: str, state: str = "promoted", *, timed: bool = True, at: int = 0, **more: str) -> str:
     data = note.encode()
     entry = entries.read("a.md", Document(data), timed=timed)[at]
-    change = Change("mark", replaces=entry.raw, state=state, **more)  # type: ignore[arg-type]
-    return carry_out(Note("", data, timed=timed), [change]).note.data.decode()
+    return apply(data, mark_bullet(Note("", data, timed=timed), entry, state, **more)).decode()
 
 
 def test_the_tag_alone_changes() -> None:
@@ -58,15 +57,13 @@ def test_documents_at_random(timed: bool) -> None:
     for _ in range(400):
         data = document(chance)
         found = entries.read("a.md", Document(data), timed=timed)
-        ids, raws = [each.block_id for each in found], [each.raw for each in found]
+        ids = [each.block_id for each in found]
         unique = [each for each in found if not each.block_id or ids.count(each.block_id) == 1]
-        unique = [each for each in unique if each.state in OPEN and raws.count(each.raw) == 1]
         if not unique:
             continue
         entry = chance.choice(unique)
-        state = chance.choice([state for state in entries.STATES if state != entry.state])
-        mark = Change("mark", replaces=entry.raw, state=state, block_id="f-9", children=("replaced:: old",))
-        splices = carry_out(Note("", data, timed=timed), [mark]).splices
+        state = chance.choice(entries.STATES)
+        splices = mark_bullet(Note("", data, timed=timed), entry, state, block_id="f-9", children=("replaced:: old",))
         new = apply(data, splices)
         now = entries.read("a.md", Document(new), timed=timed)
         said = [e for e in now if e.text != "replaced:: old"]

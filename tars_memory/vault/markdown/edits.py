@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from difflib import SequenceMatcher
-from itertools import accumulate, islice, pairwise, product
+from itertools import accumulate, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError
@@ -35,7 +35,7 @@ from tars_memory.vault.markdown.document import (
 from tars_memory.vault.model import Entry, Splice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.vault.markdown.facts import Claim, Plan
     from tars_memory.vault.note import Note
@@ -50,6 +50,9 @@ MAX_WHOLE_LINES = 100
 
 CONTEXT_BLOCKS = 3
 """Number of blocks before and after a new bullet that are parsed again: the bullet could split two, one is to spare."""
+
+_LETTERED = re.compile(r"(?:- [^\W\d_][^\x00-\x1f\x7f]*\n|## [^\W\d_][^\W_]*(?: [^\W_]+)*\n|\n)*")
+"""Bullets, headings of plain words, and blank lines; the words of bullets begin with a letter."""
 
 
 def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
@@ -68,7 +71,7 @@ def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
     Raises:
         ConflictError: every possible place would change the lines around the bullet.
     """
-    return insert_together(data, [bullet], section=section, places=None)
+    return _insert(data, [bullet], section)
 
 
 def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list[Splice]:
@@ -85,7 +88,7 @@ def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list
     while waiting:
         batch = waiting.pop()
         try:
-            changes.make(insert_together(changes.data, batch, section=section, places=None))
+            changes.make(_insert(changes.data, batch, section))
         except ConflictError:
             if len(batch) < 2:
                 raise
@@ -94,30 +97,19 @@ def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list
     return changes.splices()
 
 
-def insert_together(data: bytes, bullets: Sequence[str], *, section: str, places: int | None = 1) -> list[Splice]:
-    """Insert several bullets in one place, one after another (:func:`insert_bullet`).
-
-    Args:
-        data: the note.
-        bullets: the bullets; at least one.
-        section: plain title of the heading.
-        places: number of places to try; None for all.
-
-    Raises:
-        ConflictError: these places don't take all the bullets.
-    """
+def _insert(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]:
+    """Insert bullets in the best place that takes all of them."""
     document = Document(data)
     target = document.place(section)
     text = "\n".join(bullets)
     counts = [bullet.count("\n") + 1 for bullet in bullets]
     if target is not None:
-        for number, splice in enumerate(islice(_candidate_places(document, target, text), places)):
+        for number, splice in enumerate(_candidate_places(document, target, text)):
             before, after, first = _parse_around(document, splice, whole=not number)
             line = after.line_at(splice.start - first + _leading_endings(splice))
             if _only_adds(before, after, line, counts):
                 return [splice]
-    new_places = _new_section_places(document, text, section) if section and (places is None or not target) else ()
-    for number, splice in enumerate(islice(new_places, places)):
+    for number, splice in enumerate(_new_section_places(document, text, section) if section else ()):
         before, after, first = _parse_around(document, splice, whole=not number)
         new = after.section_at(after.line_at(splice.start - first + _leading_endings(splice)))
         titled = new.title == plain_heading(section)
@@ -127,6 +119,38 @@ def insert_together(data: bytes, bullets: Sequence[str], *, section: str, places
         f"no place under the heading {section!r} takes a bullet without changing the lines around it",
         "put a blank line or a new heading at the end of the note, then try again",
     )
+
+
+def parses_at_end(document: Document, data: bytes) -> bool:
+    """Whether lines appended to a note need no parse, because they can only be the bullets and headings they look like.
+
+    In CommonMark a line that begins with ``- `` and a letter is a bullet, and one that begins with ``## `` a heading,
+    unless a block above it is still open. After a final bullet or heading, such a line closes every open block.
+
+    Args:
+        document: the note.
+        data: whole lines.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    last = document.blocks[-1] if document.blocks else None
+    return (
+        last is not None
+        and last.kind in ("item", "heading")
+        and all(document.is_blank(line) for line in range(last.end_line + 1, len(document.lines) + 1))
+        and document.open_line is None
+        and not document.by_lines
+        and document.data.endswith(b"\n")
+        and not any(mark in part for mark in (b"%%", b"$$") for part in (document.data, data))
+        and _LETTERED.fullmatch(text) is not None
+    )
+
+
+def best_place(document: Document, bullet: str, section: str) -> Splice:
+    """Return the place that :func:`insert_bullet` tries first, unchecked: the caller must check the result."""
+    target = document.place(section)
+    if target is None:
+        return next(_new_section_places(document, bullet, section))
+    return next(_candidate_places(document, target, bullet))
 
 
 def set_property(data: bytes, name: str, value: str) -> list[Splice]:
@@ -220,8 +244,7 @@ def remove_bullet(note: Note, entry: Entry) -> list[Splice]:
     document, data = note.document, note.data
     first, last = document.lines[entry.line - 1], document.lines[entry.end_line - 1]
     whole = Splice(first.start, last.next, b"")
-    joined = data[first.start - 1 : first.start] + data[last.next : last.next + 1] == b"\r\n"  # as one line ending
-    if entry.line > 1 and (last.next == last.end or joined):
+    if entry.line > 1 and (last.next == last.end or would_join(data, first, last)):
         whole = Splice(document.lines[entry.line - 2].end, last.end, b"")
     blank = Splice(first.start, last.end, b"")
     removed = range(entry.line, entry.end_line + 1)
@@ -390,7 +413,34 @@ def _bullet_lines(bullet: str, indent: bytes = b"") -> list[bytes]:
     return [indent + line.encode("utf-8", "surrogateescape") for line in bullet.split("\n")]
 
 
+def would_join(data: bytes, first: Extent, last: Extent) -> bool:
+    r"""Whether a ``\r`` before and a ``\n`` after the removed lines would become one line ending."""
+    return data[first.start - 1 : first.start] == b"\r" and data[last.next : last.next + 1] == b"\n"
+
+
 # -- mark a candidate: its state tag, a block id, bullets nested under it
+
+
+def mark_bullet(
+    note: Note, entry: Entry, state: str, *, block_id: str = "", children: Sequence[str] = ()
+) -> list[Splice]:
+    """Set the state tag of a candidate in place; every other byte of the line stays.
+
+    Args:
+        note: the note that the entry was read from.
+        entry: the candidate.
+        state: one of :data:`tars_memory.vault.markdown.entries.STATES`.
+        block_id: block id for a line that has none, without the caret, so that links can lead to it; empty for none.
+        children: words of bullets to nest under the candidate; left out if they would change the lines around them.
+    """
+    data, bullet = note.data, note.bullets[entry.line]
+    splices = state_splices(note, bullet, entry, state, block_id=block_id)
+    if children:
+        new = child_splice(note.document, bullet, children)
+        depths = {bullet.end_line + number: bullet.depth + 1 for number in range(1, len(children) + 1)}
+        if _only_adds_children(apply(data, splices), apply(data, [*splices, new]), depths):
+            splices.append(new)
+    return splices
 
 
 def state_splices(note: Note, bullet: Bullet, entry: Entry, state: str, *, block_id: str = "") -> list[Splice]:
@@ -399,6 +449,21 @@ def state_splices(note: Note, bullet: Bullet, entry: Entry, state: str, *, block
     if block_id and not entry.block_id:
         splices.append(Splice(bullet.end, bullet.end, f" ^{block_id}".encode("ascii")))
     return splices
+
+
+def _only_adds_children(before: bytes, after: bytes, depths: Mapping[int, int]) -> bool:
+    """Whether the bullets of a note differ only by new ones.
+
+    Args:
+        before: the note.
+        after: the note with the new bullets, one line each.
+        depths: wanted depth of each new bullet, by its line in ``after``.
+    """
+    found = [(bullet.line, bullet.depth) for bullet in Document(after).bullets]
+    old = [(bullet.line, bullet.depth) for bullet in Document(before).bullets]
+    positions = [line - number for number, line in enumerate(sorted(depths))]
+    moved = [(line + bisect_right(positions, line), depth) for line, depth in old]
+    return found == sorted([*moved, *depths.items()])
 
 
 def child_splice(document: Document, bullet: Bullet, children: Sequence[str]) -> Splice:
