@@ -117,20 +117,36 @@ DAYS = {
 }  # fmt: skip
 """Words for relative days by language: the number of days from the day on which they are said."""
 
-
-def _german(noun: str, endings: str) -> str:
-    """Return the German phrases for the last, this and the next of a unit, in every case."""
-    adjectives = ("letzt vorig vergangen", "dies", "nächst kommend")
-    forms = ([f"{stem}{ending} {noun}" for stem in stems.split() for ending in endings.split()] for stems in adjectives)
-    return " | ".join(map(", ".join, forms))
-
-
 _STRETCHES: dict[str, dict[str, str]] = {
     "de": {
-        "week": _german("woche", "e en er"),
-        "weekend": _german("wochenende", "es en em"),
-        "month": _german("monat", "en er em"),
-        "year": _german("jahr", "es en em"),
+        "week": (
+            "letzte woche, letzten woche, letzter woche, vorige woche, vorigen woche, voriger woche, "
+            "vergangene woche, vergangenen woche, vergangener woche | "
+            "diese woche, diesen woche, dieser woche | "
+            "nächste woche, nächsten woche, nächster woche, kommende woche, kommenden woche, "
+            "kommender woche"
+        ),
+        "weekend": (
+            "letztes wochenende, letzten wochenende, letztem wochenende, voriges wochenende, "
+            "vorigen wochenende, vorigem wochenende, vergangenes wochenende, vergangenen wochenende, "
+            "vergangenem wochenende | "
+            "dieses wochenende, diesen wochenende, diesem wochenende | "
+            "nächstes wochenende, nächsten wochenende, nächstem wochenende, kommendes wochenende, "
+            "kommenden wochenende, kommendem wochenende"
+        ),
+        "month": (
+            "letzten monat, letzter monat, letztem monat, vorigen monat, voriger monat, vorigem monat, "
+            "vergangenen monat, vergangener monat, vergangenem monat | "
+            "diesen monat, dieser monat, diesem monat | "
+            "nächsten monat, nächster monat, nächstem monat, kommenden monat, kommender monat, "
+            "kommendem monat"
+        ),
+        "year": (
+            "letztes jahr, letzten jahr, letztem jahr, voriges jahr, vorigen jahr, vorigem jahr, "
+            "vergangenes jahr, vergangenen jahr, vergangenem jahr | "
+            "dieses jahr, diesen jahr, diesem jahr | "
+            "nächstes jahr, nächsten jahr, nächstem jahr, kommendes jahr, kommenden jahr, kommendem jahr"
+        ),
     },
     "en": {
         "week": "last week, this past week, the previous week | this week | next week, the coming week",
