@@ -230,6 +230,10 @@ class Talks:
 
     def _found(self, notices: list[str], folders: dict[str, int]) -> dict[str, os.stat_result]:
         """Return the status of each log by path; add the times at which their folders changed to ``folders``."""
+
+        def failed(folder: str, error: OSError) -> None:
+            notices.append(f"{folder} can't be read: {error.strerror}")
+
         found: dict[str, os.stat_result] = {}
         for source in self.sources:
             try:
@@ -239,7 +243,10 @@ class Talks:
                 continue
             if stat.S_ISDIR(status.st_mode):
                 before = len(found)
-                _add_logs(source, found, notices, folders)
+                for entry in _entries(source, failed, folders):
+                    with suppress(OSError):  # a link to itself, or a log that is deleted meanwhile
+                        if entry.is_file():
+                            found[entry.path] = entry.stat()
                 if len(found) == before:
                     notices.append(
                         f"{source} holds no log; conversations that were in it are searched as they were last read "
@@ -286,13 +293,10 @@ class Talks:
 
     def _settle_scopes(self, wait: float) -> None:
         """Update the scopes in the index: a folder may belong to another project since its conversations were read."""
-        moved = {}
         self._projects.clear()
         self._has_project_file.clear()
-        for folder, scope in self.index.folders().items():
-            now = self._scope(folder)
-            if now != scope:
-                moved[folder] = now
+        scopes = self.index.folders().items()
+        moved = {folder: now for folder, scope in scopes if (now := self._scope(folder)) != scope}
         if moved:
             self.index.move(moved, wait)
 
@@ -322,11 +326,6 @@ class Talks:
             The log's record, its conversations, and the former record if only the new part was read.
         """
         size = STAMP.unpack(stamp)[0]
-        growing = path.endswith(GROWING) and size <= LARGEST
-        if known is not None and known.before and growing and size >= known.offset:
-            found = self._read_on(path, stamp, known)
-            if found is not None:
-                return found
         if size > LARGEST:
             return Log(path, stamp, size, b""), self._talks(path, None, path, 0), None
         try:
@@ -334,37 +333,17 @@ class Talks:
                 data = file.read(LARGEST + 1)
         except OSError:
             return Log(path, stamp, 0, b""), [], None
+        growing = path.endswith(GROWING)
         whole = data[: data.rfind(b"\n") + 1] if growing else data
+        end = len(whole)
+        if known is not None and known.before and growing and _hash_of_ends(data, known.offset) == known.before:
+            new = whole[known.offset :]
+            talks = self._talks(path, new, io.BytesIO(new), data.count(b"\n", 0, known.offset))
+            if len(talks) <= 1 and all(turn.day for talk in talks for turn in talk.said):
+                return Log(path, stamp, end, _hash_of_ends(data, end)), talks, known
         talks = self._talks(path, whole, io.BytesIO(whole), 0)
-        before = b""
-        if growing and len(talks) == 1 and all(turn.day for turn in talks[0].said):
-            before = _hash_of_ends(whole[:NEAR], whole[-NEAR:])
-        return Log(path, stamp, len(whole), before), talks, None
-
-    def _read_on(self, path: str, stamp: bytes, known: Log) -> tuple[Log, list[Talk], Log] | None:
-        """Read the new part of a log that has grown, as :meth:`_read` does; None if its former part has changed."""
-        try:
-            with open(path, "rb") as file:
-                head = file.read(min(NEAR, known.offset))
-                file.seek(max(0, known.offset - NEAR))
-                tail = file.read(min(NEAR, known.offset))
-                if _hash_of_ends(head, tail) != known.before:
-                    return None
-                file.seek(0)
-                lines = 0
-                left = known.offset
-                while left > 0 and (part := file.read(min(left, 1_000_000))):
-                    lines += part.count(b"\n")
-                    left -= len(part)
-                data = file.read(LARGEST)
-        except OSError:
-            return None
-        whole = data[: data.rfind(b"\n") + 1]
-        talks = self._talks(path, whole, io.BytesIO(whole), lines)
-        if len(talks) > 1 or any(not turn.day for talk in talks for turn in talk.said):
-            return None
-        end = (tail + whole)[-NEAR:]
-        return Log(path, stamp, known.offset + len(whole), _hash_of_ends((head + whole)[:NEAR], end)), talks, known
+        is_one = growing and len(talks) == 1 and all(turn.day for turn in talks[0].said)
+        return Log(path, stamp, end, _hash_of_ends(data, end) if is_one else b""), talks, None
 
     def _talks(self, path: str, data: bytes | None, source: io.BytesIO | str, lines: int) -> list[Talk]:
         """Return the conversations of a log, or of the part after so many lines."""
@@ -406,22 +385,11 @@ class Talks:
                 yield OwnTurn(place, day, speaker, kept, answer, identity)
 
 
-def _add_logs(folder: str, found: dict[str, os.stat_result], notices: list[str], folders: dict[str, int]) -> None:
-    """Add the status of the logs in and below a folder to ``found``; links to folders are not followed."""
-
-    def failed(folder: str, error: OSError) -> None:
-        notices.append(f"{folder} can't be read: {error.strerror}")
-
-    for entry in _entries(folder, failed, folders):
-        with suppress(OSError):  # a link to itself, or a log that is deleted meanwhile
-            if entry.is_file():
-                found[entry.path] = entry.stat()
-
-
 def _entries(
     folder: str, failed: Callable[[str, OSError], object], changed: dict[str, int] | None = None
 ) -> Iterator[os.DirEntry[str]]:
-    """Yield the files in and below a folder, at any depth, whose names end as logs' do.
+    """Yield the files in and below a folder, at any depth, whose names end as logs' do; links to folders are not
+    followed.
 
     Args:
         folder: the folder to search.
@@ -457,8 +425,9 @@ def _state(status: os.stat_result) -> list[int]:
     return [status.st_size, status.st_mtime_ns, status.st_ino]
 
 
-def _hash_of_ends(head: bytes, tail: bytes) -> bytes:
-    return blake2b(head + b"\0" + tail, digest_size=16).digest()
+def _hash_of_ends(data: bytes, end: int) -> bytes:
+    """Return a hash of the first and the last bytes of the part of a log before ``end``."""
+    return blake2b(data[: min(NEAR, end)] + b"\0" + data[max(0, end - NEAR) : end], digest_size=16).digest()
 
 
 def _id(transcript: Transcript, number: int) -> str:
