@@ -75,9 +75,9 @@ def memory(tmp_path: Path) -> Memory:
 @pytest.mark.parametrize(
     "work",
     [
-        pytest.param(lambda count: Loaded("Memory.md", bullets(count)), id="bullets that are always loaded"),
+        pytest.param(lambda count: Loaded("Memory.md", Document(bullets(count))), id="bullets that are always loaded"),
         pytest.param(
-            lambda count: Loaded("Memory.md", bullets(count), ended=lambda _: [(3 + n, 3 + n) for n in range(count)]),
+            lambda count: Loaded("Memory.md", Document(bullets(count)), ended=[(3 + n, 3 + n) for n in range(count)]),
             id="bullets that have ended",
         ),
         pytest.param(

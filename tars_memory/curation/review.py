@@ -26,6 +26,7 @@ from tars_memory.curation.ticks import RecordedTick, accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.vault import playbooks, sessions
 from tars_memory.vault.markdown import edits, entries as grammar
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
@@ -340,13 +341,13 @@ def unapproved_beside(ctx: Caller, name: str, other: Vault) -> list[UnapprovedRu
     """
     approved: set[str] = set()
     for note in ctx.notes(dict.fromkeys(ctx.layout.procedural_of(scope) for scope in ("", ctx.layout.scope))):
-        own = recall.loaded.Loaded(note.path, note.data, whole_items=True)
+        own = recall.loaded.Loaded(note.path, note.document, whole_items=True)
         for unit in recall.loaded.by_approval(own, history.typed_lines(ctx.store.journal, note.path))[0]:
             approved |= unit.wordings
     found: list[UnapprovedRule] = []
     for path in dict.fromkeys(other.layout.procedural_of(scope) for scope in ("", ctx.layout.scope)):
         try:
-            shared = recall.loaded.Loaded(path, other.read(path), whole_items=True)
+            shared = recall.loaded.Loaded(path, Document(other.read(path)), whole_items=True)
         except NotFoundError:
             continue
         except TarsError as error:
@@ -410,7 +411,7 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
 
 def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[UnapprovedRule]:
     """Yield the bullets of a note of rules that nobody typed or approved on this machine."""
-    note = recall.loaded.Loaded(path, data, whole_items=True)
+    note = recall.loaded.Loaded(path, Document(data), whole_items=True)
     approved = history.typed_lines(ctx.store.journal, path)
     entries = {entry.line: entry for entry in grammar.read(path, note.document)}
     for unit in recall.loaded.by_approval(note, approved)[1]:

@@ -76,13 +76,13 @@ def line_states(
     Args:
         lines: of the note, or a part of it.
         decided: the states of the daily lines, by block id.
-        words: :func:`wording_states` of the rest of the note.
+        words: :func:`wording_states` of the items of the rest of the note.
     """
     if not decided and not words:
         return {}
     all_items = list(items(lines))
     found: dict[int, str] = {}
-    by_wording = {**(words or {}), **_wording_states(all_items, decided)}
+    by_wording = {**(words or {}), **wording_states(all_items, decided)}
     above: tuple[int, str] | None = None
     for item in all_items:
         if above is not None and item.indent <= above[0]:
@@ -95,9 +95,11 @@ def line_states(
     return found
 
 
-def wording_states(lines: Iterable[str], decided: Mapping[str, str]) -> dict[str, str]:
-    """Return the states of the facts among lines of a session note, by their wording."""
-    return _wording_states(items(lines), decided)
+def wording_states(found: Iterable[Item], decided: Mapping[str, str]) -> dict[str, str]:
+    """Return the states of the facts among items of a session note, by their wording."""
+    states = {_wording(item): state for item in found if (state := decided.get(item.source, ""))}
+    states.pop("", None)
+    return states
 
 
 def states_of(reader: IndexReader, names: Iterable[str]) -> dict[str, str]:
@@ -153,16 +155,15 @@ def states_in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int,
     if not about and not turns:
         return unoffered
     repeating = [row for row in about if _is_under(row, REPEATING)]
-    elsewhere = reader.linking_texts({row.note_id for row in (*repeating, *turns)})
+    others = _linking_lines(reader, {row.note_id for row in (*repeating, *turns)})
     read = {row.id: _with_item_start(reader, row) for row in about}
-    others = {note: [line for text in texts for line in text.split("\n")] for note, texts in elsewhere.items()}
     all_lines = [*(lines for lines, _ in read.values()), *others.values()]
     names = dict.fromkeys(name for lines in all_lines for name in linked_ids(lines))
     decided = {**replaced_states(reader, names), **states_of(reader, names)}
     found = {}
     for row in about if decided else ():
         lines, first = read[row.id]
-        states = line_states(lines, decided, wording_states(others.get(row.note_id, ()), decided))
+        states = line_states(lines, decided, wording_states(items(others.get(row.note_id, ())), decided))
         if own := {index - first: state for index, state in states.items() if index >= first}:
             found[row.id] = own
     for row in turns if decided else ():
@@ -185,9 +186,7 @@ def remove_rejected_names(reader: IndexReader, rows: Iterable[ChunkRow]) -> tupl
     sessions = [row for row in rows if row.tier == TIER]
     if not sessions or not reader.has_rejected():
         return set(), {}
-    linking: dict[int, list[str]] = {row.note_id: [] for row in sessions}
-    for note, texts in reader.linking_texts(linking).items():
-        linking[note] = [line for text in texts for line in text.split("\n")]
+    linking = _linking_lines(reader, {row.note_id for row in sessions})
     decided = states_of(reader, dict.fromkeys(name for lines in linking.values() for name in linked_ids(lines)))
     note_names = {row.note_id: _names_of(row) for row in sessions}
     line_names = {row.id: list(_possible_repeats(row)) for row in sessions}
@@ -202,7 +201,7 @@ def remove_rejected_names(reader: IndexReader, rows: Iterable[ChunkRow]) -> tupl
     }
     rejected_in = {
         note: rejected_anywhere
-        | {_bare_words(text) for text, state in _wording_states(items(texts), decided).items() if state == REJECTED}
+        | {_bare_words(text) for text, state in wording_states(items(texts), decided).items() if state == REJECTED}
         for note, texts in linking.items()
     }
     notes = {note for note, names in note_names.items() if any(_repeats(name, rejected_in[note]) for name in names)}
@@ -228,7 +227,7 @@ def shown_path(path: str, lines: Sequence[str], decided: Mapping[str, str]) -> s
     """
     folder, slash, name = path.rpartition("/")
     stamp = _STAMP.match(name)
-    words = {_bare_words(text) for text, state in wording_states(lines, decided).items() if state == REJECTED}
+    words = {_bare_words(text) for text, state in wording_states(items(lines), decided).items() if state == REJECTED}
     if stamp is None or not _repeats(_bare_words(name[stamp.end() : -3]), words):
         return path
     return f"{folder}{slash}{stamp[0]}….md"
@@ -275,12 +274,6 @@ def _repeats(name: str, rejected: Collection[str]) -> bool:
     return False
 
 
-def _wording_states(found: Iterable[Item], decided: Mapping[str, str]) -> dict[str, str]:
-    states = {_wording(item): state for item in found if (state := decided.get(item.source, ""))}
-    states.pop("", None)
-    return states
-
-
 def _wording(item: Item) -> str:
     """Return the text of an item for comparison: without mark and link, folded, with single blanks."""
     return " ".join(item.words.casefold().split())
@@ -296,6 +289,12 @@ def _replaced_quotes(lines: Sequence[str], decided: Mapping[str, str]) -> set[st
     states = line_states(lines, {name: state for name, state in decided.items() if state == REPLACED})
     below = (lines[i].strip(BLANKS)[1:].strip(BLANKS) for i in states)
     return {quote_in(text) for text in below if text.startswith(QUOTE)} - {""}
+
+
+def _linking_lines(reader: IndexReader, notes: Collection[int]) -> dict[int, list[str]]:
+    """Return, for each of these session notes, the lines of its chunks in which facts link to daily lines."""
+    texts = reader.linking_texts(notes)
+    return {note: [line for text in texts.get(note, ()) for line in text.split("\n")] for note in notes}
 
 
 def _begins_inside(row: ChunkRow) -> bool:

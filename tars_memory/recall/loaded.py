@@ -41,7 +41,7 @@ class Loaded:
 
     Args:
         path: relative to the vault.
-        data: its bytes.
+        document: its text, divided into blocks.
         whole_items: whether a list item is one unit with all that is nested in it: half a rule is another rule.
         ended: the (first line, last line) of what has ended.
         expired: whether expired candidates become units too.
@@ -57,18 +57,18 @@ class Loaded:
     def __init__(
         self,
         path: str,
-        data: bytes,
+        document: Document,
         *,
         whole_items: bool = False,
-        ended: Callable[[Document], Sequence[tuple[int, int]]] = lambda _: (),
+        ended: Sequence[tuple[int, int]] = (),
         expired: bool = False,
     ) -> None:
         self.path = path
         self.whole_items = whole_items
-        self.lines = note_lines(data)
-        self.document = Document(data)
+        self.lines = note_lines(document.data)
+        self.document = document
         self._expired = expired
-        self._ended = _outermost(ended(self.document))
+        self._ended = _outermost(ended)
         self.units: list[Portion] = []
         self.rules: dict[int, list[bytes]] = {}
         self.omitted: list[tuple[int, int, str]] = []
@@ -362,7 +362,7 @@ class Reading:
         for path in paths:
             data = self._bytes(path)
             if data is not None:
-                yield self._load_note(path, data, self._ended_spans(path, self.vault.layout), whole_items=whole_items)
+                yield self._load_note(path, path, data, self.vault.layout, whole_items=whole_items)
 
     def read_shared(self, other: SharedSource, path: str, *, whole_items: bool = False) -> Loaded | None:
         """Read a note of a shared vault, without the units that were forgotten here.
@@ -379,32 +379,28 @@ class Reading:
             return None
         absolute = str(other.vault.root / path)
         self.conversations.shared[absolute] = (other.name, path)
-        note = self._load_note(absolute, data, self._ended_spans(path, other.vault.layout), whole_items=whole_items)
+        note = self._load_note(absolute, path, data, other.vault.layout, whole_items=whole_items)
         forgotten = {unit.start_line: unit for unit in note.units if other.hides("\n".join(unit.texts))}
         note.omitted += [(unit.start_line, unit.end_line, FORGOTTEN) for unit in forgotten.values()]
         note.units = [unit for unit in note.units if unit.start_line not in forgotten]
         return note
 
-    def _load_note(
-        self, path: str, data: bytes, ended: Callable[[Document], Sequence[tuple[int, int]]], *, whole_items: bool
-    ) -> Loaded:
-        """Divide a note into units and keep its lines in :attr:`notes`."""
-        note = Loaded(path, data, whole_items=whole_items, ended=ended, expired=self.on is None)
-        self.notes[path] = note.lines
-        if note.document.by_lines:
-            self.notices.append(f"{path}: so long, or nested so deep, that it is read line by line")
+    def _load_note(self, name: str, path: str, data: bytes, layout: Layout, *, whole_items: bool) -> Loaded:
+        """Divide a note into units and keep its lines in :attr:`notes`, by ``name``; ``path`` is in its own vault."""
+        document = Document(data)
+        ended = self._ended_spans(path, document, layout)
+        note = Loaded(name, document, whole_items=whole_items, ended=ended, expired=self.on is None)
+        self.notes[name] = note.lines
+        if document.by_lines:
+            self.notices.append(f"{name}: so long, or nested so deep, that it is read line by line")
         return note
 
-    def _ended_spans(self, path: str, layout: Layout) -> Callable[[Document], list[tuple[int, int]]]:
-        """Return a function that gives the (first, last) lines of a document that have ended."""
-
-        def ended(document: Document) -> list[tuple[int, int]]:
-            if self.on is None or not may_have_any_end(document.data):
-                return []
-            session = layout.tier_of(path) is Tier.EPISODIC
-            return ended_lines(document, self.on, facts=layout.is_facts(path), session=session)
-
-        return ended
+    def _ended_spans(self, path: str, document: Document, layout: Layout) -> list[tuple[int, int]]:
+        """Return the (first, last) lines of a note that have ended."""
+        if self.on is None or not may_have_any_end(document.data):
+            return []
+        session = layout.tier_of(path) is Tier.EPISODIC
+        return ended_lines(document, self.on, facts=layout.is_facts(path), session=session)
 
     def read_for_recall(self, path: str) -> None:
         """Read a note from which lines are recalled; leave out lines that are hidden, ended or decided against."""
@@ -416,11 +412,11 @@ class Reading:
             return
         self.notes[path] = note_lines(data)
         if b"%%" in data or b"<!--" in data:
-            for first, last, why in Loaded(path, data).omitted:
+            for first, last, why in Loaded(path, Document(data)).omitted:
                 if why == COMMENT:
                     self.leave_out(path, first, last, why)
         if self.on is not None and may_have_any_end(data):
-            for first, last in self._ended_spans(path, self.vault.layout)(Document(data)):
+            for first, last in self._ended_spans(path, Document(data), self.vault.layout):
                 self.leave_out(path, first, last, ENDED)
         tier, lines = self.vault.layout.tier_of(path), self.notes[path]
         self.replaced.update(map(normalized, filter(None, map(grammar.replaced_words, lines))))
