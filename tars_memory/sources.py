@@ -215,18 +215,15 @@ class Talks:
     def is_gone(self, log: str) -> bool:
         """Return whether a log is in no source any more, or was deleted; False if its whole source is unmounted."""
         source = next((path for path in self.sources if log == path or log.startswith(path + os.sep)), None)
-        return source is None or (not os.path.lexists(log) and not self._is_away(source))
+        if source is None or os.path.lexists(log):
+            return source is None
+        return any(True for _ in _entries(source, lambda *_: None))  # without its disk a mount point is an empty folder
 
     def has_moved(self, folder: str, scope: str) -> bool:
         """Return whether conversations of a folder now belong to another scope than the index records."""
         return bool(folder) and self._scope(folder) != scope
 
     # --- inside
-
-    @staticmethod
-    def _is_away(source: str) -> bool:
-        """Return whether a source holds no log at all: without its disk a mount point is an empty folder."""
-        return next(_entries(source, lambda *_: None), None) is None
 
     def _found(self, notices: list[str], folders: dict[str, int]) -> dict[str, os.stat_result]:
         """Return the status of each log by path; add the times at which their folders changed to ``folders``."""
@@ -280,15 +277,13 @@ class Talks:
         """
         try:
             at, sources, folders, recent = json.loads(self.index.seen() or "null") or (0, [], [], [])
-        except (ValueError, TypeError):
-            return False
-        if not 0 <= time.time() - at < FULL_LOOK or sources != self.sources:
-            return False
-        try:
-            return all(os.stat(path).st_mtime_ns == changed for path, changed in folders) and all(
-                _state(os.stat(path)) == state for path, state in recent
+            return (
+                0 <= time.time() - at < FULL_LOOK
+                and sources == self.sources
+                and all(os.stat(path).st_mtime_ns == changed for path, changed in folders)
+                and all(_state(os.stat(path)) == state for path, state in recent)
             )
-        except OSError:
+        except (OSError, ValueError, TypeError):
             return False
 
     def _settle_scopes(self, wait: float) -> None:

@@ -39,13 +39,10 @@ def with_absolute_dates(text: str, day: date, code: str = "en") -> str:
     if code not in LANGUAGES:
         return text
     plain = text.replace("’", "'")
-    replacements: list[tuple[int, int, str]] = []
-    for found in _relative_pattern(code).finditer(plain):
+    for found in reversed(list(_relative_pattern(code).finditer(plain))):
         replacement = _replacement(found, plain, day, code)
         if replacement is not None:
-            replacements.append((found.start(), found.end(), replacement))
-    for start, end, replacement in reversed(replacements):
-        text = text[:start] + replacement + text[end:]
+            text = text[: found.start()] + replacement + text[found.end() :]
     return text
 
 

@@ -88,15 +88,13 @@ def talk_spans(text: str, *, pasted: bool = False) -> list[tuple[int, int]]:
         text: of the turn.
         pasted: whether pasted text counts as talk too; then only fences, tags and quotes are left out.
     """
-    kept: list[tuple[int, int]] = []
-    for start, end in _paragraphs(text, _QUOTED if pasted else _NO_TALK):
-        if pasted:
-            kept.append((start, end))
-            continue
-        is_read = len(text) <= LONGEST_TURN or end <= END or start >= len(text) - END
-        if is_read and end - start <= LONGEST_PARAGRAPH:
-            kept.append((start, end))
-    return kept
+    if pasted:
+        return list(_paragraphs(text, _QUOTED))
+    return [
+        (start, end)
+        for start, end in _paragraphs(text, _NO_TALK)
+        if end - start <= LONGEST_PARAGRAPH and (len(text) <= LONGEST_TURN or end <= END or start >= len(text) - END)
+    ]
 
 
 def _paragraphs(text: str, no_talk: re.Pattern[str]) -> Iterator[tuple[int, int]]:

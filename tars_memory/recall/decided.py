@@ -102,12 +102,6 @@ def wording_states(found: Iterable[Item], decided: Mapping[str, str]) -> dict[st
     return states
 
 
-def states_of(reader: IndexReader, names: Iterable[str]) -> dict[str, str]:
-    """Return the states of the daily lines with these block ids that were rejected or have expired."""
-    wanted = list(names)
-    return reader.states_of(wanted) if wanted else {}
-
-
 def replaced_states(reader: IndexReader, names: Iterable[str]) -> dict[str, str]:
     """Return the states of the daily lines with these block ids whose approved lines were replaced later."""
     wanted = reader.replaced().intersection(names)
@@ -159,7 +153,7 @@ def states_in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int,
     read = {row.id: _with_item_start(reader, row) for row in about}
     all_lines = [*(lines for lines, _ in read.values()), *others.values()]
     names = dict.fromkeys(name for lines in all_lines for name in linked_ids(lines))
-    decided = {**replaced_states(reader, names), **states_of(reader, names)}
+    decided = {**replaced_states(reader, names), **reader.states_of(names)}
     found = {}
     for row in about if decided else ():
         lines, first = read[row.id]
@@ -187,7 +181,7 @@ def remove_rejected_names(reader: IndexReader, rows: Iterable[ChunkRow]) -> tupl
     if not sessions or not reader.has_rejected():
         return set(), {}
     linking = _linking_lines(reader, {row.note_id for row in sessions})
-    decided = states_of(reader, dict.fromkeys(name for lines in linking.values() for name in linked_ids(lines)))
+    decided = reader.states_of(dict.fromkeys(name for lines in linking.values() for name in linked_ids(lines)))
     note_names = {row.note_id: _names_of(row) for row in sessions}
     line_names = {row.id: list(_possible_repeats(row)) for row in sessions}
     names = {name for of_note in note_names.values() for name in of_note}

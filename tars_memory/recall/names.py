@@ -21,7 +21,7 @@ from tars_memory.vault.markdown.lines import CODE, TAG, heading_of, is_speaker_l
 from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from tars_memory.index.reader import IndexReader
@@ -655,36 +655,36 @@ def notes_near(reader: IndexReader, name: str, *, scope: str, limit: int) -> tup
         UsageError: several notes have the name.
     """
     path = path_of_note(reader, name, scope=scope)
-    table = reader.links(scope)
-    few = max(2.0, sqrt(len(table.ids)))
+    ids = reader.links(scope).ids
     reasons: dict[str, list[Reason]] = {}
-
-    out = list(dict.fromkeys(to for _, to in table.out(path) if to in table.ids and to != path))
-    for other in out:
-        assert other is not None
-        reasons.setdefault(other, []).append(Reason("linked_from", "", _share(table.degree(path))))
-    for other in table.back(path):
-        reasons.setdefault(other, []).append(Reason("links_to", "", _share(table.degree(other))))
-    for target, others in table.shared_targets(path).items():
-        if len(others) + 1 <= few:
-            for other in others:
-                reasons.setdefault(other, []).append(Reason("target", target, _rarity(len(others) + 1, table.ids)))
-
-    paths_by_tag: dict[str, set[str]] = {}
-    for other, tag in reader.names(scope).tagged_notes():
-        paths_by_tag.setdefault(tag, set()).add(other)
-    for tag, paths in paths_by_tag.items():
-        if path in paths and len(paths) <= few:
-            for other in paths - {path}:
-                reasons.setdefault(other, []).append(Reason("tag", tag, _rarity(len(paths), table.ids)))
-
-    for other, reason in _near_in_meaning(reader, table.ids[path], scope).items():
+    for other, reason in _reasons(reader, path, scope):
         reasons.setdefault(other, []).append(reason)
     found = []
-    for row in reader.notes(table.ids[other] for other in reasons if other != path).values():
+    for row in reader.notes(ids[other] for other in reasons if other != path).values():
         why = sorted(reasons[row.path], key=lambda reason: -reason.weight)
         found.append(NearNote(row.path, row.title, round(sum(reason.weight for reason in why), 3), tuple(why)))
     return path, sorted(found, key=lambda note: (-note.score, note.path))[:limit]
+
+
+def _reasons(reader: IndexReader, path: str, scope: str) -> Iterator[tuple[str, Reason]]:
+    """Yield the notes near a note, each with one reason why it is near: links, targets, tags, meaning."""
+    table = reader.links(scope)
+    few = max(2.0, sqrt(len(table.ids)))
+    for to in dict.fromkeys(to for _, to in table.out(path)):
+        if to is not None and to in table.ids and to != path:
+            yield to, Reason("linked_from", "", _share(table.degree(path)))
+    for other in table.back(path):
+        yield other, Reason("links_to", "", _share(table.degree(other)))
+    paths_by_tag: dict[str, set[str]] = {}
+    for other, tag in reader.names(scope).tagged_notes():
+        paths_by_tag.setdefault(tag, set()).add(other)
+    tags_here = ((tag, paths - {path}) for tag, paths in paths_by_tag.items() if path in paths)
+    for kind, shared in (("target", table.shared_targets(path).items()), ("tag", tags_here)):
+        for what, others in shared:
+            if len(others) + 1 <= few:
+                for other in others:
+                    yield other, Reason(kind, what, _rarity(len(others) + 1, table.ids))
+    yield from _near_in_meaning(reader, table.ids[path], scope).items()
 
 
 def _share(links: int) -> float:
