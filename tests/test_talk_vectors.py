@@ -141,6 +141,23 @@ def test_neighbours_are_looked_for_among_the_newest_and_words_find_the_others_wi
     assert len(world.embedder.texts) == 7 + 1  # each passage once, and that of the vault
 
 
+def test_passages_become_neighbours_when_newer_ones_go_and_fewer_vectors_are_wanted(
+    world: Meaning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "NEIGHBOURS", 2)
+    for day in range(1, 7):
+        world.write(f"{day}.jsonl", turn("user", f"couch number {day} was sold", f"2026-11-{day:02}T10:00"))
+    world.add()
+    world.reindex()
+    for day in (5, 6):
+        (world.logs / f"{day}.jsonl").unlink()
+    settings = world.base / "home" / "config" / "config.toml"
+    settings.write_text(settings.read_text() + "vectors = 2\n")
+    world.reindex()
+    assert sorted(world.meant("settee")) == [f"couch number {day} was sold" for day in (3, 4)]
+    assert len(world.embedder.texts) == 6 + 1  # no passage a second time
+
+
 def test_vectors_go_with_the_log_and_with_the_source(world: Meaning) -> None:
     path = world.write("a.jsonl", turn("user", "the green couch came from my aunt", "2026-11-02T10:00"))
     world.write("b.jsonl", *HARBOUR)

@@ -450,8 +450,7 @@ def lacking(newest: int | None = None) -> str:
     """
     if newest is None:
         return "embedded = 0"
-    without = f"(embedded = 0 OR embedded = 2 AND {among(NEIGHBOURS)})" if newest > NEIGHBOURS else "embedded = 0"
-    return f"{without} AND {among(newest)}"
+    return f"(embedded = 0 OR embedded = 2 AND {among(min(newest, NEIGHBOURS))}) AND {among(newest)}"
 
 
 def among(newest: int) -> str:
