@@ -159,7 +159,8 @@ def run_spooled(ctx: Caller, command: str, arguments: dict[str, Any]) -> Receipt
     if command not in known:
         raise ValueError(f"no command {command!r} can be placed")
     run, needed, more = known[command]
-    options = {name: arguments[name] for name in more if name in arguments}
+    may_lack = command in ("edit", "new", "learn")  # without them they do no more than was typed
+    options = {name: arguments[name] for name in more if name in arguments or not may_lack}
     for name in DAYS & options.keys():
         options[name] = date.fromisoformat(options[name]) if options[name] else None
     return run(ctx, *(arguments[name] for name in needed), **options)

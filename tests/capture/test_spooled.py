@@ -83,6 +83,22 @@ def test_an_item_that_is_not_understood_stays_and_blocks_nothing(bench):
     assert sum("kept in the spool" in notice for notice in ctx.notices) == 2
 
 
+@pytest.mark.parametrize(
+    ("command", "lacks"),
+    [("remember", {"text": "x", "section": None, "tags": []}), ("facts end", {"target": "Anna likes"})],
+)
+def test_an_item_without_its_tier_or_its_day_is_not_placed_by_guess(bench, command, lacks):
+    bench.put("Facts.md", "## Anna\n- likes:: tea\n")
+    said = {"now": bench.now.isoformat(), "actor": "person", "interactive": True, **lacks}
+    bench.spool.put(command, said)
+    ctx = bench.ctx()
+    assert place_spool(ctx) == 0
+    assert len(bench.spool.pending()) == 1
+    assert "kept in the spool" in ctx.notices[-1]
+    assert bench.get("Facts.md") == "## Anna\n- likes:: tea\n"
+    assert bench.files() == {"Facts.md"}
+
+
 def test_a_vault_that_cannot_be_written_keeps_the_text(bench, monkeypatch):
     bench.put("Memory.md", "## Notes\n- a\n")
     ctx = bench.ctx()
