@@ -275,10 +275,12 @@ def damaged(error: BaseException) -> bool:
     if isinstance(error, IndexDamagedError | UnicodeDecodeError):
         return True
     message = str(error)
-    if not isinstance(error, driver().module.Error) or " too " in message:
+    if not isinstance(error, driver().module.Error):
         return False
     code = getattr(error, "sqlite_errorcode", 0)
-    return "decode to UTF-8" in message or (isinstance(code, int) and code & 0xFF in DAMAGE_CODES)
+    if "decode to UTF-8" in message or message.startswith("malformed"):  # what follows is a part of the file
+        return True
+    return isinstance(code, int) and code & 0xFF in DAMAGE_CODES and " too " not in message
 
 
 REFUSAL_CODES = frozenset({3, 8, 10, 13, 14})

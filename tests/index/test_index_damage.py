@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -218,3 +220,15 @@ def test_a_vector_table_that_lost_its_blobs_is_made_anew(make_index, damaged: st
     found = index.read(lambda reader: reader.nearest(hashed("tea number green"), Filter(), 5))
     assert len(found) == 5
     assert index.verify() == []
+
+
+def test_a_damaged_schema_is_damage_whatever_its_comments_say(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    module = database.driver().module
+    with closing(module.connect(path)) as connection:
+        connection.execute("CREATE TABLE files_2 (path, stamp /* too young */)")
+        connection.commit()
+    path.write_bytes(path.read_bytes().replace(b"files_2 (path,", b"files_2 (path`"))
+    with closing(module.connect(path)) as connection, pytest.raises(module.Error) as raised:
+        connection.execute("SELECT * FROM files_2")
+    assert " too " in str(raised.value) and database.damaged(raised.value)
