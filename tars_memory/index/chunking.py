@@ -34,8 +34,8 @@ from tars_memory.settings import CUT, Cut
 from tars_memory.vault import markdown
 from tars_memory.vault.links import Links, file_part, targets
 from tars_memory.vault.markdown import lines as grammar
-from tars_memory.vault.markdown.document import Document, front_aliases, front_day, front_tags
-from tars_memory.vault.markdown.lines import note_end, windows_of
+from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document, front_aliases, front_day, front_tags
+from tars_memory.vault.markdown.lines import FENCE, TITLE, may_have_end, note_end, windows_of
 from tars_memory.vault.vault import key_of
 
 if TYPE_CHECKING:
@@ -353,6 +353,10 @@ def _chunk(units: list[Unit], text: list[str], partial: bool, note: Parsed, show
     return chunk
 
 
+SCAN_BYTES = 1_000_000
+"""Size above which a note is read by a plain line scanner: a megabyte in blocks is data, not prose."""
+
+
 class Unit:
     """A block with its heading path; ``start`` and ``end`` are 1-based lines, inclusive.
 
@@ -389,32 +393,16 @@ class Structure(NamedTuple):
 
 
 def split(data: bytes, *, facts: bool = False, session: bool = False) -> Structure:
-    """Split a note into its blocks.
+    """Split a note into its blocks; one above :data:`SCAN_BYTES` by its lines alone.
 
     Args:
         data: its bytes.
         facts: the note holds facts over time.
         session: the note is a session note.
     """
-    document = Document(data, by_lines=True)
-    lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
-    units: list[Unit] = []
-    sections = iter(document.sections)
-    section = next(sections)
-    following = next(sections, None)
-    last = document.body_line - 1
-    for kind, start, end in document.blocks:
-        units += _uncovered(lines, last + 1, start - 1, section.path)
-        while following is not None and start >= following.start_line:
-            section, following = following, next(sections, None)
-        last = max(last, end)
-        if kind != "rule":
-            hidden = kind == "html" and _is_hidden("\n".join(lines[start - 1 : end]))
-            units.append(Unit("hidden" if hidden else kind, start, end, section.path))
-    units += _uncovered(lines, last + 1, len(lines), section.path)
-    units = _split_at_ends(lines, units, document, facts=facts)
-    until = day_number(note_end(document.front_matter, session=session))
-    return Structure(lines, units, document.front_matter, document.body_line, until)
+    by = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
+    found = by(data, facts=facts)
+    return found._replace(until=day_number(note_end(found.properties, session=session)))
 
 
 def without_skeleton(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
@@ -437,10 +425,74 @@ def bare_headings(units: Sequence[Unit]) -> list[bool]:
     return found[::-1]
 
 
+def _split_by_blocks(data: bytes, *, facts: bool) -> Structure:
+    """Split a note with the block parser."""
+    document = Document(data, by_lines=True)
+    lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
+    units: list[Unit] = []
+    sections = iter(document.sections)
+    section = next(sections)
+    following = next(sections, None)
+    last = document.body_line - 1
+    for kind, start, end in document.blocks:
+        units += _uncovered(lines, last + 1, start - 1, section.path)
+        while following is not None and start >= following.start_line:
+            section, following = following, next(sections, None)
+        last = max(last, end)
+        if kind != "rule":
+            hidden = kind == "html" and _is_hidden("\n".join(lines[start - 1 : end]))
+            units.append(Unit("hidden" if hidden else kind, start, end, section.path))
+    units += _uncovered(lines, last + 1, len(lines), section.path)
+    units = _split_at_ends(lines, units, document, facts=facts)
+    return Structure(lines, units, document.front_matter, document.body_line, ALWAYS)
+
+
 def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...]) -> list[Unit]:
     """Return a unit for lines outside any block of the parser (link definitions): they are the person's text, too."""
     numbers = [number for number in range(first, last + 1) if lines[number - 1].strip()]
     return [Unit("paragraph", numbers[0], numbers[-1], path)] if numbers else []
+
+
+def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
+    """Split a huge note by its front matter, headings, fences and blank lines alone."""
+    text = data.decode("utf-8-sig", "replace")
+    lines = re.split(r"\r\n|\r|\n", text)
+    if lines and not lines[-1]:
+        lines.pop()
+    units: list[Unit] = []
+    path: list[tuple[int, str]] = []
+    fence = ""
+    unit: Unit | None = None
+    properties, body_line = _front_matter(data)
+    for number, line in enumerate(lines[body_line - 1 :], body_line):
+        mark = FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        heading = None if fence or mark else TITLE.match(line)
+        if heading:
+            while path and path[-1][0] >= len(heading[1]):
+                path.pop()
+            path.append((len(heading[1]), heading[2].rstrip(" \t").rstrip("#").rstrip(" \t")))
+            units.append(Unit("heading", number, number, tuple(name for _, name in path)))
+            unit = None
+        elif not line.strip():
+            unit = None
+        elif unit is None:
+            unit = Unit("fence" if fence else "paragraph", number, number, tuple(name for _, name in path))
+            units.append(unit)
+        else:
+            unit.end = number
+    if may_have_end(data):
+        units = _split_at_ends(lines, units, Document(data, by_lines=True), facts=facts)
+    return Structure(lines, units, properties, body_line, ALWAYS)
+
+
+def _front_matter(data: bytes) -> tuple[dict[str, Any], int]:
+    """Return the front matter of a huge note and the first line after it, without parsing the rest."""
+    if not data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
+        return {}, 1
+    document = Document(data[:MAX_CHARACTERS])
+    return document.front_matter, document.body_line
 
 
 def _split_at_ends(lines: Sequence[str], units: list[Unit], document: Document, *, facts: bool) -> list[Unit]:
