@@ -283,7 +283,7 @@ class Workspace:
         store = vault.writing.store.Store(
             self.root,
             self.ensure_state(used=used) if makes else self.state,
-            now=self.now,
+            now=self.now(),
             actor=self.actor,
             options=options,
             dry_run=self.dry_run,
@@ -608,7 +608,7 @@ class Workspace:
 
     def capture(self, *, writes: bool = True) -> Caller:
         """Return the caller that the functions of capture receive."""
-        now, store, author = self.now(), self.store(writes=writes), ""
+        store, author = self.store(writes=writes), ""
         if writes:
             author = vault.markdown.entries.author(self.settings.env.get(AUTHOR) or self.settings.capture.author)
             unclaimed = vault.writing.store.Spool(self.unclaimed)
@@ -617,7 +617,7 @@ class Workspace:
                     if self._claim(item, store.spool):
                         unclaimed.remove(item.id)
         context = capture.remember.Caller(
-            self.vault, store, self.settings, now=now, interactive=self.interactive, author=author
+            self.vault, store, self.settings, now=store.now, interactive=self.interactive, author=author
         )
         context.run_command = self._again
         if writes and (problem := self.vault.layout.problem) is not None and problem is not self.vault.problem:

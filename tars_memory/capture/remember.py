@@ -56,18 +56,18 @@ def remember(
     text, section, tags = ctx.masked(text), section and ctx.masked(section), [ctx.masked(tag) for tag in tags]
     words = entries.with_tags(entries.neutralise(text), map(entries.tag, tags))
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
-    ctx.notices += end_notices(words, ctx.now.date())
-    propose = ctx.must_propose(path)
     usual = ctx.layout.notes_section
     title = entries.heading(usual if section is None else section) if usual or section is not None else ""
-    moment = entries.instant(words) if entries.is_decision(path, title) else ""
-    if entries.is_decision(path, title):
+    is_decision = entries.is_decision(path, title)
+    moment = entries.instant(words) if is_decision else ""
+    ctx.notices += end_notices(words, ctx.now.date())
+    if is_decision:
         words = words[len(moment) :].strip(" \t") or words
         moment = moment or f"{ctx.now:%Y-%m-%d %H:%M}"
     change = Change("append", title, words, time=moment, author=ctx.author, target=path, typed=True)
     arguments = {"text": text, "tier": str(tier), "section": section, "tags": list(tags)}
     with ctx.writing("remember", arguments) as session:
-        if propose:
+        if tier == Tier.PROCEDURAL and not ctx.may_write_rules:
             existing = session.note(path).entries_by_text.get(words)
             if existing:
                 return ctx.receipt(path, existing[0].line, existing[0].ref, words)

@@ -731,7 +731,7 @@ def adopt(workspace: Workspace, adoption: Adoption) -> None:
     options = workspace.store(writes=False).options
     _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
     for folder in (adoption.folder, here):  # unfinished writes of both are settled on the notes of this vault
-        Store(workspace.root, folder, now=workspace.now, actor=workspace.actor, options=options).recover()
+        Store(workspace.root, folder, now=workspace.now(), actor=workspace.actor, options=options).recover()
     locks = [
         VaultLock(folder / "lock", timeout=options.lock_timeout, command="doctor") for folder in (adoption.folder, here)
     ]

@@ -6,7 +6,18 @@ from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.vault import inbox, links, markdown, playbooks, secrets, suspicion, template, vault, writing
+    from tars_memory.vault import (
+        inbox,
+        layout,
+        links,
+        markdown,
+        playbooks,
+        secrets,
+        suspicion,
+        template,
+        vault,
+        writing,
+    )
 
-__all__ = ["inbox", "links", "markdown", "playbooks", "secrets", "suspicion", "template", "vault", "writing"]
+__all__ = ["inbox", "layout", "links", "markdown", "playbooks", "secrets", "suspicion", "template", "vault", "writing"]
 __getattr__, *_ = attach(__name__, __all__)

@@ -38,7 +38,7 @@ class Bench:
         store = Store(
             self.root,
             self.state,
-            now=lambda: self.now,
+            now=self.now,
             actor=actor,
             options=StoreOptions(lock_timeout=0.05),
             dry_run=dry_run,

@@ -49,7 +49,7 @@ class Desk:
         store = Store(
             self.root,
             self.state,
-            now=lambda: self.now,
+            now=self.now,
             actor=actor,
             options=StoreOptions(lock_timeout=0.05),
             dry_run=dry_run,

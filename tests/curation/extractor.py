@@ -31,7 +31,7 @@ TALK = dialogue(
 
 def context(vault: str, state: str) -> Caller:
     root = Path(vault)
-    store = Store(root, Path(state), now=lambda: NOW, actor="script", options=StoreOptions(lock_timeout=300))
+    store = Store(root, Path(state), now=NOW, actor="script", options=StoreOptions(lock_timeout=300))
     return Caller(Vault(root), store, Settings({}, Places(root, root, root)), now=NOW)
 
 

@@ -30,7 +30,7 @@ class Desk:
         return Store(
             self.root,
             self.state,
-            now=lambda: self.now,
+            now=self.now,
             actor=actor,
             options=StoreOptions(lock_timeout=0.05),
             dry_run=dry_run,

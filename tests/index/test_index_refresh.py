@@ -320,7 +320,7 @@ def test_templates_are_skipped_and_counted(make_index) -> None:
 
 def test_what_a_new_vault_begins_with_is_no_hit(make_index) -> None:
     index = make_index({})
-    fill_vault(index.vault, Store(index.vault.root, index.files.folder, now=lambda: NOW, actor="script"), NOW.date())
+    fill_vault(index.vault, Store(index.vault.root, index.files.folder, now=NOW, actor="script"), NOW.date())
     assert set(index.vault.paths()) >= {"Memory.md", "Procedural.md", "templates/daily.md"}
     (index.vault.root / "Memory.md").write_bytes(
         (index.vault.root / "Memory.md").read_bytes() + b"\n- birthday of Anna: 3 May\n"

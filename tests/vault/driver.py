@@ -59,7 +59,7 @@ def act(store: Store, action: str, arguments: list[str]) -> None:
 def main() -> int:
     vault, state, action, *arguments = sys.argv[1:]
     try:
-        act(Store(Path(vault), Path(state), now=lambda: datetime.now(UTC), actor="script"), action, arguments)
+        act(Store(Path(vault), Path(state), now=datetime.now(UTC), actor="script"), action, arguments)
     except UnwritableError as error:
         said = error.message
         try:

@@ -41,7 +41,7 @@ class Place:
         return Store(
             self.root,
             self.state,
-            now=self.clock,
+            now=self.clock(),
             actor="person",
             options=StoreOptions(lock_timeout=lock_timeout),
             dry_run=dry_run,

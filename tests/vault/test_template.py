@@ -20,7 +20,7 @@ NOW = datetime(2026, 11, 21, 14, 5, 9, tzinfo=timezone(timedelta(hours=1)))
 
 
 def init(root: Path, state: Path, *, dry_run: bool = False) -> template.InitReport:
-    store = Store(root, state, now=lambda: NOW, actor="person", dry_run=dry_run)
+    store = Store(root, state, now=NOW, actor="person", dry_run=dry_run)
     return template.fill_vault(Vault.open(root), store, NOW.date())
 
 

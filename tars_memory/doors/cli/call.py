@@ -25,10 +25,9 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
 import tars_memory
-from tars_memory import curation, language, vault
+from tars_memory import curation, language, settings, vault
 from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, members, shown_today, within
 from tars_memory.errors import TransientNotice, UsageError
-from tars_memory.settings import StrangeVaultError, agent_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -132,7 +131,7 @@ class Call:
     @cached_property
     def actor(self) -> Actor:
         """The caller. The environment may take rights away; it can't make a person of a caller without a terminal."""
-        if agent_mark(self.env):
+        if settings.agent_mark(self.env):
             return "agent"
         named = self.env.get("TARS_MEMORY_ACTOR")
         for actor in ACTORS:
@@ -150,10 +149,10 @@ class Call:
         """
         if self.opened is None:
             self.opened = self.fresh_memory()
-            settings = self.opened.workspace.settings
-            self.opened.workspace.notices += settings.unknown_variables()
+            workspace = self.opened.workspace
+            workspace.notices += workspace.settings.unknown_variables()
             if self.interactive:  # keys in files would fill the mail of each cron job
-                self.opened.workspace.notices += settings.unknown_keys()
+                workspace.notices += workspace.settings.unknown_keys()
         if self.typed is not None:
             self.opened.workspace.item = self.typed.item
         return self.opened
@@ -166,7 +165,7 @@ class Call:
         """
         try:
             return self._open(self.vault)
-        except StrangeVaultError as error:
+        except settings.StrangeVaultError as error:
             if not self.interactive:
                 raise
 
@@ -485,7 +484,7 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
     touched = [fields(place, "path line") for place in getattr(receipt, "touched", ())]
     if not call.answered({**fields(receipt, RECEIPT), **({"touched": touched} if touched else {})}, own):
         if receipt.path:
-            call.out.data(call.out.place(receipt.path, receipt.line))
+            call.out.data(call.out.place(receipt.path, receipt.line), of_notes=False)
         if call.dry_run and receipt.text:
             call.out.data(f"  {line(receipt.text)}")
     return 0

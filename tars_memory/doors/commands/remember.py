@@ -26,7 +26,6 @@ from tars_memory.doors.cli.call import (
 )
 from tars_memory.doors.cli.output import Output, clean, counted, fields, line, symbol
 from tars_memory.errors import NotFoundError, UsageError
-from tars_memory.vault.layout import OURS
 
 if TYPE_CHECKING:
     from tars_memory.jobs.forgetting import Copy, TalkLine
@@ -313,7 +312,7 @@ def _row(out: Output, entry: object) -> list[str]:
     """Return a write as columns of plain text."""
     write = fields(entry, ENTRY)
     sides = [_text(write[name]) for name in ("before", "after")]
-    if str(write["file"]).startswith(OURS):
+    if str(write["file"]).startswith(vault.layout.OURS):
         sides = [_words(side) for side in sides]
     op = f"{write['op']} (undone)" if write["undone"] else str(write["op"])
     return [

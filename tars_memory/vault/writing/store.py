@@ -214,7 +214,7 @@ class Store:
     Args:
         root: the vault's real path.
         state: its state folder; made at the first write.
-        now: the clock; returns aware times. It is read once for each transaction.
+        now: the instant of the command, aware, which its writes bear.
         actor: who writes (:data:`tars_memory.vault.model.Actor`).
         options: how long to wait for another writer, how long to keep the journal.
         dry_run: plan and return results, but lock, journal and write nothing.
@@ -234,7 +234,7 @@ class Store:
         root: Path,
         state: Path,
         *,
-        now: Callable[[], datetime],
+        now: datetime,
         actor: str,
         options: StoreOptions | None = None,
         dry_run: bool = False,

@@ -142,7 +142,6 @@ class Transaction:
         self._store = store
         self._root = root
         self._settles = settles
-        self._now = store.now()
         self._atomic = atomic
         self._rolling_back: str | None = None
         self._marked = False
@@ -158,7 +157,7 @@ class Transaction:
         """Open the journal and settle an unfinished write. The store calls this."""
         store, journal = self._store, self._store.journal
         with writing(os.fspath(journal.folder)):
-            now = self._now
+            now = store.now
             last = journal.open(now)
             if journal.cut_bytes:
                 notice = f"the journal {journal.folder} ended within a line, as a crash leaves it: the last"
@@ -564,7 +563,7 @@ class Transaction:
         record: Record = {
             "txn": self.id,
             "n": self._count,
-            "time": self._now.isoformat(),
+            "time": self._store.now.isoformat(),
             "command": self.command,
             "actor": self._store.actor,
             "file": path,
