@@ -130,9 +130,9 @@ class Workspace:
         self.settings = Settings(env)
         self.actor: Actor = "agent" if agent_mark(env) else actor
         self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, here())
+        self.settings.read_vault(self.root)
         notices: list[str] = []
         chosen = chosen_project(project, env, here(), self.settings.places, notices)
-        self.settings.read_vault(self.root)
         self.limits = self.settings.limits
         self.whole = Vault.open(self.root, self.settings.layout, self.limits)
         self.whole.problem = self.settings.vault_problem
@@ -144,7 +144,8 @@ class Workspace:
         self.notices = notices
         if self.vault.problem is not None:
             self.notices.append(f"ignored: {self.vault.problem.message}")
-        self.notices += self._identity()
+        if self.settings.passed_over is not None or self.vault.id is None:
+            self.notices += self._identity()
         self.unclaimed = self.settings.places.state / "spool"
         self.kept_folder = self.settings.places.state / "kept"
         self.night = ""
@@ -272,7 +273,7 @@ class Workspace:
         Raises:
             VaultError: the folder is not a vault, or a vault was there and is empty now; ``anew`` makes a new one.
         """
-        options = self.settings.store
+        now = self.now()
         if writes and not anew:
             self._check_vault()
         makes = writes and not self.dry_run
@@ -283,9 +284,9 @@ class Workspace:
         store = vault.writing.store.Store(
             self.root,
             self.ensure_state(used=used) if makes else self.state,
-            now=self.now(),
+            now=now,
             actor=self.actor,
-            options=options,
+            options=self.settings.store,
             dry_run=self.dry_run,
         )
         store.notices, store.night = self.notices, self.night

@@ -123,7 +123,7 @@ class Call:
         named = self.env.get("TARS_MEMORY_ACTOR")
         one_of(ACTORS, named or None, "TARS_MEMORY_ACTOR=")
 
-    @property
+    @cached_property
     def interactive(self) -> bool:
         """Whether a person is at the terminal: stdin and an output stream are one, and no agent's mark is set."""
         return self.actor == "person"
@@ -264,7 +264,7 @@ class Call:
         for number, before in self._previous_handlers.items():
             signal.signal(number, before)
         if self.opened is not None:
-            self.opened.close()
+            self.opened.workspace.close()
         self.out.close()
 
     def notices(self, *more: Iterable[str]) -> list[str]:
