@@ -18,7 +18,7 @@ from functools import cached_property, partial, wraps
 from inspect import Parameter, Signature, signature  # typer has imported it
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import normalize
 
 import typer
@@ -541,36 +541,39 @@ def _without(rows: list[str], others: list[str]) -> list[str]:
 # --- how a command line is read
 
 
-def option(name: str, takes: str, text: str, *, least: float | None = None, most: float | None = None) -> Any:
-    """Return an option that takes a value.
+def option(
+    name: str, takes: str, text: str, *, default: Any = None, least: float | None = None, most: float | None = None
+) -> Any:
+    """Return an option that takes a value, as the default of a command's parameter.
 
     Args:
         name: of the option, with its dashes.
         takes: the metavar of its value.
         text: the help.
+        default: its value if it is not given.
         least: the smallest number.
         most: the largest number.
     """
-    return typer.Option(name, metavar=takes, help=text, min=least, max=most)
+    return typer.Option(default, name, metavar=takes, help=text, min=least, max=most)
 
 
 def flag(name: str, text: str, short: str = "") -> Any:
     """Return an option without a value."""
-    return typer.Option(*filter(None, (name, short)), help=text)
+    return typer.Option(False, *filter(None, (name, short)), help=text)
 
 
-def word(takes: str, text: str) -> Any:
-    """Return a positional argument; ``takes`` and ``text`` as in :func:`option`."""
-    return typer.Argument(metavar=takes, help=text)
+def word(takes: str, text: str, *, default: Any = None) -> Any:
+    """Return a positional argument; all as in :func:`option`. It must be given if its default is ``...``."""
+    return typer.Argument(default, metavar=takes, help=text)
 
 
-About = Annotated[list[str] | None, option("--about", "NAME", "Only lines about NAME; repeatable.")]
-Topic = Annotated[list[str] | None, option("--topic", "TAG", "Only below this tag or topic; repeatable.")]
-Expired = Annotated[bool, flag("--expired", "Also what has ended or expired.")]
-AsOf = Annotated[str | None, option("--as-of", "DATE", "As it held on this day.")]
+ABOUT = option("--about", "NAME", "Only lines about NAME; repeatable.")
+TOPIC = option("--topic", "TAG", "Only below this tag or topic; repeatable.")
+EXPIRED = flag("--expired", "Also what has ended or expired.")
+AS_OF = option("--as-of", "DATE", "As it held on this day.")
 """Filters that several commands take."""
 
-Ref = Annotated[list[str] | None, word("REF", "Its REF, or words that only it holds.")]
+REF = word("REF", "Its REF, or words that only it holds.")
 
 HELP = ("--help", "-h")
 SHARED = ("vault", "project", "json", "quiet", "no_pager", "now", "dry_run")
@@ -857,8 +860,8 @@ def command(
     return known
 
 
-PrintPrompt = Annotated[bool, flag("--print-prompt", "Print what a model would be asked, for another program.")]
-ReplyFile = Annotated[str | None, option("--reply", "FILE", "Take a model's answer from FILE, or - for stdin.")]
+PRINT_PROMPT = flag("--print-prompt", "Print what a model would be asked, for another program.")
+REPLY_FILE = option("--reply", "FILE", "Take a model's answer from FILE, or - for stdin.")
 
 
 def answer_in(source: str) -> str:

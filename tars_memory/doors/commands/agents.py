@@ -1,6 +1,6 @@
 """Commands for agents: playbooks and topic notes (``learn``, ``playbooks``, ``topic``), the MCP server (``mcp``)."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from tars_memory import jobs
 from tars_memory.doors import cli
@@ -45,11 +45,11 @@ as remember
 )
 def learn(
     call: Call,
-    title: Annotated[list[str] | None, word("TITLE…", "What it is about: how I …")] = None,
-    when: Annotated[str | None, option("--when", "TEXT", "When to use it.")] = None,
-    stdin: Annotated[bool, flag("--stdin", "Take the steps from stdin.")] = False,
-    file: Annotated[str | None, option("--file", "FILE", "Take the steps from a file.")] = None,
-    edit: Annotated[bool, flag("--edit", "Write the steps in your editor.", short="-e")] = False,
+    title: list[str] | None = word("TITLE…", "What it is about: how I …"),
+    when: str | None = option("--when", "TEXT", "When to use it."),
+    stdin: bool = flag("--stdin", "Take the steps from stdin."),
+    file: str | None = option("--file", "FILE", "Take the steps from a file."),
+    edit: bool = flag("--edit", "Write the steps in your editor.", short="-e"),
 ) -> int:
     """Write down how something is done: a playbook, a note of its own in playbooks/. Prints path:line.
 
@@ -128,9 +128,9 @@ as remember
 )
 def playbooks(
     call: Call,
-    name: Annotated[list[str] | None, word("[PLAYBOOK…]", "Its name, title or path.")] = None,
-    pin: Annotated[bool, flag("--pin", "Keep it in prompts, used or not.")] = False,
-    unpin: Annotated[bool, flag("--unpin", "Let it leave prompts when it is not used.")] = False,
+    name: list[str] | None = word("[PLAYBOOK…]", "Its name, title or path."),
+    pin: bool = flag("--pin", "Keep it in prompts, used or not."),
+    unpin: bool = flag("--unpin", "Let it leave prompts when it is not used."),
 ) -> int:
     """List the playbooks with their last use, or print one, which counts as a use.
 
@@ -206,12 +206,12 @@ topics[].name path characters limit: the notes
 )
 def topic(
     call: Call,
-    name: Annotated[str | None, word("[TOPIC]", "In quotes if it has several words.")] = None,
-    text: Annotated[list[str] | None, word("[TEXT…]", "All remaining words.")] = None,
-    agent: Annotated[
-        str | None, option("--agent", "NAME", "The agent whose notes these are (TARS_AUTHOR, or the one that calls).")
-    ] = None,
-    stdin: Annotated[bool, flag("--stdin", "Take the text from stdin, all of it as one line.")] = False,
+    name: str | None = word("[TOPIC]", "In quotes if it has several words."),
+    text: list[str] | None = word("[TEXT…]", "All remaining words."),
+    agent: str | None = option(
+        "--agent", "NAME", "The agent whose notes these are (TARS_AUTHOR, or the one that calls)."
+    ),
+    stdin: bool = flag("--stdin", "Take the text from stdin, all of it as one line."),
 ) -> int:
     """Add a line to a topic note that an agent keeps for itself, in agents/NAME/; print path:line.
 

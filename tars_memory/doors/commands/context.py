@@ -1,11 +1,11 @@
 """``context``: what a model should know, packed for its prompt."""
 
-from typing import Annotated, Any
+from typing import Any
 
 from tars_memory.doors.cli.call import (
-    AsOf,
+    AS_OF,
+    EXPIRED,
     Call,
-    Expired,
     command,
     flag,
     one_of,
@@ -49,29 +49,19 @@ blocks[].vault: of lines of a shared vault: its name; `path` is absolute then
 )
 def context(
     call: Call,
-    question: Annotated[list[str] | None, word("[QUESTION…]", "In plain words; nothing in it is an operator.")] = None,
-    budget: Annotated[int | None, option("--budget", "N", "At most N tokens (2000).", least=0)] = None,
-    window: Annotated[int | None, option("--window", "N", "Shares of a model's window of N tokens.", least=0)] = None,
-    days: Annotated[
-        int | None,
-        option("--days", "N", "The last N daily notes; 1 is today's (1).", least=0, most=366),
-    ] = None,
-    file_cap: Annotated[
-        int | None,
-        option("--file-cap", "N", "At most N characters of one loaded note (20000).", least=0),
-    ] = None,
-    format_: Annotated[str | None, option("--format", "FORMAT", "text or json.")] = None,
-    found_only: Annotated[
-        bool, flag("--found-only", "Only what the question finds, not what is always loaded.")
-    ] = False,
-    about: Annotated[list[str] | None, option("--about", "NAME", "Find only lines about NAME; repeatable.")] = None,
-    topic: Annotated[
-        list[str] | None, option("--topic", "TAG", "Find only below this tag or topic; repeatable.")
-    ] = None,
-    agent: Annotated[str | None, option("--agent", "NAME", "Also from the notes of this agent, agents/NAME/.")] = None,
-    expired: Expired = False,
-    as_of: AsOf = None,
-    stdin: Annotated[bool, flag("--stdin", "Take the question from stdin.")] = False,
+    question: list[str] | None = word("[QUESTION…]", "In plain words; nothing in it is an operator."),
+    budget: int | None = option("--budget", "N", "At most N tokens (2000).", least=0),
+    window: int | None = option("--window", "N", "Shares of a model's window of N tokens.", least=0),
+    days: int | None = option("--days", "N", "The last N daily notes; 1 is today's (1).", least=0, most=366),
+    file_cap: int | None = option("--file-cap", "N", "At most N characters of one loaded note (20000).", least=0),
+    format_: str | None = option("--format", "FORMAT", "text or json."),
+    found_only: bool = flag("--found-only", "Only what the question finds, not what is always loaded."),
+    about: list[str] | None = option("--about", "NAME", "Find only lines about NAME; repeatable."),
+    topic: list[str] | None = option("--topic", "TAG", "Find only below this tag or topic; repeatable."),
+    agent: str | None = option("--agent", "NAME", "Also from the notes of this agent, agents/NAME/."),
+    expired: bool = EXPIRED,
+    as_of: str | None = AS_OF,
+    stdin: bool = flag("--stdin", "Take the question from stdin."),
 ) -> int:
     """Print what a model should know before it answers: approved rules, what the QUESTION finds, Memory.md, User.md,
     today's note.

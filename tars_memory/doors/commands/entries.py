@@ -1,15 +1,15 @@
 """Commands for entries (``list``, ``show``, ``why``), headings (``headings``) and facts (``facts``, ``timeline``)."""
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import (
+    ABOUT,
+    REF,
     STOPPED,
-    About,
+    TOPIC,
     Call,
-    Ref,
-    Topic,
     ask_about_secrets,
     command,
     confirmed,
@@ -50,10 +50,10 @@ entries[].time state block_id author: or null
 )
 def list_(
     call: Call,
-    tier: Annotated[str | None, option("--tier", "TIER", "semantic, procedural, daily, episodic or note.")] = None,
-    section: Annotated[str | None, option("--section", "NAME", "Only under this heading.")] = None,
-    about: About = None,
-    topic: Topic = None,
+    tier: str | None = option("--tier", "TIER", "semantic, procedural, daily, episodic or note."),
+    section: str | None = option("--section", "NAME", "Only under this heading."),
+    about: list[str] | None = ABOUT,
+    topic: list[str] | None = TOPIC,
 ) -> int:
     """List the entries of Memory.md and Procedural.md, or of one tier, each with its REF.
 
@@ -91,7 +91,7 @@ raw: its lines, verbatim
 )
 def show(
     call: Call,
-    target: Ref = None,
+    target: list[str] | None = REF,
 ) -> int:
     """Show one entry: its place, heading, REF and lines."""
     entry = call.memory().show(call.target(call.words(target, "REF")))
@@ -137,7 +137,7 @@ chain[].actor txn: who wrote it
 )
 def why(
     call: Call,
-    target: Ref = None,
+    target: list[str] | None = REF,
 ) -> int:
     """Show where a line came from: who approved it, the day that noted it, who said it, and what it replaced.
 
@@ -213,10 +213,10 @@ as remember
 )
 def headings(
     call: Call,
-    note: Annotated[list[str] | None, word("NOTE…", "Its name or path.")] = None,
-    add: Annotated[str | None, option("--add", "TITLE", "Add this heading at the end.")] = None,
-    remove: Annotated[str | None, option("--remove", "TITLE", "Remove this heading.")] = None,
-    yes: Annotated[bool, flag("--yes", "Remove the text under it, too; don't ask.")] = False,
+    note: list[str] | None = word("NOTE…", "Its name or path."),
+    add: str | None = option("--add", "TITLE", "Add this heading at the end."),
+    remove: str | None = option("--remove", "TITLE", "Remove this heading."),
+    yes: bool = flag("--yes", "Remove the text under it, too; don't ask."),
 ) -> int:
     """List a note's headings with the number of their bullets; add one at its end, or remove one.
 
@@ -292,18 +292,15 @@ facts[].vault: of a fact in a shared vault: its name; `path` is absolute then
 )
 def facts(
     call: Call,
-    words: Annotated[
-        list[str] | None,
-        word("[ABOUT | add S P O | end REF | remove REF]", "A name; or what to do."),
-    ] = None,
-    as_of: Annotated[str | None, option("--as-of", "DATE", "What held on this day.")] = None,
-    topic: Annotated[list[str] | None, option("--topic", "TAG", "Only below this tag; repeatable.")] = None,
-    all_: Annotated[bool, flag("--all", "Also facts that have ended or not begun.")] = False,
-    in_time: Annotated[bool, flag("--timeline", "In order of time, ended ones too.")] = False,
-    mermaid: Annotated[bool, flag("--mermaid", "As --timeline, as a chart for Obsidian.")] = False,
-    since: Annotated[str | None, option("--since", "DATE", "add: its first day.")] = None,
-    until: Annotated[str | None, option("--until", "DATE", "add: the first day that it no longer holds.")] = None,
-    on: Annotated[str | None, option("--on", "DATE", "end: on this day (today).")] = None,
+    words: list[str] | None = word("[ABOUT | add S P O | end REF | remove REF]", "A name; or what to do."),
+    as_of: str | None = option("--as-of", "DATE", "What held on this day."),
+    topic: list[str] | None = option("--topic", "TAG", "Only below this tag; repeatable."),
+    all_: bool = flag("--all", "Also facts that have ended or not begun."),
+    in_time: bool = flag("--timeline", "In order of time, ended ones too."),
+    mermaid: bool = flag("--mermaid", "As --timeline, as a chart for Obsidian."),
+    since: str | None = option("--since", "DATE", "add: its first day."),
+    until: str | None = option("--until", "DATE", "add: the first day that it no longer holds."),
+    on: str | None = option("--on", "DATE", "end: on this day (today)."),
 ) -> int:
     """List what is true, all of it or about one name. Or add, end or remove a fact.
 
@@ -426,7 +423,7 @@ as facts
 )
 def timeline(
     call: Call,
-    about: Annotated[list[str] | None, word("ABOUT…", "A name, as subject or object.")] = None,
+    about: list[str] | None = word("ABOUT…", "A name, as subject or object."),
 ) -> int:
     """List all facts about a name in order of time, ended ones too. Those without a date come last.
 

@@ -10,10 +10,10 @@ import sys
 from collections import Counter
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from tars_memory import curation, index
-from tars_memory.doors.cli.call import Call, PrintPrompt, answer_in, command, flag, option, word
+from tars_memory.doors.cli.call import PRINT_PROMPT, Call, answer_in, command, flag, option, word
 from tars_memory.doors.cli.output import clean, counted, line, show_rows
 from tars_memory.errors import UsageError
 from tars_memory.memory import SQL_SECONDS
@@ -61,19 +61,13 @@ model endpoint: who would answer, where
 )
 def extract(
     call: Call,
-    files: Annotated[list[str], word("FILES…", "Chat logs, folders of them, or - for stdin.")],
-    keep: Annotated[
-        str | None,
-        option("--keep", "WHAT", "What a session note keeps: exchanges, facts, quotes or full."),
-    ] = None,
-    force: Annotated[bool, flag("--force", "Short conversations too.")] = False,
-    auto: Annotated[bool, flag("--auto", "Called by a hook or by cron: do nothing if TARS_AUTO_EXTRACT=0.")] = False,
-    model: Annotated[str | None, option("--model", "NAME", "Ask this model; none uses the built-in rules.")] = None,
-    print_prompt: PrintPrompt = False,
-    reply: Annotated[
-        list[str] | None,
-        option("--reply", "FILE", "Take a model's answer from FILE, or - for stdin; repeatable."),
-    ] = None,
+    files: list[str] = word("FILES…", "Chat logs, folders of them, or - for stdin.", default=...),
+    keep: str | None = option("--keep", "WHAT", "What a session note keeps: exchanges, facts, quotes or full."),
+    force: bool = flag("--force", "Short conversations too."),
+    auto: bool = flag("--auto", "Called by a hook or by cron: do nothing if TARS_AUTO_EXTRACT=0."),
+    model: str | None = option("--model", "NAME", "Ask this model; none uses the built-in rules."),
+    print_prompt: bool = PRINT_PROMPT,
+    reply: list[str] | None = option("--reply", "FILE", "Take a model's answer from FILE, or - for stdin; repeatable."),
 ) -> int:
     """Find facts, preferences and decisions in conversations, each with the words it rests on.
 
@@ -121,11 +115,8 @@ model: `rules`
 )
 def import_(
     call: Call,
-    sources: Annotated[list[str], word("FROM…", "Files, folders, or - for stdin.")],
-    form: Annotated[
-        str | None,
-        option("--format", "NAME", "Read it as instructions, claude-memory, basic-memory or mem0."),
-    ] = None,
+    sources: list[str] = word("FROM…", "Files, folders, or - for stdin.", default=...),
+    form: str | None = option("--format", "NAME", "Read it as instructions, claude-memory, basic-memory or mem0."),
 ) -> int:
     """Take over CLAUDE.md and AGENTS.md, Claude Code's auto-memory, Basic Memory's notes and Mem0's exports.
 
@@ -259,8 +250,8 @@ nights: whether `sleep` ran in the last three days
 )
 def sources(
     call: Call,
-    action: Annotated[str, word("[list|add|remove]", "List them, add or remove one.")] = "list",
-    path: Annotated[str | None, word("[PATH]", "A log, or a folder of logs.")] = None,
+    action: str = word("[list|add|remove]", "List them, add or remove one.", default="list"),
+    path: str | None = word("[PATH]", "A log, or a folder of logs."),
 ) -> int:
     """Name the logs of your conversations with models, so that search and context find what you said in them.
 
@@ -310,13 +301,13 @@ tables[].columns[].meaning: what it holds
 )
 def sql(
     call: Call,
-    query: Annotated[list[str] | None, word("QUERY…", "One SELECT; none: list the tables.")] = None,
-    csv_: Annotated[bool, flag("--csv", "Print CSV, the columns first.")] = False,
-    nl: Annotated[bool, flag("--nl", "Print a JSON object a row.")] = False,
-    table: Annotated[bool, flag("--table", "Print columns that line up, in a pipe too.")] = False,
-    timeout: Annotated[
-        float, option("--timeout", "SECONDS", "Stop the query after so long (10).", least=0.01)
-    ] = SQL_SECONDS,
+    query: list[str] | None = word("QUERY…", "One SELECT; none: list the tables."),
+    csv_: bool = flag("--csv", "Print CSV, the columns first."),
+    nl: bool = flag("--nl", "Print a JSON object a row."),
+    table: bool = flag("--table", "Print columns that line up, in a pipe too."),
+    timeout: float = option(
+        "--timeout", "SECONDS", "Stop the query after so long (10).", least=0.01, default=SQL_SECONDS
+    ),
 ) -> int:
     """Ask the index by SQL: one query that reads, over the notes that a search would see.
 
@@ -394,9 +385,9 @@ tables: how many rows of each table
 )
 def export(
     call: Call,
-    file: Annotated[Path, word("FILE", "Its ending says the form: .db, .json, .jsonl, .csv.")],
-    table: Annotated[list[str] | None, option("--table", "NAME", "Only this table of `sql`; repeatable.")] = None,
-    replace: Annotated[bool, flag("--replace", "Overwrite an existing file.")] = False,
+    file: Path = word("FILE", "Its ending says the form: .db, .json, .jsonl, .csv.", default=...),
+    table: list[str] | None = option("--table", "NAME", "Only this table of `sql`; repeatable."),
+    replace: bool = flag("--replace", "Overwrite an existing file."),
 ) -> int:
     """Write the tables of `sql` into a file: a SQLite database that Datasette and any other tool opens, JSON or CSV.
 

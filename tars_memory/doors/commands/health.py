@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from tars_memory import curation, jobs, recall
 from tars_memory.doors.cli.call import Call, command, confirmed, flag, one_of, one_only, option, word
@@ -61,7 +61,7 @@ shared[].name path: the shared vaults that are searched
 )
 def status(
     call: Call,
-    verbose: Annotated[bool, flag("--verbose", "Show everything, not ten lines.")] = False,
+    verbose: bool = flag("--verbose", "Show everything, not ten lines."),
 ) -> int:
     """Show in ten lines the vault, how fresh its index is, what waits for you and what to do next."""
     state = dict(call.memory().status())
@@ -197,18 +197,12 @@ as verify
 )
 def doctor(
     call: Call,
-    path: Annotated[str | None, word("[PATH]", "With --adopt: where the vault was before it was moved.")] = None,
-    fix: Annotated[bool, flag("--fix", "Mend what is safe to mend.")] = False,
-    restore: Annotated[
-        str | None,
-        option("--restore", "TXN", "Write the lost lines of this write again (all: of any)."),
-    ] = None,
-    adopt: Annotated[bool, flag("--adopt", "Take over the history and undo kept for PATH.")] = False,
-    drop: Annotated[
-        str | None,
-        option("--drop", "ITEM", "Take a text out of the spool into a file."),
-    ] = None,
-    index: Annotated[bool, flag("--index", "Compare the index with what a rebuild would hold.")] = False,
+    path: str | None = word("[PATH]", "With --adopt: where the vault was before it was moved."),
+    fix: bool = flag("--fix", "Mend what is safe to mend."),
+    restore: str | None = option("--restore", "TXN", "Write the lost lines of this write again (all: of any)."),
+    adopt: bool = flag("--adopt", "Take over the history and undo kept for PATH."),
+    drop: str | None = option("--drop", "ITEM", "Take a text out of the spool into a file."),
+    index: bool = flag("--index", "Compare the index with what a rebuild would hold."),
 ) -> int:
     """Mend what a crash left, write what waits in the spool, and check writes, syncs, rights, model and index.
 
@@ -293,8 +287,8 @@ published: what a team's index was given; empty without one
 )
 def reindex(
     call: Call,
-    full: Annotated[bool, flag("--full", "Read every note again, into a new index.")] = False,
-    no_embed: Annotated[bool, flag("--no-embed", "Words only; leave the vectors for later.")] = False,
+    full: bool = flag("--full", "Read every note again, into a new index."),
+    no_embed: bool = flag("--no-embed", "Words only; leave the vectors for later."),
 ) -> int:
     """Bring the index up to date with the notes, and make the vectors that are missing. Never changes a note.
 
@@ -392,12 +386,10 @@ wrong[].said kind answer: each wrong answer
 )
 def models(
     call: Call,
-    action: Annotated[str, word("[list|use|check]", "List them, use one, or check a language model.")] = "list",
-    name: Annotated[str | None, word("[NAME]", "The model to use or to check.")] = None,
-    folder: Annotated[
-        str | None, option("--from", "FOLDER", "Take its files from here instead of downloading.")
-    ] = None,
-    all_: Annotated[bool, flag("--all", "List also those that could be downloaded.")] = False,
+    action: str = word("[list|use|check]", "List them, use one, or check a language model.", default="list"),
+    name: str | None = word("[NAME]", "The model to use or to check."),
+    folder: str | None = option("--from", "FOLDER", "Take its files from here instead of downloading."),
+    all_: bool = flag("--all", "List also those that could be downloaded."),
 ) -> int:
     """List the embedding models that are here or fit your notes, or use another one. Only models use downloads any.
 
@@ -495,10 +487,10 @@ missing: places that are not there
 )
 def eval_(
     call: Call,
-    file: Annotated[str, word("FILE", "Questions with their answers' places, JSON lines.")],
-    mode: Annotated[str | None, option("--mode", "MODE", "hybrid, lexical or semantic.")] = None,
-    against: Annotated[list[str] | None, option("--against", "MODE", "Compare with this mode; repeatable.")] = None,
-    limit: Annotated[int | None, option("--limit", "N", "At most N hits a question (50).", least=1, most=1000)] = None,
+    file: str = word("FILE", "Questions with their answers' places, JSON lines.", default=...),
+    mode: str | None = option("--mode", "MODE", "hybrid, lexical or semantic."),
+    against: list[str] | None = option("--against", "MODE", "Compare with this mode; repeatable."),
+    limit: int | None = option("--limit", "N", "At most N hits a question (50).", least=1, most=1000),
 ) -> int:
     """Measure how well search answers questions whose answers you know. Writes nothing into the vault.
 

@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from difflib import unified_diff
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 OK = 0
 STOPPED = 1
+
+KNOWN = ", ".join(hooks.AGENTS)
+"""The agents that can be named, for messages."""
 
 ACTIONS = ("install", "uninstall", "status")
 
@@ -118,13 +121,10 @@ agents[].agent there files events servers problem: each agent
 )
 def hook(
     ctx: typer.Context,
-    action: Annotated[
-        str | None,
-        word("[install|uninstall|status]", "Make agents call it, or no longer; or who does."),
-    ] = None,
-    hosts: Annotated[list[str] | None, word("[AGENT…]", f"{', '.join(hooks.AGENTS)}; else those found here.")] = None,
-    yes: Annotated[bool, flag("--yes", "Change the agent's settings without asking.")] = False,
-    agent: Annotated[str, option("--agent", "AGENT", "Who calls, so that it is answered in its own form.")] = "",
+    action: str | None = word("[install|uninstall|status]", "Make agents call it, or no longer; or who does."),
+    hosts: list[str] | None = word("[AGENT…]", f"{KNOWN}; else those found here."),
+    yes: bool = flag("--yes", "Change the agent's settings without asking."),
+    agent: str = option("--agent", "AGENT", "Who calls, so that it is answered in its own form.", default=""),
 ) -> int:
     """Answer a coding agent's hook: its event comes as JSON on stdin, context goes to stdout.
 
@@ -138,7 +138,7 @@ def hook(
     if action is not None:
         return _act(call, action, list(hosts or ()), yes=yes)
     if agent and agent not in hooks.AGENTS:
-        raise UsageError(f"unknown agent: {agent!r}", f"it is one of {', '.join(hooks.AGENTS)}")
+        raise UsageError(f"unknown agent: {agent!r}", f"it is one of {KNOWN}")
     if sys.stdin.isatty():
         call.out.say("hook is for coding agents, which give it their events on stdin")
         call.out.say("tars-memory hook install makes them call it")
@@ -276,7 +276,7 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
         instead = "without one hook answers an event from stdin, and --agent says who calls"
         raise UsageError(f"unknown action: {action!r}", f"it is {', '.join(ACTIONS)}; {instead}")
     if unknown := [name for name in names if name not in hooks.AGENTS]:
-        raise UsageError(f"unknown agent: {unknown[0]!r}", f"hook {action} takes {', '.join(hooks.AGENTS)}")
+        raise UsageError(f"unknown agent: {unknown[0]!r}", f"hook {action} takes {KNOWN}")
     settings = Settings(call.env)
     hosts = jobs.hosts.Hosts(call.env, settings.places.state, hooks.lines_of(settings.hook.lines))
     if action == "status":

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.doors.cli.call import Call, ask_about_secrets, command, day, flag, option, word
 from tars_memory.doors.cli.output import fields, here, hit_of, line, show_rows, within
@@ -49,10 +49,7 @@ opened: false if it was only printed
 )
 def open_(
     call: Call,
-    what: Annotated[
-        list[str] | None,
-        word("[N | NAME…]", "A hit, note, heading or entry; the first hit if not given."),
-    ] = None,
+    what: list[str] | None = word("[N | NAME…]", "A hit, note, heading or entry; the first hit if not given."),
 ) -> int:
     """Open a hit of the last search, or a note by name, alias or path: in Obsidian if it knows the vault and there is a
     display, else in $VISUAL or $EDITOR.
@@ -175,8 +172,8 @@ opened: false if it was only printed
 )
 def daily(
     call: Call,
-    date: Annotated[str | None, word("[DATE]", "Another day: yesterday, 2026-11-21.")] = None,
-    only: Annotated[bool, flag("--print", "Print its path; open nothing.")] = False,
+    date: str | None = word("[DATE]", "Another day: yesterday, 2026-11-21."),
+    only: bool = flag("--print", "Print its path; open nothing."),
 ) -> int:
     """Open today's note, or another day's, as open does. If it is missing it is made, from the vault's own daily
     template.
@@ -218,9 +215,9 @@ opened: whether it was opened
 )
 def new(
     call: Call,
-    title: Annotated[list[str] | None, word("TITLE…", "All remaining words.")] = None,
-    stdin: Annotated[bool, flag("--stdin", "Read its text from stdin.")] = False,
-    opens: Annotated[bool, flag("--open", "Open it, as open does.")] = False,
+    title: list[str] | None = word("TITLE…", "All remaining words."),
+    stdin: bool = flag("--stdin", "Read its text from stdin."),
+    opens: bool = flag("--open", "Open it, as open does."),
 ) -> int:
     """Make a note, and print its path. A note that is there is never overwritten.
 
@@ -257,7 +254,7 @@ back: paths of the notes that link here
 )
 def links(
     call: Call,
-    note: Annotated[list[str] | None, word("NOTE…", "Its name or path, as in a link.")] = None,
+    note: list[str] | None = word("NOTE…", "Its name or path, as in a link."),
 ) -> int:
     """List where a note's links lead, and which notes link to it. Exit 1 if there are none.
 
@@ -308,7 +305,7 @@ notes[].lines[].line text: a line that bears it
 )
 def tags(
     call: Call,
-    tag: Annotated[list[str] | None, word("[TAG]", "List its notes and lines.")] = None,
+    tag: list[str] | None = word("[TAG]", "List its notes and lines."),
 ) -> int:
     """List all tags with the number of their notes; with TAG, the notes and lines that bear it.
 
@@ -361,8 +358,8 @@ related[].reasons[].weight: its part of the score
 )
 def related(
     call: Call,
-    note: Annotated[list[str] | None, word("NOTE…", "Its name or path, as in a link.")] = None,
-    limit: Annotated[int, option("--limit", "N", "At most N notes.", least=1)] = 10,
+    note: list[str] | None = word("NOTE…", "Its name or path, as in a link."),
+    limit: int = option("--limit", "N", "At most N notes.", least=1, default=10),
 ) -> int:
     """List the notes that are near a note, best first, each with the reasons.
 

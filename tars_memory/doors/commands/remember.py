@@ -4,15 +4,15 @@
 
 import re
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from tars_memory import vault
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import (
     MOST_LINES,
+    REF,
     STOPPED,
     Call,
-    Ref,
     ask_about_secrets,
     chosen,
     command,
@@ -54,11 +54,11 @@ spooled: true if the text waits in the spool (exit 5)
 )
 def remember(
     call: Call,
-    text: Annotated[list[str] | None, word("TEXT…", "All remaining words.")] = None,
-    tier: Annotated[str, option("--tier", "TIER", "semantic (facts) or procedural (rules).")] = "semantic",
-    section: Annotated[str | None, option("--section", "NAME", "The heading to put it under.")] = None,
-    tag: Annotated[list[str] | None, option("--tag", "TAG", "Add #TAG; repeatable.")] = None,
-    stdin: Annotated[bool, flag("--stdin", "Take the text from stdin, all of it as one entry.")] = False,
+    text: list[str] | None = word("TEXT…", "All remaining words."),
+    tier: str = option("--tier", "TIER", "semantic (facts) or procedural (rules).", default="semantic"),
+    section: str | None = option("--section", "NAME", "The heading to put it under."),
+    tag: list[str] | None = option("--tag", "TAG", "Add #TAG; repeatable."),
+    stdin: bool = flag("--stdin", "Take the text from stdin, all of it as one entry."),
 ) -> int:
     """Keep a fact in Memory.md, or with --tier procedural a rule in Procedural.md.
 
@@ -90,8 +90,8 @@ date path text: today's note
 )
 def log(
     call: Call,
-    text: Annotated[list[str] | None, word("[TEXT…]", "All remaining words.")] = None,
-    stdin: Annotated[bool, flag("--stdin", "Take the text from stdin, all of it as one line.")] = False,
+    text: list[str] | None = word("[TEXT…]", "All remaining words."),
+    stdin: bool = flag("--stdin", "Take the text from stdin, all of it as one line."),
 ) -> int:
     """Add a line with the time to today's note, under ## Log, and print path:line. Without TEXT, show today's note."""
     if text or stdin:
@@ -124,10 +124,10 @@ as remember
 )
 def feedback(
     call: Call,
-    verdict: Annotated[str | None, word("good|bad", "Was it right?")] = None,
-    note: Annotated[list[str] | None, word("NOTE…", "All remaining words.")] = None,
-    question: Annotated[str | None, option("--question", "TEXT", "What was asked.")] = None,
-    answer: Annotated[str | None, option("--answer", "TEXT", "What was answered.")] = None,
+    verdict: str | None = word("good|bad", "Was it right?"),
+    note: list[str] | None = word("NOTE…", "All remaining words."),
+    question: str | None = option("--question", "TEXT", "What was asked."),
+    answer: str | None = option("--answer", "TEXT", "What was answered."),
 ) -> int:
     """Note in rewards.md what went well, or in corrections.md what went badly. review makes rules of it."""
     if verdict not in VERDICTS:
@@ -153,10 +153,10 @@ as remember
 )
 def edit(
     call: Call,
-    target: Annotated[str | None, word("REF", "Its REF, or in quotes words that only it holds.")] = None,
-    text: Annotated[list[str] | None, word("TEXT…", "The new text: all remaining words.")] = None,
-    tag: Annotated[list[str] | None, option("--tag", "TAG", "Add #TAG; repeatable.")] = None,
-    bare: Annotated[bool, flag("--bare", "Keep no tags and no [field:: value] of the old text.")] = False,
+    target: str | None = word("REF", "Its REF, or in quotes words that only it holds."),
+    text: list[str] | None = word("TEXT…", "The new text: all remaining words."),
+    tag: list[str] | None = option("--tag", "TAG", "Add #TAG; repeatable."),
+    bare: bool = flag("--bare", "Keep no tags and no [field:: value] of the old text."),
 ) -> int:
     """Replace an entry's text. Its time, block id and nested lines stay, and a task keeps its box.
 
@@ -193,10 +193,8 @@ touched[].path line: the other places, if there are any; line 0 is a file's name
 )
 def forget(
     call: Call,
-    target: Ref = None,
-    everywhere: Annotated[
-        bool, flag("--everywhere", "Purge our own copies too (journal, index, caches). Can't be undone.")
-    ] = False,
+    target: list[str] | None = REF,
+    everywhere: bool = flag("--everywhere", "Purge our own copies too (journal, index, caches). Can't be undone."),
 ) -> int:
     """Remove a statement from every note that holds it: the line, its candidate, quote, session fact and proposal.
 
@@ -285,8 +283,8 @@ entries[].undone: whether it was taken back
 )
 def history(
     call: Call,
-    limit: Annotated[int, option("--limit", "N", "At most N writes.", least=1)] = 20,
-    path: Annotated[str | None, option("--path", "NOTE", "Only writes to this note.")] = None,
+    limit: int = option("--limit", "N", "At most N writes.", least=1, default=20),
+    path: str | None = option("--path", "NOTE", "Only writes to this note."),
 ) -> int:
     """List what this program wrote, newest first.
 
@@ -358,9 +356,9 @@ undone[].txn path line: each write that was taken back
 )
 def undo(
     call: Call,
-    txn: Annotated[str | None, word("[TXN]", "The write, as history names it.")] = None,
-    last: Annotated[int | None, option("--last", "N", "Take the last N writes back.", least=1)] = None,
-    yes: Annotated[bool, flag("--yes", "Don't ask.")] = False,
+    txn: str | None = word("[TXN]", "The write, as history names it."),
+    last: int | None = option("--last", "N", "Take the last N writes back.", least=1),
+    yes: bool = flag("--yes", "Don't ask."),
 ) -> int:
     """Take back the last write, or the one named, or the last N. An undo can be undone.
 

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from tars_memory import curation
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import (
+    PRINT_PROMPT,
+    REPLY_FILE,
     Call,
-    PrintPrompt,
-    ReplyFile,
     answering,
     command,
     day,
@@ -77,28 +77,22 @@ offered[].ref text path line quote speaker turn kind claim sentence warnings: th
 )
 def review(
     call: Call,
-    list_: Annotated[bool, flag("--list", "List what waits; decide nothing.")] = False,
-    accept: Annotated[list[str] | None, option("--accept", "IDS", "Accept these.")] = None,
-    both: Annotated[
-        list[str] | None,
-        option("--both", "IDS", "Accept these and keep what they would replace or end."),
-    ] = None,
-    replace: Annotated[list[str] | None, option("--replace", "ID:REF", "Accept this in place of the line REF.")] = None,
-    as_line: Annotated[list[str] | None, option("--as-line", "IDS", "Keep these facts as lines of Memory.md.")] = None,
-    reject: Annotated[list[str] | None, option("--reject", "IDS", "Reject these.")] = None,
-    note: Annotated[bool, flag("--note", "Write them into Review.md, to decide in Obsidian.")] = False,
-    from_note: Annotated[bool, flag("--from-note", "Do what Review.md says.")] = False,
-    rules: Annotated[bool, flag("--rules", "Approve rules and playbooks that nobody approved here.")] = False,
-    expired: Annotated[bool, flag("--expired", "Also what expired undecided, or was refused in other words.")] = False,
-    left_out: Annotated[bool, flag("--left-out", "List what a model's second look left out.")] = False,
-    offer: Annotated[list[str] | None, option("--offer", "IDS", "Propose these left-out lines after all.")] = None,
-    limit: Annotated[int | None, option("--limit", "N", "At most N at a time.", least=1)] = None,
-    model: Annotated[
-        str | None,
-        option("--model", "NAME", 'Let a model sort and word them first ("": the one set).'),
-    ] = None,
-    print_prompt: PrintPrompt = False,
-    reply: ReplyFile = None,
+    list_: bool = flag("--list", "List what waits; decide nothing."),
+    accept: list[str] | None = option("--accept", "IDS", "Accept these."),
+    both: list[str] | None = option("--both", "IDS", "Accept these and keep what they would replace or end."),
+    replace: list[str] | None = option("--replace", "ID:REF", "Accept this in place of the line REF."),
+    as_line: list[str] | None = option("--as-line", "IDS", "Keep these facts as lines of Memory.md."),
+    reject: list[str] | None = option("--reject", "IDS", "Reject these."),
+    note: bool = flag("--note", "Write them into Review.md, to decide in Obsidian."),
+    from_note: bool = flag("--from-note", "Do what Review.md says."),
+    rules: bool = flag("--rules", "Approve rules and playbooks that nobody approved here."),
+    expired: bool = flag("--expired", "Also what expired undecided, or was refused in other words."),
+    left_out: bool = flag("--left-out", "List what a model's second look left out."),
+    offer: list[str] | None = option("--offer", "IDS", "Propose these left-out lines after all."),
+    limit: int | None = option("--limit", "N", "At most N at a time.", least=1),
+    model: str | None = option("--model", "NAME", 'Let a model sort and word them first ("": the one set).'),
+    print_prompt: bool = PRINT_PROMPT,
+    reply: str | None = REPLY_FILE,
 ) -> int:
     """Decide what is kept for good: extracted lines, corrections, praise, and proposals of scripts and agents.
 
@@ -345,25 +339,17 @@ proposed: ids of the proposals
 )
 def tidy(
     call: Call,
-    ids: Annotated[list[str] | None, word("[IDS…]", "Only these findings.")] = None,
-    apply: Annotated[bool, flag("--apply", "Remove what loses nothing, offer the rest for review; or move.")] = False,
-    ignore: Annotated[bool, flag("--ignore", "Never report these findings again.")] = False,
-    archive: Annotated[bool, flag("--archive", "Plan which daily notes go to the archive.")] = False,
-    compress: Annotated[
-        bool, flag("--compress", "Propose summaries of old sessions, which go to the archive.")
-    ] = False,
-    by: Annotated[str | None, option("--by", "PERIOD", "With --compress: a summary each month or year.")] = None,
-    before: Annotated[str | None, option("--before", "DATE", "With --compress: sessions before this day.")] = None,
-    model: Annotated[
-        str | None,
-        option("--model", "NAME", "Let a model find contradictions (default: the one set)."),
-    ] = None,
-    curating: Annotated[
-        bool,
-        flag("--curate", "Let a model propose what the last days change in Memory.md and facts."),
-    ] = False,
-    print_prompt: PrintPrompt = False,
-    reply: ReplyFile = None,
+    ids: list[str] | None = word("[IDS…]", "Only these findings."),
+    apply: bool = flag("--apply", "Remove what loses nothing, offer the rest for review; or move."),
+    ignore: bool = flag("--ignore", "Never report these findings again."),
+    archive: bool = flag("--archive", "Plan which daily notes go to the archive."),
+    compress: bool = flag("--compress", "Propose summaries of old sessions, which go to the archive."),
+    by: str | None = option("--by", "PERIOD", "With --compress: a summary each month or year."),
+    before: str | None = option("--before", "DATE", "With --compress: sessions before this day."),
+    model: str | None = option("--model", "NAME", "Let a model find contradictions (default: the one set)."),
+    curating: bool = flag("--curate", "Let a model propose what the last days change in Memory.md and facts."),
+    print_prompt: bool = PRINT_PROMPT,
+    reply: str | None = REPLY_FILE,
 ) -> int:
     """Find duplicates, empty bullets, dead links, expired lines and contradictions in the tier notes. Exit 1 with
     findings.

@@ -2,15 +2,15 @@
 
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import (
-    About,
-    AsOf,
+    ABOUT,
+    AS_OF,
+    EXPIRED,
+    TOPIC,
     Call,
-    Expired,
-    Topic,
     command,
     flag,
     one_of,
@@ -65,35 +65,32 @@ did_you_mean: if nothing was found, or a word of the query in no note: names tha
 )
 def search(
     call: Call,
-    query: Annotated[list[str] | None, word("QUERY…", 'Words, "phrases", -not, auto*, tag:x, since:2w.')] = None,
-    mode: Annotated[str | None, option("--mode", "MODE", "hybrid, lexical or semantic.")] = None,
-    tier: Annotated[
-        list[str] | None,
-        option("--tier", "TIER", "semantic, procedural, daily, episodic, note or talk; repeatable."),
-    ] = None,
-    tag: Annotated[list[str] | None, option("--tag", "TAG", "Only notes or lines with it; repeatable.")] = None,
-    path: Annotated[list[str] | None, option("--path", "GLOB", "Only below it; repeatable.")] = None,
-    since: Annotated[str | None, option("--since", "DATE", "From this day on: 2026-03-15, 2w, yesterday.")] = None,
-    until: Annotated[str | None, option("--until", "DATE", "Up to this day.")] = None,
-    limit: Annotated[int | None, option("--limit", "N", "At most N hits (10).", least=1, most=1000)] = None,
-    where: Annotated[
-        list[str] | None,
-        option("--where", "CONDITION", "Only notes with it: status=done, due<2026-12; repeatable."),
-    ] = None,
-    linked_to: Annotated[list[str] | None, option("--linked-to", "NOTE", "Only notes that NOTE links to.")] = None,
-    links_to: Annotated[list[str] | None, option("--links-to", "NOTE", "Only notes that link to NOTE.")] = None,
-    about: About = None,
-    topic: Topic = None,
-    expired: Expired = False,
-    as_of: AsOf = None,
-    stdin: Annotated[bool, flag("--stdin", "One query a line from stdin.")] = False,
-    paths: Annotated[bool, flag("--paths", "Print the notes only, each once.")] = False,
-    full: Annotated[bool, flag("--full", "Show whole passages, not a line of each.")] = False,
-    relative_to: Annotated[
-        str | None,
-        option("--relative-to", "PLACE", "Print paths from here (cwd) or from the vault (vault)."),
-    ] = None,
-    explain: Annotated[bool, flag("--explain", "Show every part of the scores.")] = False,
+    query: list[str] | None = word("QUERY…", 'Words, "phrases", -not, auto*, tag:x, since:2w.'),
+    mode: str | None = option("--mode", "MODE", "hybrid, lexical or semantic."),
+    tier: list[str] | None = option(
+        "--tier", "TIER", "semantic, procedural, daily, episodic, note or talk; repeatable."
+    ),
+    tag: list[str] | None = option("--tag", "TAG", "Only notes or lines with it; repeatable."),
+    path: list[str] | None = option("--path", "GLOB", "Only below it; repeatable."),
+    since: str | None = option("--since", "DATE", "From this day on: 2026-03-15, 2w, yesterday."),
+    until: str | None = option("--until", "DATE", "Up to this day."),
+    limit: int | None = option("--limit", "N", "At most N hits (10).", least=1, most=1000),
+    where: list[str] | None = option(
+        "--where", "CONDITION", "Only notes with it: status=done, due<2026-12; repeatable."
+    ),
+    linked_to: list[str] | None = option("--linked-to", "NOTE", "Only notes that NOTE links to."),
+    links_to: list[str] | None = option("--links-to", "NOTE", "Only notes that link to NOTE."),
+    about: list[str] | None = ABOUT,
+    topic: list[str] | None = TOPIC,
+    expired: bool = EXPIRED,
+    as_of: str | None = AS_OF,
+    stdin: bool = flag("--stdin", "One query a line from stdin."),
+    paths: bool = flag("--paths", "Print the notes only, each once."),
+    full: bool = flag("--full", "Show whole passages, not a line of each."),
+    relative_to: str | None = option(
+        "--relative-to", "PLACE", "Print paths from here (cwd) or from the vault (vault)."
+    ),
+    explain: bool = flag("--explain", "Show every part of the scores."),
 ) -> int:
     """Find passages by words and by meaning. Exit 1 if nothing is relevant.
 

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import tars_memory
 from tars_memory import index, jobs
@@ -38,8 +38,8 @@ git.registered: whether this clone did not know how to merge
 )
 def init(
     call: Call,
-    path: Annotated[str | None, word("[PATH]", "The folder; else --vault, TARS_MEMORY_DIR, or this one.")] = None,
-    git: Annotated[bool, flag("--git", "Let git merge the notes by entry; once in each clone.")] = False,
+    path: str | None = word("[PATH]", "The folder; else --vault, TARS_MEMORY_DIR, or this one."),
+    git: bool = flag("--git", "Let git merge the notes by entry; once in each clone."),
 ) -> int:
     """Make a vault in PATH, or add what is missing to a vault you already have. Nothing that exists is changed.
 
@@ -134,8 +134,8 @@ files: that were written by --install
 )
 def completion(
     call: Call,
-    shell: Annotated[str, word("[bash|zsh|fish]", "The shell; the one that runs this if none is named.")] = "",
-    into: Annotated[bool, flag("--install", "Install it for you, and say where.")] = False,
+    shell: str = word("[bash|zsh|fish]", "The shell; the one that runs this if none is named.", default=""),
+    into: bool = flag("--install", "Install it for you, and say where."),
 ) -> int:
     """Print the script that completes commands, options, tags, notes, tiers and REFs by Tab, or install it.
 
@@ -235,10 +235,10 @@ by_lines: git merged it by lines
 )
 def merge(
     call: Call,
-    base: Annotated[str, word("BASE", "The version that both come from (%O).")],
-    ours: Annotated[str, word("OURS", "Our version (%A); the outcome takes its place.")],
-    theirs: Annotated[str, word("THEIRS", "Their version (%B).")],
-    path: Annotated[str, word("PATH", "The note's path (%P).")] = "",
+    base: str = word("BASE", "The version that both come from (%O).", default=...),
+    ours: str = word("OURS", "Our version (%A); the outcome takes its place.", default=...),
+    theirs: str = word("THEIRS", "Their version (%B).", default=...),
+    path: str = word("PATH", "The note's path (%P).", default=""),
 ) -> int:
     """Merge three versions of a note by entry: git calls this, after tm init --git.
 

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from tars_memory import index
 from tars_memory.doors.cli.app import program
@@ -39,15 +39,11 @@ undone: the writes that were taken back
 )
 def sleep(
     call: Call,
-    sources: Annotated[
-        list[str] | None,
-        word("[SOURCES…]", "Chat logs or folders of them, instead of those set."),
-    ] = None,
-    undo: Annotated[bool, flag("--undo", "Take back what the last night wrote.")] = False,
-    print_schedule: Annotated[
-        str | None,
-        option("--print-schedule", "KIND", "Print a schedule for systemd, launchd or cron, and end."),
-    ] = None,
+    sources: list[str] | None = word("[SOURCES…]", "Chat logs or folders of them, instead of those set."),
+    undo: bool = flag("--undo", "Take back what the last night wrote."),
+    print_schedule: str | None = option(
+        "--print-schedule", "KIND", "Print a schedule for systemd, launchd or cron, and end."
+    ),
 ) -> int:
     """Do a night's work: extract from new conversations, expire old candidates, archive old daily notes, index.
 
@@ -101,12 +97,11 @@ took: seconds
 )
 def watch(
     call: Call,
-    once: Annotated[bool, flag("--once", "Check once, and end: for cron.")] = False,
-    poll: Annotated[float | None, option("--poll", "SECONDS", "Check so often instead of waiting for events.")] = None,
-    print_service: Annotated[
-        str | None,
-        option("--print-service", "KIND", "Print a unit for systemd, launchd or cron, and end."),
-    ] = None,
+    once: bool = flag("--once", "Check once, and end: for cron."),
+    poll: float | None = option("--poll", "SECONDS", "Check so often instead of waiting for events."),
+    print_service: str | None = option(
+        "--print-service", "KIND", "Print a unit for systemd, launchd or cron, and end."
+    ),
 ) -> int:
     """Keep the index up to date until it is stopped, and print a line for each batch of changes.
 
