@@ -248,8 +248,13 @@ class LlmOptions(Options):
         return "" if name.strip().lower() in NOTHING else name
 
 
+KEEPS = ("exchanges", "facts", "quotes", "full")
+"""Which turns a session note keeps: those that a fact quotes, with the turns right before and after them; none; only
+those that a fact quotes; all of them."""
+
+
 class ExtractOptions(Options):
-    """``[extract]``: which conversations are worth a look, and what a session note keeps of the turns."""
+    """``[extract]``: which conversations are worth a look, and what a session note keeps (one of :data:`KEEPS`)."""
 
     min_user_turns: int = 3
     keep: str = "exchanges"
@@ -408,7 +413,7 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "llm.max_tokens": (0, 1_000_000_000),
     "llm.max_cost": (0, 100_000),
     "extract.min_user_turns": (0, 1_000),
-    "extract.keep": ("facts", "quotes", "full"),
+    "extract.keep": KEEPS,
     "review.window_days": (1, 3_650),
     "review.limit": (1, 1_000),
     "tidy.section_entries": (1, 100_000),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tars_memory.disk import Places
 from tars_memory.errors import ModelUnavailableError, SettingsError, UnwritableError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.settings import Settings
+from tars_memory.settings import ALLOWED, SECTIONS, Settings
 
 RULE = {"TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES": "true"}
 
@@ -90,6 +91,17 @@ def test_a_value_out_of_range_is_said(tmp_path: Path, section: str, key: str, va
     with pytest.raises(UsageError, match=rf"{section}\.{key}") as caught:
         getattr(said, section)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_the_default_of_a_setting_may_be_set(tmp_path: Path, name: str) -> None:
+    section, key = name.split(".")
+    default = getattr(SECTIONS[section], key)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text(f"[{section}]\n{key} = {json.dumps(default)}\n")
+    found = Settings({"TARS_MEMORY_HOME": str(tmp_path)})
+    assert getattr(getattr(found, section), key) == default
+    assert found.origins == {name: "config"}
 
 
 def test_an_overlap_of_more_than_half_a_passage_is_said(tmp_path: Path) -> None:

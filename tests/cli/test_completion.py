@@ -231,13 +231,12 @@ def test_it_is_installed_twice_and_works_from_a_fresh_start(shell: str, folder: 
 
 
 def test_the_fixed_values_are_those_that_are_taken(folder: Path) -> None:
-    from tars_memory.curation.extraction.keeping import KEEPS
     from tars_memory.doors.commands.context import FORMATS
     from tars_memory.doors.commands.search import PLACES
     from tars_memory.index.database import TIERS
     from tars_memory.jobs.hooks import AGENTS
 
-    assert FIXED["PLACE"] == PLACES and FIXED["WHAT"] == KEEPS and FIXED["FORMAT"] == FORMATS
+    assert FIXED["PLACE"] == PLACES and FIXED["FORMAT"] == FORMATS
     assert FIXED["AGENT"] == AGENTS
     assert {*FIXED["search tier"]} == {*TIERS}
     env = environ(folder)

@@ -22,11 +22,11 @@ from tars_memory.capture.turns import Transcript, Unknown
 from tars_memory.curation import models
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import MOST_FACTS, Known, Moments
-from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Task, keep, keep_turns, words_of
+from tars_memory.curation.extraction.keeping import KeptFact, Task, keep, keep_turns, words_of
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact, Extraction
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.words import LANGUAGES
-from tars_memory.settings import AUTO, Settings, may_extract_unattended
+from tars_memory.settings import AUTO, KEEPS, Settings, may_extract_unattended
 from tars_memory.vault import sessions
 from tars_memory.vault.markdown.facts import spoken_by
 from tars_memory.vault.model import Tier

@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.writing.store import Landed, WriteSession
 
 
-KEEPS = ("exchanges", "facts", "quotes", "full")
-"""Which turns a session note keeps: those that a fact quotes, with the turns right before and after them; none; only
-those that a fact quotes; all of them."""
-
 MOST_OF_TURN = 2_000
 """Maximum number of characters of a turn that an exchange keeps: a longer one is mostly pasted, or pages of answer."""
 
@@ -118,7 +114,7 @@ def keep(ctx: Caller, session: WriteSession, task: Task, drawn: Drawn, keeps: st
         session: an atomic transaction.
         task: the conversation.
         drawn: its statements, with neutralised words.
-        keeps: one of :data:`KEEPS`.
+        keeps: one of :data:`tars_memory.settings.KEEPS`.
 
     Returns:
         The session note's path, and the facts with their lines.
@@ -399,7 +395,7 @@ def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], s
     Args:
         turns: new ones of the conversation.
         when: by number, the time of each turn.
-        keeps: one of :data:`KEEPS`.
+        keeps: one of :data:`tars_memory.settings.KEEPS`.
         quoted: numbers of the turns that facts quote.
         start: time of the first turn; turns of another day are stored with their date.
     """

@@ -22,7 +22,7 @@ from typer.core import TyperArgument, TyperOption
 from tars_memory import index
 from tars_memory.doors.cli.call import HELP, Call, Command
 from tars_memory.doors.cli.output import line
-from tars_memory.settings import MODES
+from tars_memory.settings import KEEPS, MODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -293,7 +293,7 @@ FIXED: dict[str, tuple[str, ...]] = {
     "remember tier": ("semantic", "procedural"),
     "PLACE": ("cwd", "vault"),
     "FORMAT": ("text", "json"),
-    "WHAT": ("exchanges", "facts", "quotes", "full"),
+    "WHAT": KEEPS,
     "PERIOD": ("month", "year"),
     "KIND": ("systemd", "launchd", "cron"),
     "DATE": ("today", "yesterday", "1w", "1m", "1y"),
