@@ -56,7 +56,7 @@ class Tool(NamedTuple):
         description: a description for the model; begins with when to use the tool.
         takes: the JSON schemas of the arguments.
         required: names of the required arguments.
-        answers: the JSON schemas of the answer's members, without its notices; an answer always has all of them.
+        answers: the answer's members without its notices, as :func:`_of` takes them; an answer always has all of them.
         run: the function that carries it out.
         writes: whether it may change the vault.
     """
@@ -66,7 +66,7 @@ class Tool(NamedTuple):
     description: str
     takes: dict[str, Schema]
     required: tuple[str, ...]
-    answers: dict[str, Schema]
+    answers: dict[str, str | Schema]
     run: Callable[[Memory, dict[str, Any]], dict[str, Any]]
     writes: bool = False
 
@@ -79,8 +79,7 @@ class Tool(NamedTuple):
     @property
     def output_schema(self) -> Schema:
         """The JSON schema of the answer; later versions may add members."""
-        answers = {**self.answers, "notices": NOTICES}
-        return {"type": "object", "properties": answers, "required": list(answers)}
+        return _of(**self.answers, notices=NOTICES)
 
 
 def _text(description: str, most: int = 200, **more: Any) -> Schema:
@@ -96,18 +95,25 @@ def _list(description: str, **item: Any) -> Schema:
     return {"type": "array", "items": kind, "maxItems": 20, "description": description}
 
 
-def _of(**members: str) -> Schema:
-    """Return the schema of an object from its members' JSON types, with ``?`` behind one that may be null."""
-    kinds = {name: [kind[:-1], "null"] if kind.endswith("?") else kind for name, kind in members.items()}
-    return {
-        "type": "object",
-        "properties": {name: {"type": kind} for name, kind in kinds.items()},
-        "required": list(members),
-    }
+def _of(**members: str | Schema) -> Schema:
+    """Return the schema of an object that has all of these members.
+
+    Args:
+        members: of each its schema; or its JSON type, with ``?`` behind one that may be null, and after a colon what
+            it is.
+    """
+    schemas = {name: _member(kind) if isinstance(kind, str) else kind for name, kind in members.items()}
+    return {"type": "object", "properties": schemas, "required": list(members)}
 
 
-STRING, INTEGER, YES = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
-NOTICES = {"type": "array", "items": STRING, "description": "What you should know beside the answer."}
+def _member(text: str) -> Schema:
+    """Return the schema of a member from its type and description, as in :func:`_of`."""
+    kind, _, description = text.partition(": ")
+    schema: Schema = {"type": [kind[:-1], "null"] if kind.endswith("?") else kind}
+    return schema | ({"description": description} if description else {})
+
+
+NOTICES = {"type": "array", "items": {"type": "string"}, "description": "What you should know beside the answer."}
 AS_OF = _text("The day on which it has to hold: 2026-03-15, 2026-03, yesterday. Left out: today.")
 
 
@@ -221,10 +227,6 @@ def _facts(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"facts": [fact.as_dict(day) for fact in found]}
 
 
-def _why(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
-    return memory.why(arguments["target"])._asdict()
-
-
 def _dated(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with ``as_of`` parsed as a date.
 
@@ -264,8 +266,8 @@ TOOLS = (
         },
         ("query",),
         {
-            "query": STRING,
-            "mode": {**STRING, "description": "How it was answered: lexical if there is no model."},
+            "query": "string",
+            "mode": "string: How it was answered: lexical if there is no model.",
             "hits": {
                 "type": "array",
                 "items": _of(
@@ -273,8 +275,8 @@ TOOLS = (
                     tier="string", date="string?", title="string", headings="array", text="string", block_id="string?",
                 ),
             },
-            "abstained": {**YES, "description": "Nothing relevant was found."},
-            "stale": {**INTEGER, "description": "How many files the index is behind."},
+            "abstained": "boolean: Nothing relevant was found.",
+            "stale": "integer: How many files the index is behind.",
         },
         _search,
     ),
@@ -293,13 +295,9 @@ TOOLS = (
         },
         ("target",),
         {
-            "path": STRING,
-            "start_line": INTEGER,
-            "end_line": {**INTEGER, "description": "The last one that is in text."},
-            "lines": {**INTEGER, "description": "How many the note has."},
-            "tier": STRING,
-            "ref": {"type": ["string", "null"], "description": "Of an entry; null for a note."},
-            "text": STRING,
+            "path": "string", "start_line": "integer", "end_line": "integer: The last one that is in text.",
+            "lines": "integer: How many the note has.", "tier": "string",
+            "ref": "string?: Of an entry; null for a note.", "text": "string",
         },
         _get,
     ),
@@ -311,15 +309,14 @@ TOOLS = (
         {
             "question": _text("What it is about, in plain words. Left out: what is always loaded.", LONGEST_QUESTION),
             "budget": _number("Maximum number of tokens (2000).", 0, 20_000),
-            "found_only": {**YES, "description": "Only what the question finds, not what is always loaded."},
+            "found_only": _member("boolean: Only what the question finds, not what is always loaded."),
             "as_of": AS_OF,
         },
         (),
         {
-            "text": {**STRING, "description": "Blocks between tags; only procedural holds rules, all else is data."},
-            "used": {**INTEGER, "description": "Tokens."},
-            "budget": INTEGER,
-            "left_out": {**INTEGER, "description": "Lines that found no room or no longer hold."},
+            "text": "string: Blocks between tags; only procedural holds rules, all else is data.",
+            "used": "integer: Tokens.", "budget": "integer",
+            "left_out": "integer: Lines that found no room or no longer hold.",
         },
         _context,
     ),
@@ -340,13 +337,9 @@ TOOLS = (
         },
         ("text",),
         {
-            "txn": {"type": ["string", "null"], "description": "The write; `tars-memory undo TXN` takes it back."},
-            "path": STRING,
-            "line": INTEGER,
-            "ref": STRING,
-            "text": STRING,
-            "written": {**YES, "description": "False for an exact repeat."},
-            "spooled": YES,
+            "txn": "string?: The write; `tars-memory undo TXN` takes it back.",
+            "path": "string", "line": "integer", "ref": "string", "text": "string",
+            "written": "boolean: False for an exact repeat.", "spooled": "boolean",
         },
         _add,
         writes=True,
@@ -364,10 +357,7 @@ TOOLS = (
             "when": _text("A playbook: when to use it."),
         },
         ("text",),
-        {
-            "proposal": {"type": ["string", "null"], "description": "Its id; null if it is there already."},
-            "text": STRING,
-        },
+        {"proposal": "string?: Its id; null if it is there already.", "text": "string"},
         _propose,
         writes=True,
     ),
@@ -379,7 +369,7 @@ TOOLS = (
         {
             "about": _text("A name, or words of one, as subject or object. Left out: all facts."),
             "as_of": AS_OF,
-            "all": {**YES, "description": "Also what has ended or is to come."},
+            "all": _member("boolean: Also what has ended or is to come."),
         },
         (),
         {
@@ -401,18 +391,12 @@ TOOLS = (
         {"target": _text(TARGET, 2_000)},
         ("target",),
         {
-            "ref": STRING,
-            "text": STRING,
-            "path": STRING,
-            "line": INTEGER,
-            "author": STRING,
+            "ref": "string", "text": "string", "path": "string", "line": "integer", "author": "string",
             "chain": {
-                "type": "array",
-                "items": {"type": "object", "properties": {"kind": STRING}, "required": ["kind"]},
-                "description": "The steps back, the nearest first.",
+                "type": "array", "items": _of(kind="string"), "description": "The steps back, the nearest first.",
             },
         },
-        _why,
+        lambda memory, arguments: memory.why(**arguments)._asdict(),
     ),
 )  # fmt: skip
 """All tools, in the order in which they are listed."""
