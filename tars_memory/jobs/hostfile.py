@@ -27,6 +27,7 @@ INDENT = "  "
 """Indentation for a file that has none of its own."""
 
 _WHITE = " \t\r\n"
+_BREAK = re.compile(r"[\r\n]")
 _BLANKS = re.compile(r"(?>(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*)", re.DOTALL)
 _STRING = re.compile(r'"(?>(?:[^"\\\x00-\x1f]|\\.)*)"')
 _SCALAR = re.compile(r"-?[0-9][0-9.eE+-]*+|true|false|null")
@@ -64,20 +65,17 @@ class Insertion(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A JSON value with its start and end in the text."""
+    """A JSON value with its start and end in the text.
+
+    In an object it has a ``key``, and ``first`` is where that begins; in a list ``first`` is its own start.
+    """
 
     start: int
     end: int
     value: Any
-    children: tuple[_Child, ...] = ()
-
-
-class _Child(NamedTuple):
-    """A member of an object (``start`` is that of its key) or an element of a list (``key`` is None)."""
-
-    start: int
-    key: str | None
-    node: _Node
+    children: tuple[_Node, ...] = ()
+    key: str | None = None
+    first: int = 0
 
 
 # --- both formats
@@ -213,7 +211,7 @@ def _parse_value(text: str, at: int, depth: int) -> _Node:
 def _parse_container(text: str, start: int, depth: int) -> _Node:
     is_object = text[start] == "{"
     close = "}" if is_object else "]"
-    children: list[_Child] = []
+    children: list[_Node] = []
     at = _skip(text, start + 1)
     while text[at : at + 1] != close:
         if children:
@@ -232,11 +230,9 @@ def _parse_container(text: str, start: int, depth: int) -> _Node:
             if text[at : at + 1] != ":":
                 raise _error_at(text, at, "a colon was expected")
             at = _skip(text, at + 1)
-        node = _parse_value(text, at, depth + 1)
-        children.append(_Child(first, key, node))
-        at = _skip(text, node.end)
-    values = [child.node.value for child in children]
-    value: Any = dict(zip([child.key for child in children], values, strict=True)) if is_object else values
+        children.append(_parse_value(text, at, depth + 1)._replace(key=key, first=first))
+        at = _skip(text, children[-1].end)
+    value = {child.key: child.value for child in children} if is_object else [child.value for child in children]
     return _Node(start, at + 1, value, tuple(children))
 
 
@@ -262,57 +258,51 @@ def _error_at(text: str, at: int, why: str) -> UnfitError:
 
 def _json_insert(text: str, entry: Insertion) -> str:
     """Return the text with one entry inserted, and with objects and lists for its keys where they are missing."""
-    node = _parse(text)
+    root = node = _parse(text)
     for depth, key in enumerate(entry.keys):
         if not isinstance(node.value, dict):
             raise UnfitError(f"{_dotted(entry.keys[:depth])} is not an object")
-        inner = [child.node for child in node.children if child.key == key]
+        inner = [child for child in node.children if child.key == key]
         if len(inner) > 1:
             raise UnfitError(f"{_dotted(entry.keys[: depth + 1])} is there twice")
         if not inner:
             value = [entry.value] if entry.listed else entry.value
             for outer in reversed(entry.keys[depth + 1 :]):
                 value = {outer: value}
-            return _insert_child(text, node, key, value)
+            return _insert_child(text, root, node, key, value)
         node = inner[0]
     if not entry.listed:
         return text[: node.start] + json.dumps(entry.value, ensure_ascii=False) + text[node.end :]
     if not isinstance(node.value, list):
         raise UnfitError(f"{_dotted(entry.keys)} is not a list")
-    return _insert_child(text, node, None, entry.value)
+    return _insert_child(text, root, node, None, entry.value)
 
 
 def _dotted(keys: tuple[str, ...]) -> str:
     return ".".join(keys) or "the file"
 
 
-def _insert_child(text: str, node: _Node, key: str | None, value: Any) -> str:
+def _insert_child(text: str, root: _Node, node: _Node, key: str | None, value: Any) -> str:
     """Return the text with one more child at the end of an object or list, formatted as its neighbours are."""
-    root = _parse(text)
-    last = node.children[-1].node if node.children else None
+    last = node.children[-1] if node.children else None
     since = comma = last.end if last else node.start + 1
-    trailing = False
-    if last:
-        found = _skip(text, last.end)
-        trailing = text[found] == ","
-        since = found + 1 if trailing else since
+    found = _skip(text, since)
+    trailing = last is not None and text[found] == ","
+    since = found + 1 if trailing else since
     close = node.end - 1
     at = since + len(text[since:close].rstrip(_WHITE))  # behind the comments
-    in_lines = _has_line_break(text[node.start : node.end]) or (
-        not last and (_has_line_break(text[root.start : root.end]) or node == root)
-    )
     name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
-    if not in_lines:
-        piece = (" " if last else "") + name + json.dumps(value, ensure_ascii=False)
-        end = ""
-    else:
+    around = root if not last else node
+    if _BREAK.search(text, around.start, around.end) or (not last and node == root):
         newline = _newline(text)
         base, unit = _indent(text, node.start), _indent_unit(text, root)
-        own = [_indent(text, child.start) for child in node.children if _begins_line(text, child.start)]
+        own = [_indent(text, child.first) for child in node.children if _begins_line(text, child.first)]
         indent = own[-1] if own else base + unit
         rows = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")
         piece = newline + indent + name + f"{newline}{indent}".join(rows)
-        end = "" if last or _has_line_break(text[at:close]) else newline + base
+        end = "" if last or _BREAK.search(text, at, close) else newline + base
+    else:
+        piece, end = (" " if last else "") + name + json.dumps(value, ensure_ascii=False), ""
     text = text[:at] + piece + ("," if trailing else "") + end + text[close if end else at :]
     return text if not last or trailing else f"{text[:comma]},{text[comma:]}"
 
@@ -329,7 +319,7 @@ def _json_remove(text: str, ours: Ours, previous: Any) -> str:
             trail.pop()
         if len(trail) > 1 and trail[-1][0].children[trail[-1][1]].key and isinstance(trail[-2][0].value, list):
             # our entry was the whole content of a group of hooks: keep the group, with an empty list
-            node = trail[-1][0].children[trail[-1][1]].node
+            node = trail[-1][0].children[trail[-1][1]]
             text = text[: node.start] + "[]" + text[node.end :]
         else:
             text = _remove_child(text, *trail[-1])
@@ -338,10 +328,9 @@ def _json_remove(text: str, ours: Ours, previous: Any) -> str:
 def _trail(node: _Node, ours: Ours) -> list[tuple[_Node, int]] | None:
     """Return the containers and child indices that lead from a node to the first of our entries, or None."""
     for index, child in enumerate(node.children):
-        if ours(child.node.value, child.key or ""):
+        if ours(child.value, child.key or ""):
             return [(node, index)]
-        below = _trail(child.node, ours)
-        if below is not None:
+        if (below := _trail(child, ours)) is not None:
             return [(node, index), *below]
     return None
 
@@ -359,21 +348,16 @@ def _has(previous: Any, trail: list[tuple[_Node, int]]) -> bool:
 def _remove_child(text: str, node: _Node, index: int) -> str:
     """Return the text without one child, its comma and the blanks before it."""
     child = node.children[index]
-    start = len(text[: child.start].rstrip(_WHITE))
-    end = child.node.end
-    after = _skip(text, end)
+    start, after = len(text[: child.first].rstrip(_WHITE)), _skip(text, child.end)
     if text[after] == ",":
-        rest = text[:start] + text[end:after] + text[after + 1 :]
+        rest = text[:start] + text[child.end : after] + text[after + 1 :]
     else:
-        rest = text[:start] + text[end:]
+        rest = text[:start] + text[child.end :]
         if index:
-            comma = _skip(text, node.children[index - 1].node.end)
+            comma = _skip(text, node.children[index - 1].end)
             rest = rest[:comma] + rest[comma + 1 :]
-    if len(node.children) == 1:
-        blanks = re.compile(rf"[{_WHITE}]*").match(rest, node.start + 1)
-        if blanks and rest[blanks.end() : blanks.end() + 1] in ("}", "]"):
-            rest = rest[: node.start + 1] + rest[blanks.end() :]
-    return rest
+    inside = rest[node.start + 1 :].lstrip(_WHITE)
+    return rest[: node.start + 1] + inside if len(node.children) == 1 and inside[:1] in ("}", "]") else rest
 
 
 def _newline(text: str) -> str:
@@ -384,33 +368,22 @@ def _newline(text: str) -> str:
     return "\r" if "\r" in text and "\n" not in text else "\n"
 
 
-def _has_line_break(text: str) -> bool:
-    return "\n" in text or "\r" in text
-
-
-def _line_start(text: str, at: int) -> int:
-    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-
-
 def _indent(text: str, at: int) -> str:
     """Return the indentation of the line with this position."""
-    line = text[_line_start(text, at) : at]
+    line = text[max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _begins_line(text: str, at: int) -> bool:
     """Whether only blanks precede a position in its line, and the line is not the first one."""
-    start = _line_start(text, at)
-    return start > 0 and not text[start:at].strip(" \t")
+    return text[:at].rstrip(" \t")[-1:] in ("\r", "\n")
 
 
 def _indent_unit(text: str, root: _Node) -> str:
     """Return the indentation of one level."""
     base = _indent(text, root.start)
-    for child in root.children:
-        if _begins_line(text, child.start):
-            return _indent(text, child.start).removeprefix(base)
-    return INDENT
+    firsts = (child.first for child in root.children if _begins_line(text, child.first))
+    return next((_indent(text, first).removeprefix(base) for first in firsts), INDENT)
 
 
 # --- TOML
