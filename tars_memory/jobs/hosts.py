@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -204,7 +206,8 @@ class Hosts:
             SettingsError: a file of the host can't be read, or can't be changed without harm.
         """
         more = ["--vault", vault] if vault else []
-        command = _command_line([*program, "hook", "--agent", name, *more])
+        words = [*program, "hook", "--agent", name, *more]
+        command = subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
         try:
             command.encode()
         except UnicodeEncodeError:
@@ -241,8 +244,7 @@ class Hosts:
         with VaultLock(self.records / "lock", timeout=LOCK_WAIT, command="hook install").held():
             if not edit.changes:
                 if edit.base == edit.before:  # the file has no entries of ours: a record of it would be outdated
-                    _keep(key, None)
-                    _keep(key.with_suffix(".before"), None)
+                    _forget(key)
                 return False
             now = _read(edit.target)
             if now == edit.after:
@@ -254,7 +256,8 @@ class Hosts:
                 raise UnwritableError(
                     f"{edit.path} is read-only", "it is as it was; make it writable, or change it there"
                 )
-            made = disk.state_object(key).get("made") or _missing_folders(edit.target.parent)
+            missing = takewhile(lambda folder: not folder.exists(), edit.target.parents)
+            made = disk.state_object(key).get("made") or [os.fspath(folder) for folder in missing]
             try:
                 if edit.after != edit.base:
                     _keep(key.with_suffix(".before"), edit.base)
@@ -269,10 +272,9 @@ class Hosts:
                 _keep(key.with_suffix(".replaced"), now)
                 edit.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _replace(edit, key.with_suffix(".leftover"))
-                _keep(key.with_suffix(".replaced"), None)  # settings hold credentials: keep no copy that nobody needs
+                key.with_suffix(".replaced").unlink(missing_ok=True)  # it holds credentials: keep no needless copy
                 if edit.after == edit.base:
-                    _keep(key, None)
-                    _keep(key.with_suffix(".before"), None)
+                    _forget(key)
                     for folder in made if edit.after is None else ():
                         os.rmdir(folder)
             except OSError as error:
@@ -293,18 +295,13 @@ class Hosts:
                 problems.append(error.message)
                 continue
             found = [*hostfile.entries_of(value, _ours(name))]
-            if found:
-                files.append(os.fspath(path))
-            for keys, entry in found:
-                if keys[:1] == ("hooks",):
-                    events.append(keys[1])
-                else:
-                    servers = True
-                problems += _missing(_words(entry))
             by_hand = [keys for keys, _ in hostfile.entries_of(value, _by_hand(name)) if len(keys) > 1]
-            events += [keys[1] for keys in by_hand if keys[0] == "hooks"]
+            as_written = [keys for keys, _ in found]
+            files += [os.fspath(path)] if as_written or by_hand else []
+            events += [keys[1] for keys in (*as_written, *by_hand) if keys[:1] == ("hooks",)]
+            servers = servers or any(keys[:1] != ("hooks",) for keys in as_written)
             servers = servers or any(keys[0] == "mcpServers" for keys in by_hand)
-            files += [os.fspath(path)] if by_hand and not found else []
+            problems += [problem for _, entry in found for problem in _missing(_words(entry))]
             off = _switched_off(name, value)
             problems += [f"all hooks are switched off in {path} ({off})"] if off else []
             problems += filter(None, [_form_problem(name, path, _read(path), is_toml=is_toml)])
@@ -332,10 +329,11 @@ class Hosts:
         trusted = [
             key for key, how in (state.items() if isinstance(state, dict) else ()) if "trusted_hash" in (how or {})
         ]
+        snakes = {event: re.sub("(?<!^)(?=[A-Z])", "_", event).lower() for event in events}  # session_start
         untrusted = [
             event
             for event in events
-            if not any(key.startswith(f"{file}:{_snake(event)}:") for file in files for key in trusted)
+            if not any(key.startswith(f"{file}:{snakes[event]}:") for file in files for key in trusted)
         ]
         problems = [f"all hooks are switched off in {path} ({off})"] if off else []
         if untrusted:
@@ -432,11 +430,6 @@ def handler(name: str, command: str) -> dict[str, Any]:
     return {"hooks": [{"type": "command", "command": command, "timeout": SECONDS}]}
 
 
-def _command_line(words: Sequence[str]) -> str:
-    """Return words as one command, quoted for the system's shell."""
-    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
-
-
 def _words(value: Any) -> list[str]:
     """Return the words of the command that an entry calls; an empty list if the value is not such an entry."""
     if not isinstance(value, dict):
@@ -500,11 +493,6 @@ def _missing(words: list[str]) -> list[str]:
     if words[-2] == "--vault" and not os.path.isdir(words[-1]):
         problems.append(f"it names the vault {words[-1]}, which is not there: mount it, or tars-memory hook install")
     return problems
-
-
-def _snake(event: str) -> str:
-    """Return an event's name in snake case, as Codex writes it in keys: ``session_start`` for ``SessionStart``."""
-    return "".join(f"_{char.lower()}" if char.isupper() else char for char in event).lstrip("_")
 
 
 def _switched_off(name: str, value: Any) -> str:
@@ -571,18 +559,15 @@ def _values(path: Path, data: bytes | None, *, toml: bool = False) -> Any:
         raise SettingsError(f"{path} is not valid {kind}: {error}", "mend it first; it is left as it is") from error
 
 
-def _missing_folders(folder: Path) -> list[str]:
-    """Return the folders to create so that ``folder`` exists, the innermost first."""
-    missing = []
-    while not folder.exists():
-        missing.append(os.fspath(folder))
-        folder = folder.parent
-    return missing
-
-
 def _keep(path: Path, data: bytes | None) -> None:
     """Write a file of our own atomically; None removes it."""
     path.unlink(missing_ok=True) if data is None else replace_file(path, data)
+
+
+def _forget(key: Path) -> None:
+    """Remove our record of a file, and the bytes from before."""
+    _keep(key, None)
+    _keep(key.with_suffix(".before"), None)
 
 
 def _replace(edit: Edit, leftover: Path) -> None:
@@ -605,26 +590,11 @@ def _replace(edit: Edit, leftover: Path) -> None:
             if data is not None:
                 _keep(leftover, data)
                 folder.remove(old)
-        if edit.after is None:
-            os.replace(edit.target, edit.target.with_name(aside))
-            _check_displaced(folder, edit, aside, name)
-            return
-        _write(folder, temp, edit)
-        system = of_this_system()
-        try:
-            if edit.before is None:
-                try:
-                    system.place(folder, temp, name)
-                except FileExistsError:
-                    raise _changed(edit) from None
-                return
-            displaced = system.swap(folder, name, temp, aside)
-        except UnsupportedError:
-            if _read(edit.target) != edit.before:
-                raise _changed(edit) from None
-            os.replace(edit.target.with_name(temp), edit.target)
-            return
-        _check_displaced(folder, edit, displaced, name)
+        if displaced := _displace(folder, edit, temp, aside):
+            if _read(edit.target.with_name(displaced)) != edit.before:
+                os.replace(edit.target.with_name(displaced), edit.target)
+                raise _changed(edit)
+            folder.remove(displaced)
     finally:
         with contextlib.suppress(OSError):
             if edit.after is not None and folder.look(temp) is not None:
@@ -632,18 +602,28 @@ def _replace(edit: Edit, leftover: Path) -> None:
         folder.close()
 
 
-def _check_displaced(folder: Folder, edit: Edit, displaced: str, name: str) -> None:
-    """Remove the displaced file if it holds the bytes of the plan; else put it back.
+def _displace(folder: Folder, edit: Edit, temp: str, aside: str) -> str:
+    """Put the new file, if any, in the place of the old one.
 
-    Raises:
-        ConflictError: it held something else, and is back in its place.
+    Returns:
+        The name of the displaced file, which is still to be compared with the plan; empty if there is none.
     """
-    path = edit.target.with_name(displaced)
-    if _read(path) == edit.before:
-        folder.remove(displaced)
-        return
-    os.replace(path, edit.target.with_name(name))
-    raise _changed(edit)
+    if edit.after is None:
+        os.replace(edit.target, edit.target.with_name(aside))
+        return aside
+    _write(folder, temp, edit)
+    system = of_this_system()
+    try:
+        if edit.before is not None:
+            return system.swap(folder, edit.target.name, temp, aside)
+        system.place(folder, temp, edit.target.name)
+    except FileExistsError:
+        raise _changed(edit) from None
+    except UnsupportedError:
+        if _read(edit.target) != edit.before:
+            raise _changed(edit) from None
+        os.replace(edit.target.with_name(temp), edit.target)
+    return ""
 
 
 def _changed(edit: Edit) -> ConflictError:
