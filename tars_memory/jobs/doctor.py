@@ -13,7 +13,7 @@ import re
 import shlex
 import shutil
 import stat
-from collections import Counter
+from collections import Counter, deque
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -197,40 +197,30 @@ def _state(workspace: Workspace) -> Iterator[Diagnosis]:
             fits = entry.is_dir() if is_folder else entry.is_file() or is_socket
             if fits or ".damaged" in entry.name or entry.name == FORGOTTEN:  # _writes reports that one
                 continue
-            path = Path(entry.path)
-            yield Diagnosis(
-                "state",
-                f"{path} is not a {'folder' if is_folder else 'regular file'}: what belongs there can't be used",
-                f"put back what was there; tars-memory doctor --fix moves it away, to {_aside_path(path).name}",
-                fix=partial(path.rename, _aside_path(path)),
+            message = (
+                f"{entry.path} is not a {'folder' if is_folder else 'regular file'}: what belongs there can't be used"
             )
+            yield _misplaced("state", Path(entry.path), message, "put back what was there")
+
+
+UNRECORDED = "the writes that {} recorded are missing from history and undo; the notes are as they were written"
 
 
 def _journal(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find files of the journal that are damaged, or not files at all."""
     store = workspace.store(writes=False)
     for path in store.journal.strangers():
-        yield Diagnosis(
-            "journal",
-            f"{NO_FILE.format(path)}: nothing can be written, history and undo don't work",
-            f"put the file back; tars-memory doctor --fix moves what is there away, to {_aside_path(path).name}",
-            fix=partial(path.rename, _aside_path(path)),
-        )
+        message = f"{NO_FILE.format(path)}: nothing can be written, history and undo don't work"
+        yield _misplaced("journal", path, message, "put the file back", "what is there")
     if not _is_readable(store.journal):
         return
     for path in store.journal.emptied():
-        yield Diagnosis(
-            "journal",
-            f"{path} was emptied: the writes that it recorded are missing from history and undo; the notes are as they "
-            "were written",
-            f"put it back from a backup; tars-memory doctor --fix moves it away, to {_aside_path(path).name}",
-            fix=partial(path.rename, _aside_path(path)),
-        )
+        message = f"{path} was emptied: {UNRECORDED.format('it')}"
+        yield _misplaced("journal", path, message, "put it back from a backup")
     for path, count in store.journal.damaged().items():
         yield Diagnosis(
             "journal",
-            f"{path}: damaged lines: {count}; the writes that they recorded are missing from history and undo"
-            "; the notes are as they were written",
+            f"{path}: damaged lines: {count}; {UNRECORDED.format('they')}",
             f"tars-memory doctor --fix sets them aside, in {path.with_suffix('.damaged').name} beside it",
             fix=partial(store.set_aside, path),
         )
@@ -245,12 +235,15 @@ def _is_readable(journal: Journal) -> bool:
     return True
 
 
-def _aside_path(path: Path) -> Path:
-    """Return an unused path next to a file, which no code of ours reads."""
+def _misplaced(kind: str, path: Path, message: str, hint: str, what: str = "it") -> Diagnosis:
+    """Describe what can't be used in its place; the fix moves it to an unused name beside it, which no code of ours
+    reads.
+    """
     aside = path.with_name(f"{path.name}.damaged")
     while os.path.lexists(aside):
         aside = aside.with_name(f"{aside.name}-1")
-    return aside
+    hint += f"; tars-memory doctor --fix moves {what} away, to {aside.name}"
+    return Diagnosis(kind, message, hint, fix=partial(path.rename, aside))
 
 
 def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Diagnosis]:
@@ -752,10 +745,7 @@ def _check_order(old: Journal, new: Journal) -> None:
     Raises:
         ConflictError: it is not.
     """
-    last = next(old.records(), None)
-    first = None
-    for record in new.records():
-        first = record
+    last, first = next(old.records(), None), next(iter(deque(new.records(), maxlen=1)), None)
     if last is not None and first is not None and str(first["txn"]) <= str(last["txn"]):
         raise ConflictError(
             "both were written to in turn: what is kept for the other path is newer than the first write here",
@@ -767,8 +757,7 @@ def _append_journal(old: Journal, new: Journal) -> None:
     """Move the files of the new journal behind those of the old one."""
     for path in new.files():
         old.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        last = old.files()[-1].name[:4] if old.files() else ""
-        number = int(last) + 1 if last.isdigit() else 1
+        number = int(old.files()[-1].name[:4]) + 1 if old.files() else 1
         path.rename(old.folder / f"{number:04}-{path.stem[-7:]}.jsonl")
 
 
@@ -829,21 +818,17 @@ def restore(workspace: Workspace, txn: str) -> list[Written]:
         return list(session.written)
 
 
-def _bullets(lost: Iterable[LostLine]) -> Iterator[list[LostLine]]:
-    """Yield each lost bullet with those of its children that were lost directly below it."""
-    lines: list[LostLine] = []
+def _bullets(lost: Iterable[LostLine]) -> list[list[LostLine]]:
+    """Return each lost bullet with those of its children that were lost directly below it."""
+    bullets: list[list[LostLine]] = []
     for line in lost:
-        last = lines[-1] if lines else None
-        indented = line.text[:1] in (" ", "\t")
+        last = bullets[-1][-1] if bullets else None
         same = last is not None and (line.txn, line.file) == (last.txn, last.file)
-        if last is not None and same and indented and line.above[:1] == (_bytes(last.text),):
-            lines.append(line)
-            continue
-        if lines:
-            yield lines
-        lines = [line]
-    if lines:
-        yield lines
+        if last is not None and same and line.text[:1] in (" ", "\t") and line.above[:1] == (_bytes(last.text),):
+            bullets[-1].append(line)
+        else:
+            bullets.append([line])
+    return bullets
 
 
 def _insert(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
