@@ -378,10 +378,8 @@ class Live(App[int]):
         if answer.kind == "read":
             self._take_progress(answer.value)
             return
-        if answer.kind == "warm":
-            return
         for view in self.views:
-            if answer.kind in view.hears or (view is self.view and answer.kind in ("look", "open")):
+            if answer.kind in view.hears:
                 view.hear(answer)
         self.draw()
 

@@ -54,7 +54,7 @@ class View:
     Attributes:
         name: as the head shows it.
         keys: its keys and their meanings, without those of all views.
-        hears: kinds of answers that it receives even while another view is shown.
+        hears: kinds of answers that it receives, also while another view is shown.
         items: items of the list.
         at: index of the chosen item.
         typed: the field's text.
@@ -131,7 +131,7 @@ class SearchView(View):
 
     name = "Search"
     keys = ("Enter: open", "↑↓")
-    hears = frozenset(("words", "meaning"))
+    hears = frozenset(("words", "meaning", "look at hit", "open hit"))
 
     def __init__(self, live: Live) -> None:
         super().__init__(live)
@@ -180,7 +180,7 @@ class SearchView(View):
                 self._take(answer)
         elif isinstance(answer.value, TarsError):
             self.reload(answer.value.message)  # the hit is not there any more
-        elif answer.kind == "open":
+        elif answer.kind == "open hit":
             self.live.open(*answer.value)
         else:
             self.passage = answer.value
@@ -230,7 +230,7 @@ class SearchView(View):
         if hit is None:
             self.passage = None
         else:
-            self.live.ask(self.live.quick, "look", lambda memory: _passage(memory, hit, query))
+            self.live.ask(self.live.quick, "look at hit", lambda memory: _passage(memory, hit, query))
 
     def submit(self) -> None:
         """Open the hit if its note still holds it, and keep the hits for ``tm open N``."""
@@ -246,7 +246,7 @@ class SearchView(View):
             keep_hits(memory.workspace.state, hits, terminal=True)
             return hit.path, hit.best_line[0], hit.obsidian_url or None
 
-        self.live.ask(self.live.quick, "open", place_of_hit)
+        self.live.ask(self.live.quick, "open hit", place_of_hit)
 
     def block(self, item: Hit, width: int) -> list[Text]:
         """Make the rows of a hit as ``tm search`` shows it."""
@@ -475,7 +475,7 @@ class FactsView(View):
 
     name = "Facts"
     keys = ("Enter: open", "↑↓")
-    hears = frozenset(("facts",))
+    hears = frozenset(("facts", "look at fact", "open fact"))
     _stays = True
     """The mark stays at its fact, if the next facts include it."""
 
@@ -505,9 +505,9 @@ class FactsView(View):
         """Take in facts or a preview, or open a note."""
         if isinstance(answer.value, TarsError):
             self.state = [*sentences(answer.value)]
-        elif answer.kind == "open":
+        elif answer.kind == "open fact":
             self.live.open(*answer.value)
-        elif answer.kind == "look":
+        elif answer.kind == "look at fact":
             self.passage = answer.value
         else:
             found, notices = answer.value
@@ -531,14 +531,14 @@ class FactsView(View):
             lines = note_lines(memory.workspace.vault.read(fact.path))
             return Passage(f"{line(fact.path)}:{fact.line}", lines, fact.line - 1, fact.line - 1)
 
-        self.live.ask(self.live.quick, "look", passage)
+        self.live.ask(self.live.quick, "look at fact", passage)
 
     def submit(self) -> None:
         """Open the note at its line."""
         fact = self.chosen
         if fact is not None:
             url = obsidian_url(self.live.call.workspace.root.name, fact.path)
-            self.live.ask(self.live.quick, "open", lambda _: (fact.path, fact.line, url))
+            self.live.ask(self.live.quick, "open fact", lambda _: (fact.path, fact.line, url))
 
     def block(self, item: Fact, width: int) -> list[Text]:
         """Make a row of the fact's days, subject, predicate and object."""

@@ -27,7 +27,7 @@ from terminal import environment, on_a_terminal, program
 pytest.importorskip("textual")
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 
-from tars_memory.doors import live  # noqa: E402
+from tars_memory.doors import live, views  # noqa: E402
 from tars_memory.doors.cli import app as command_line  # noqa: E402
 from tars_memory.doors.cli.call import Call  # noqa: E402
 from tars_memory.doors.views import FactsView, SearchView  # noqa: E402
@@ -331,6 +331,34 @@ def test_a_vault_that_is_being_read_says_so(tmp_path: Path, monkeypatch: pytest.
         await until(pilot, lambda: "reading" not in shown(app, "foot") and "the newest" in shown(app, "foot"))
         await pilot.press("tab", "tab")
         await until(pilot, lambda: isinstance(app.view, FactsView) and "no such fact" in shown(app, "foot"))
+
+    piloted(root, tmp_path / "home", act)
+
+
+def test_a_preview_that_comes_after_tab_goes_to_the_view_that_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_vault(tmp_path / "vault", NOTES)
+    begun, go = threading.Event(), threading.Event()
+    passage = views._passage
+
+    def slow(*arguments: Any) -> views.Passage:
+        begun.set()
+        assert go.wait(30)
+        return passage(*arguments)
+
+    async def act(pilot: Any, app: live.Live) -> None:
+        search = app.view
+        await pilot.press(*"harbour")
+        await until(pilot, lambda: "2 hits" in shown(app, "foot"))
+        monkeypatch.setattr(views, "_passage", slow)
+        await pilot.press("down")
+        await until(pilot, begun.is_set)
+        await pilot.press("tab")
+        await until(pilot, lambda: "nothing waits" in shown(app, "foot"))
+        go.set()
+        await until(pilot, lambda: search.passage.title.startswith(search.chosen.path))
+        assert app.view is app.deciding and app.deciding.passage is None
 
     piloted(root, tmp_path / "home", act)
 
