@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -288,18 +290,13 @@ class HookFolder:
         """Append one line with the time to the log; errors are ignored, since no caller depends on it."""
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {' | '.join(text.split(chr(10)))[:LONGEST_LINE]}\n"
         path = os.path.join(self.folder, "hook.log")
-        try:
+        with suppress(OSError):
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
-            descriptor = disk.append_to(path)
-            try:
-                os.write(descriptor, line.encode("utf-8", "backslashreplace"))
-                full = os.fstat(descriptor).st_size > LONGEST_LOG
-            finally:
-                os.close(descriptor)
+            with open(disk.append_to(path), "ab", buffering=0) as file:
+                file.write(line.encode("utf-8", "backslashreplace"))
+                full = os.fstat(file.fileno()).st_size > LONGEST_LOG
             if full:
                 os.replace(path, f"{path}.1")
-        except OSError:
-            return
 
     def count(self, transcript: str) -> int:
         """Count one more message of the person in a conversation, and return its number; the first is 1.
@@ -311,12 +308,9 @@ class HookFolder:
         """
         folder = os.path.join(self.folder, "counts")
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor = disk.append_to(os.path.join(folder, key(transcript)))
-        try:
-            os.write(descriptor, b".")
-            return os.lseek(descriptor, 0, os.SEEK_CUR)
-        finally:
-            os.close(descriptor)
+        with open(disk.append_to(os.path.join(folder, key(transcript))), "ab", buffering=0) as file:
+            file.write(b".")
+            return file.tell()
 
     def watch(self, transcript: str) -> None:
         """Mark a conversation as not yet examined."""
@@ -378,29 +372,24 @@ class HookFolder:
             copies: to remove.
             before: when the examination began, in seconds since the epoch.
         """
-        for copy in copies:
-            _remove(copy)
-            _remove(os.path.dirname(copy))
-        home = os.path.join(self.folder, "kept", key(transcript))
-        mark = Path(home, "transcript")
+        for copy in map(Path, copies):
+            _remove(copy, copy.parent)
+        mark = Path(self.folder, "kept", key(transcript), "transcript")
         if not self.kept(transcript) and _older(mark, before):
-            _remove(str(mark))
-            _remove(home)
+            _remove(mark, mark.parent)
 
     def prune(self) -> None:
         """Remove old files: counts and locks of ended conversations, and copies that could not be examined."""
         before = time.time() - FORGOTTEN
         for path in (*Path(self.folder, "counts").glob("*"), *Path(self.folder).glob("*.lock")):
             if _older(path, before):
-                _remove(str(path))
-        for path in Path(self.folder, "kept").glob("*/*/*"):
-            if _older(path.parent, before):
-                _remove(str(path))
-                _remove(str(path.parent))
+                _remove(path)
+        for copy in Path(self.folder, "kept").glob("*/*/*"):
+            if _older(copy.parent, before):
+                _remove(copy, copy.parent)
         for mark in Path(self.folder, "kept").glob("*/transcript"):
             if _older(mark, before) and not [*mark.parent.glob("*/*")]:
-                _remove(str(mark))
-                _remove(str(mark.parent))
+                _remove(mark, mark.parent)
 
     def lock(self, transcript: str, name: str) -> Path:
         """Return the path of a lock file of one conversation."""
@@ -442,11 +431,10 @@ def _copy(source: str, target: str) -> None:
     part = f"{target}.part"
     try:
         with open(source, "rb") as reader, open(part, "xb") as writer:
-            while portion := reader.read(1 << 20):
-                writer.write(portion)
+            shutil.copyfileobj(reader, writer, 1 << 20)
         os.replace(part, target)
     except OSError:
-        _remove(part)
+        _remove(Path(part))
         raise
 
 
@@ -458,8 +446,8 @@ def _older(path: Path, before: float) -> bool:
         return False
 
 
-def _remove(path: str) -> None:
-    try:
-        os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
-    except OSError:
-        return
+def _remove(*paths: Path) -> None:
+    """Remove files, and folders if they are empty, as far as that is possible."""
+    for path in paths:
+        with suppress(OSError):
+            path.rmdir() if path.is_dir() else path.unlink()

@@ -7,17 +7,18 @@ merges the note by lines and keeps both sides of a conflict: conflict marks in a
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory import disk
 from tars_memory.errors import TarsError, UnwritableError, UsageError
 from tars_memory.vault.layout import DECIDED, Layout
 from tars_memory.vault.markdown import moment
@@ -76,12 +77,11 @@ def run_driver(base: str, ours: str, theirs: str) -> MergeOutcome:
             if done.returncode:  # a binary file keeps our side, as a conflict: FAILED would end git's whole merge
                 binary = any(b"\0" in version for version in versions)
                 return MergeOutcome(1 if binary else FAILED, by_lines=True)
-            _replace(ours, done.stdout)
-            return MergeOutcome(0, by_lines=True)
-        _replace(ours, merged.data)
+        data = merged.data if merged is not None else done.stdout
+        disk.replace(Path(ours), data, rights=stat.S_IMODE(os.stat(ours).st_mode))
     except OSError:
         return MergeOutcome(FAILED)
-    return MergeOutcome(0, merged.disputed)
+    return MergeOutcome(0, merged.disputed) if merged is not None else MergeOutcome(0, by_lines=True)
 
 
 def text_merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -97,19 +97,6 @@ def text_merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
             Path(path).write_bytes(data + b"\n")
         done = _git("merge-file", "-p", *(["--union"] if rows else []), *paths)
     return done.stdout.removesuffix(b"\n") if done.returncode == 0 else None
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Replace a file atomically; its mode stays."""
-    temporary = f"{path}.tars-tmp"
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-        shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
 
 
 def _git(*words: str, root: Path | None = None) -> subprocess.CompletedProcess[bytes]:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory import curation, jobs, recall
 from tars_memory.doors.cli.call import Call, command, confirmed, flag, one_of, one_only, option, word
-from tars_memory.doors.cli.output import Output, clean, counted, duration, fields, line, show_rows, show_tree, within
+from tars_memory.doors.cli.output import (
+    Output,
+    clean,
+    counted,
+    duration,
+    encoded,
+    fields,
+    line,
+    show_rows,
+    show_tree,
+    within,
+)
 from tars_memory.errors import ModelUnavailableError, UsageError, reason
 from tars_memory.index import detached
 from tars_memory.settings import MODES, NO_MODEL
@@ -79,19 +90,12 @@ def status(
         call.notices(notice for notice in notices if not notice.startswith(in_rows))
         if call.out.screen and (inside := within(os.path.realpath(os.path.expanduser("~")), state["vault"]["path"])):
             state["vault"] = {**state["vault"], "path": os.path.join("~", inside)}
-        show_rows(call.out, _summary(state, bars=_can_show_bars(call)), styles=("dim",))
+        show_rows(call.out, _summary(state, bars=encoded(call.out, BARS) == BARS), styles=("dim",))
     return 0
 
 
 def _minute(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
-
-
-def _can_show_bars(call: Call) -> bool:
-    try:
-        return bool(BARS.encode(call.out.stdout.encoding or "utf-8"))
-    except UnicodeEncodeError:
-        return False
 
 
 def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
@@ -215,7 +219,9 @@ def doctor(
     if path is not None:
         raise UsageError(f"{path!r} without --adopt", "to take over the history of a moved vault: doctor --adopt PATH")
     if drop is not None:
-        return _drop(call, drop)
+        kept = call.memory().drop(drop)
+        call.out.data(clean(str(kept))) if kept else call.out.say("dropped; it was a removal, and holds no words")
+        return 0
     if restore is not None:
         for written in call.memory().restore(restore):
             call.out.data(call.out.place(written.path, written.line))
@@ -235,12 +241,6 @@ def doctor(
         if not findings:
             call.out.say("all is well")
     return 1 if any(not finding["fixed"] for finding in findings) else 0
-
-
-def _drop(call: Call, item: str) -> int:
-    kept = call.memory().drop(item)
-    call.out.data(clean(str(kept))) if kept else call.out.say("dropped; it was a removal, and holds no words")
-    return 0
 
 
 def _adopt(call: Call, path: str | None) -> int:

@@ -4,7 +4,7 @@
 
 import re
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tars_memory import vault
 from tars_memory.doors import cli
@@ -30,6 +30,7 @@ from tars_memory.errors import NotFoundError, UsageError
 if TYPE_CHECKING:
     from tars_memory.jobs.forgetting import Copy, TalkLine
     from tars_memory.memory import Memory
+    from tars_memory.vault.writing.history import JournalEntry
 
 
 TIERS = ("semantic", "procedural")
@@ -306,19 +307,12 @@ def history(
     return 0 if entries else 1
 
 
-def _row(out: Output, entry: object) -> list[str]:
+def _row(out: Output, write: "JournalEntry") -> list[str]:
     """Return a write as columns of plain text."""
-    write = fields(entry, ENTRY)
-    sides = [_text(write[name]) for name in ("before", "after")]
-    if str(write["file"]).startswith(vault.layout.OURS):
-        sides = [_words(side) for side in sides]
-    op = f"{write['op']} (undone)" if write["undone"] else str(write["op"])
-    return [
-        *(line(_text(write[name])) for name in ("txn", "time", "command", "actor")),
-        op,
-        out.path(str(write["file"])),
-        _change(out, *sides),
-    ]
+    sides = [_words(side) if write.file.startswith(vault.layout.OURS) else side for side in (write.before, write.after)]
+    op = f"{write.op} (undone)" if write.undone else write.op
+    who = (line(text) for text in (write.txn, write.time, write.command, write.actor))
+    return [*who, op, out.path(write.file), _change(out, *sides)]
 
 
 def _words(text: str) -> str:
@@ -332,14 +326,6 @@ def _change(out: Output, before: str, after: str) -> str:
     whole = (line(side).strip() for side in (before, after))
     was, now = (side if len(side) <= SHOWN else side[:SHOWN].rstrip() + symbol(out, "…", "...") for side in whole)
     return f"{was} → {now}" if was and now else (now or (f"removed: {was}" if was else ""))
-
-
-def _text(value: Any) -> str:
-    """Return a member of a write as text: times in ISO form, bytes decoded."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    isoformat = getattr(value, "isoformat", None)
-    return str(isoformat(timespec="seconds") if isoformat else value or "")
 
 
 @command(

@@ -162,7 +162,8 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
         if result is not None:
             codes.append(_answer(call, text, result, paths_only=paths_only, one_of_many=True))
         elif call.out.json:
-            call.out.record(_nothing(text, options.get("mode") or "hybrid", why), lines=True)
+            nothing = {"query": text, "mode": options.get("mode") or "hybrid", "hits": [], "abstained": True}
+            call.out.record({**nothing, "stale": 0, "notices": [why]}, lines=True)
         elif text.strip():
             call.out.say(f"{line(text)[:80]!r}: {why}")
         if not call.out.json:
@@ -253,8 +254,3 @@ def suggestion(result: "SearchResult") -> str:
 
 def _behind(stale: int) -> str:
     return f"behind by {counted(stale, 'file')}: tars-memory reindex"
-
-
-def _nothing(text: str, mode: str, why: str) -> dict[str, Any]:
-    """Return the JSON object of an empty result, for a line that is empty or can't be parsed."""
-    return {"query": text, "mode": mode, "hits": [], "abstained": True, "stale": 0, "notices": [why]}
