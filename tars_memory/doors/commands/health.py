@@ -10,19 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory import curation, jobs, recall
 from tars_memory.doors.cli.call import Call, command, confirmed, flag, one_of, one_only, option, word
-from tars_memory.doors.cli.output import (
-    Output,
-    clean,
-    counted,
-    duration,
-    encoded,
-    fields,
-    line,
-    show_rows,
-    show_tree,
-    within,
-)
-from tars_memory.errors import ModelUnavailableError, UsageError, reason
+from tars_memory.doors.cli.output import Output, clean, encoded, fields, line, show_rows, show_tree, within
+from tars_memory.errors import ModelUnavailableError, UsageError, counted, duration, reason
 from tars_memory.index import detached
 from tars_memory.settings import MODES, NO_MODEL
 from tars_memory.vault.suspicion import shell_path

@@ -162,7 +162,12 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
         if result is not None:
             codes.append(_answer(call, text, result, paths_only=paths_only, one_of_many=True))
         elif call.out.json:
-            nothing = {"query": text, "mode": options.get("mode") or "hybrid", "hits": [], "abstained": True}
+            nothing: dict[str, Any] = {
+                "query": text,
+                "mode": options.get("mode") or "hybrid",
+                "hits": [],
+                "abstained": True,
+            }
             call.out.record({**nothing, "stale": 0, "notices": [why]}, lines=True)
         elif text.strip():
             call.out.say(f"{line(text)[:80]!r}: {why}")
