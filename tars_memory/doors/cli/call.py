@@ -169,7 +169,7 @@ class Call:
             if not self.interactive:
                 raise
 
-            if not confirmed(self, f"{error.message}. Is it yours, and do you want to use it?"):
+            if not self.confirmed(f"{error.message}. Is it yours, and do you want to use it?"):
                 raise
             memory = self._open(error.root)
             if not self.dry_run:
@@ -276,7 +276,7 @@ class Call:
         found = [*dict.fromkeys(chain(workspace.notices if workspace is not None else (), *more))]
         daily = workspace if self.interactive and not self.out.json else None
         for notice in found:
-            if not (daily and isinstance(notice, TransientNotice) and shown_today(daily.state, notice, today(self))):
+            if not (daily and isinstance(notice, TransientNotice) and shown_today(daily.state, notice, self.today())):
                 self.out.say(notice)
         return found
 
@@ -326,6 +326,193 @@ class Call:
         if self.typed is not None:
             self.typed.arguments["text"] = text
         return text
+
+    # --- how every writer asks and answers: it asks for a confirmation and about credentials at a terminal, then prints
+    # ``path:line`` on stdout and notices on stderr
+
+    def confirmed(self, question: str) -> bool:
+        """Ask the person at the terminal; only ``y`` or ``yes`` is a yes, anything else (Ctrl-C too) a no."""
+        return self._answer(f"{question} [y/N]") in ("y", "yes")
+
+    def chosen(self, question: str, count: int) -> list[int]:
+        """Ask the person at the terminal to choose from a numbered list: by numbers, or ``a`` for all.
+
+        Returns:
+            The chosen places, from 0; nothing for any other answer.
+        """
+        answer = self._answer(f"{question} [1-{count}, a: all, Enter: none]")
+        if answer in ("a", "all"):
+            return [*range(count)]
+        numbers = [int(word) for word in answer.replace(",", " ").split() if word.isdecimal()]
+        return sorted({number - 1 for number in numbers if 1 <= number <= count})
+
+    def _answer(self, question: str) -> str:
+        """Ask, and read what is typed behind the question, NFKC-normalized and lower-case.
+
+        Returns:
+            The answer; empty if it can't be read, ``STOP[0]`` for Ctrl-C.
+        """
+        self.out.say_always(question, end=" ")
+        try:
+            typed = sys.stdin.readline()
+            if not typed:  # Ctrl-D: the cursor is still behind the question
+                sys.stderr.write("\n")
+            return normalize("NFKC", typed).strip().lower()
+        except KeyboardInterrupt:
+            return STOP[0]
+        except (OSError, ValueError):
+            return ""
+
+    def unsearched_projects(self) -> str:
+        """Return what to append to "nothing found": how many projects were not searched. Their names stay private."""
+        workspace, layout = self.workspace, self.workspace.whole.layout
+        facts = {name: layout.within(name, layout.facts) for name in workspace.project_names()}
+        hidden = [name for name, path in facts.items() if not workspace.may_show(path)]
+        return f"; {counted(len(hidden), 'project')} not searched: --project NAME" if hidden else ""
+
+    def ask_about_secrets(self, text: str) -> str:
+        """Return the text as the person wants it written: unchanged, or with its credentials masked.
+
+        Only a person at a terminal is asked; anybody else's text is masked where it is written. Enter masks, and so
+        does an answer that can't be read: no input is lost.
+
+        Raises:
+            typer.Exit: the person wants nothing written; the text is shown once more.
+        """
+        if not self.interactive or self.dry_run or not vault.suspicion.suspicious(text):
+            return text
+        found = vault.secrets.find(text)
+        if not found:
+            return text
+        answer = self._answer(
+            f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
+            "  [m] mask it (Enter)   [y] keep it as it is   [n] stop",
+        )
+        if answer in STOP:
+            self.settle()
+            self.out.say_always(f"stopped: nothing was written. You typed: {text}")
+            raise typer.Exit(STOPPED)
+        wanted = text if answer in KEEP else vault.secrets.mask(text)
+        if self.typed is not None and self.typed.arguments.get("text") == text:
+            self.typed.arguments["text"] = wanted
+        return wanted
+
+    def report(self, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
+        """Print a receipt.
+
+        Args:
+            receipt: what the writer returned.
+            repeated: the notice if nothing was written and no notice says why.
+
+        Returns:
+            The exit code, 0: a text that went to the spool is told by an error.
+        """
+        self.settle()
+        own = [*receipt.notices]
+        if self.dry_run:
+            own += self.dry_run_notice()
+        elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
+            own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
+        touched = [fields(place, "path line") for place in getattr(receipt, "touched", ())]
+        if not self.answered({**fields(receipt, RECEIPT), **({"touched": touched} if touched else {})}, own):
+            if receipt.path:
+                self.out.data(self.out.place(receipt.path, receipt.line), of_notes=False)
+            if self.dry_run and receipt.text:
+                self.out.data(f"  {line(receipt.text)}")
+        return 0
+
+    def say_change(self, path: str, number: int | None, before: bytes, after: bytes, text: bytes | None = None) -> None:
+        """Print on stderr which lines were taken out of a note and which were put back, each with its place.
+
+        Args:
+            path: of the note.
+            number: of the first changed line.
+            before: the changed lines as they were.
+            after: the changed lines as they are.
+            text: the whole note as it is, if known; it gives the places of lines that are not side by side.
+        """
+        was, now = ([row for row in vault.vault.note_lines(side) if row.strip()] for side in (before, after))
+        would = "would be " if self.dry_run else ""
+        removed, added = _without(was, now), _without(now, was)
+        if len(removed) == len(added) == 1:
+            old, new = line(removed[0].strip()), line(added[0].strip())
+            self.out.say(f"{would}changed back: {self.out.place(path, number)}: {old} → {new}")
+            return
+        if text is not None and not text.strip() and len(removed) > MOST_REMOVED:
+            self.out.say(f"{would}taken out: {self.out.path(path)}, all of its {counted(len(removed), 'line')}")
+            return
+        rows = vault.vault.note_lines(text or b"")
+        changes = [("taken out", row, number if at == 0 else None) for at, row in enumerate(removed)]
+        at = (number or 1) - 1
+        for row in added:
+            at = rows.index(row, at) if row in rows[at:] else at
+            changes.append(("put back", row, at + 1 if number else None))
+            at += 1
+        for change, row, place in changes[:MOST_LINES]:
+            self.out.say(f"{would}{change}: {self.out.place(path, place)}: {line(row.strip())}")
+        if len(changes) > MOST_LINES:
+            self.out.say(f"and {counted(len(changes) - MOST_LINES, 'more line')} of {self.out.path(path)}")
+
+    def validity(self, as_of: str | None, *, expired: bool) -> dict[str, Any]:
+        """Return ``--as-of`` or ``--expired``, if given, as keyword arguments of a use case.
+
+        Raises:
+            UsageError: both are given, or the text is not a day.
+        """
+        one_only({"--as-of": as_of is not None, "--expired": expired})
+        if expired:
+            return {"expired": True}
+        return {} if as_of is None else {"as_of": self.day(as_of, "--as-of", last=True)}
+
+    def today(self) -> date:
+        """Return the current day in the user's time zone."""
+        return (self.now or datetime.now().astimezone()).date()
+
+    def day(self, text: str | None, option: str, *, last: bool = False) -> date | None:
+        """Parse a day as search does; of a month or year return the first day, or with ``last`` the last.
+
+        Args:
+            text: the day, or None: there is none.
+            option: its option, for the message.
+            last: return the last day of a span.
+
+        Raises:
+            UsageError: the text is not a day.
+        """
+        if text is None:
+            return None
+        dates = language.dates
+        span = dates.parse_day(text, self.today())
+        if span is None:
+            raise UsageError(f"{option}: {text!r} {dates.refusal(text)}", f"it takes {dates.ACCEPTED}")
+        return span.end if last else span.start
+
+    def answering(self, prompt: Prompt, job: str, model: str, reply: str | None) -> LanguageModel | None:
+        """Return the model that answers a prompt: the file of ``--reply``, else the language model of the job.
+
+        In a dry run without ``--reply``, print the prompt with its tokens and price, and return None.
+
+        Args:
+            prompt: what is asked.
+            job: the job whose model the settings name: ``extract``, ``review`` or ``tidy``.
+            model: the name of another model; empty for the one in the settings.
+            reply: the file that holds the answer.
+
+        Raises:
+            ModelUnavailableError: no model is set, or litellm is not installed.
+            UsageError: the file can't be read.
+        """
+        if reply is not None:
+            return curation.models.llm.Reply([answer_in(reply)])
+        llm = curation.models.llm.required(self.workspace.settings, job, model)
+        if not self.dry_run:
+            return llm
+        tokens, cost = curation.models.llm.estimate(prompt, llm)
+        price = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
+        self.out.data(clean(str(prompt)))
+        address = llm.endpoint or "the provider's own address"
+        self.out.say(f"dry run: {llm.name} at {address} would be asked this, about {counted(tokens, 'token')}, {price}")
+        return None
 
 
 def _inside(root: str, path: str) -> str | None:
@@ -377,153 +564,13 @@ def _is_terminal(stream: Any) -> bool:
         return False
 
 
-# --- how every writer asks and answers: it asks for a confirmation and about credentials at a terminal, then prints
-# ``path:line`` on stdout and notices on stderr
-
-
 KEEP, STOP = ("y", "yes", "k", "keep"), ("n", "no", "s", "stop", "q", "quit")
 STOPPED = 1
-
-
-def confirmed(call: Call, question: str) -> bool:
-    """Ask the person at the terminal; only ``y`` or ``yes`` is a yes, anything else (Ctrl-C too) a no."""
-    return _answer(call, f"{question} [y/N]") in ("y", "yes")
-
-
-def chosen(call: Call, question: str, count: int) -> list[int]:
-    """Ask the person at the terminal to choose from a numbered list: by numbers, or ``a`` for all.
-
-    Returns:
-        The chosen places, from 0; nothing for any other answer.
-    """
-    answer = _answer(call, f"{question} [1-{count}, a: all, Enter: none]")
-    if answer in ("a", "all"):
-        return [*range(count)]
-    numbers = [int(word) for word in answer.replace(",", " ").split() if word.isdecimal()]
-    return sorted({number - 1 for number in numbers if 1 <= number <= count})
-
-
-def _answer(call: Call, question: str) -> str:
-    """Ask, and read what is typed behind the question, NFKC-normalized and lower-case.
-
-    Returns:
-        The answer; empty if it can't be read, ``STOP[0]`` for Ctrl-C.
-    """
-    call.out.say_always(question, end=" ")
-    try:
-        typed = sys.stdin.readline()
-        if not typed:  # Ctrl-D: the cursor is still behind the question
-            sys.stderr.write("\n")
-        return normalize("NFKC", typed).strip().lower()
-    except KeyboardInterrupt:
-        return STOP[0]
-    except (OSError, ValueError):
-        return ""
-
-
-def unsearched_projects(call: Call) -> str:
-    """Return what to append to "nothing found": how many projects were not searched. Their names stay private."""
-    workspace = call.workspace
-    layout = workspace.whole.layout
-    hidden = [name for name in workspace.project_names() if not workspace.may_show(layout.within(name, layout.facts))]
-    return f"; {counted(len(hidden), 'project')} not searched: --project NAME" if hidden else ""
-
-
-def ask_about_secrets(call: Call, text: str) -> str:
-    """Return the text as the person wants it written: unchanged, or with its credentials masked.
-
-    Only a person at a terminal is asked; anybody else's text is masked where it is written. Enter masks, and so does an
-    answer that can't be read: no input is lost.
-
-    Raises:
-        typer.Exit: the person wants nothing written; the text is shown once more.
-    """
-    if not call.interactive or call.dry_run or not vault.suspicion.suspicious(text):
-        return text
-    found = vault.secrets.find(text)
-    if not found:
-        return text
-    answer = _answer(
-        call,
-        f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
-        "  [m] mask it (Enter)   [y] keep it as it is   [n] stop",
-    )
-    if answer in STOP:
-        call.settle()
-        call.out.say_always(f"stopped: nothing was written. You typed: {text}")
-        raise typer.Exit(STOPPED)
-    wanted = text if answer in KEEP else vault.secrets.mask(text)
-    if call.typed is not None and call.typed.arguments.get("text") == text:
-        call.typed.arguments["text"] = wanted
-    return wanted
-
 
 RECEIPT = "txn path line ref text written spooled"
 """Attributes of a receipt that JSON shows."""
 MOST_LINES, MOST_REMOVED = 20, 5
 """Maximum number of changed lines to show; and of the lines of a removed note, of which more are only counted."""
-
-
-def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
-    """Print a receipt.
-
-    Args:
-        call: the call it answers.
-        receipt: what the writer returned.
-        repeated: the notice if nothing was written and no notice says why.
-
-    Returns:
-        The exit code, 0: a text that went to the spool is told by an error.
-    """
-    call.settle()
-    own = [*receipt.notices]
-    if call.dry_run:
-        own += call.dry_run_notice()
-    elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
-        own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
-    touched = [fields(place, "path line") for place in getattr(receipt, "touched", ())]
-    if not call.answered({**fields(receipt, RECEIPT), **({"touched": touched} if touched else {})}, own):
-        if receipt.path:
-            call.out.data(call.out.place(receipt.path, receipt.line), of_notes=False)
-        if call.dry_run and receipt.text:
-            call.out.data(f"  {line(receipt.text)}")
-    return 0
-
-
-def say_change(
-    call: Call, path: str, number: int | None, before: bytes, after: bytes, text: bytes | None = None
-) -> None:
-    """Print on stderr which lines were taken out of a note and which were put back, each with its place.
-
-    Args:
-        call: the call; in a dry run the lines "would be" changed.
-        path: of the note.
-        number: of the first changed line.
-        before: the changed lines as they were.
-        after: the changed lines as they are.
-        text: the whole note as it is, if known; it gives the places of lines that are not side by side.
-    """
-    was, now = ([row for row in vault.vault.note_lines(side) if row.strip()] for side in (before, after))
-    would = "would be " if call.dry_run else ""
-    removed, added = _without(was, now), _without(now, was)
-    if len(removed) == len(added) == 1:
-        old, new = line(removed[0].strip()), line(added[0].strip())
-        call.out.say(f"{would}changed back: {call.out.place(path, number)}: {old} → {new}")
-        return
-    if text is not None and not text.strip() and len(removed) > MOST_REMOVED:
-        call.out.say(f"{would}taken out: {call.out.path(path)}, all of its {counted(len(removed), 'line')}")
-        return
-    rows = vault.vault.note_lines(text or b"")
-    changes = [("taken out", row, number if at == 0 else None) for at, row in enumerate(removed)]
-    at = (number or 1) - 1
-    for row in added:
-        at = rows.index(row, at) if row in rows[at:] else at
-        changes.append(("put back", row, at + 1 if number else None))
-        at += 1
-    for change, row, place in changes[:MOST_LINES]:
-        call.out.say(f"{would}{change}: {call.out.place(path, place)}: {line(row.strip())}")
-    if len(changes) > MOST_LINES:
-        call.out.say(f"and {counted(len(changes) - MOST_LINES, 'more line')} of {call.out.path(path)}")
 
 
 def _without(rows: list[str], others: list[str]) -> list[str]:
@@ -737,18 +784,6 @@ def call_of(ctx: typer.Context) -> Call:
     return ctx.obj
 
 
-def validity(call: Call, as_of: str | None, *, expired: bool) -> dict[str, Any]:
-    """Return ``--as-of`` or ``--expired``, if given, as keyword arguments of a use case.
-
-    Raises:
-        UsageError: both are given, or the text is not a day.
-    """
-    one_only({"--as-of": as_of is not None, "--expired": expired})
-    if expired:
-        return {"expired": True}
-    return {} if as_of is None else {"as_of": day(call, as_of, "--as-of", last=True)}
-
-
 def one_only(given: Mapping[str, Any], hint: str = "give one of them") -> None:
     """Refuse two arguments that exclude each other.
 
@@ -777,32 +812,6 @@ def one_of(values: Iterable[str], value: str | None, before: str) -> None:
     """
     if value is not None and value not in values:
         raise UsageError(f"{before}{value!r} is unknown", f"it is one of {', '.join(values)}")
-
-
-def today(call: Call) -> date:
-    """Return the current day in the user's time zone."""
-    return (call.now or datetime.now().astimezone()).date()
-
-
-def day(call: Call, text: str | None, option: str, *, last: bool = False) -> date | None:
-    """Parse a day as search does; of a month or year return the first day, or with ``last`` the last.
-
-    Args:
-        call: the call, for today.
-        text: the day, or None: there is none.
-        option: its option, for the message.
-        last: return the last day of a span.
-
-    Raises:
-        UsageError: the text is not a day.
-    """
-    if text is None:
-        return None
-    dates = language.dates
-    span = dates.parse_day(text, today(call))
-    if span is None:
-        raise UsageError(f"{option}: {text!r} {dates.refusal(text)}", f"it takes {dates.ACCEPTED}")
-    return span.end if last else span.start
 
 
 Run = TypeVar("Run", bound="Callable[..., int | None]")
@@ -880,32 +889,3 @@ def answer_in(source: str) -> str:
             raise UsageError(f"{source} can't be read: {error.strerror}", hint) from error
     vault.suspicion.check_text(text, "the answer")
     return text
-
-
-def answering(call: Call, prompt: Prompt, job: str, model: str, reply: str | None) -> LanguageModel | None:
-    """Return the model that answers a prompt: the file of ``--reply``, else the language model of the job.
-
-    In a dry run without ``--reply``, print the prompt with its tokens and price, and return None.
-
-    Args:
-        call: the call.
-        prompt: what is asked.
-        job: the job whose model the settings name: ``extract``, ``review`` or ``tidy``.
-        model: the name of another model; empty for the one in the settings.
-        reply: the file that holds the answer.
-
-    Raises:
-        ModelUnavailableError: no model is set, or litellm is not installed.
-        UsageError: the file can't be read.
-    """
-    if reply is not None:
-        return curation.models.llm.Reply([answer_in(reply)])
-    llm = curation.models.llm.required(call.workspace.settings, job, model)
-    if not call.dry_run:
-        return llm
-    tokens, cost = curation.models.llm.estimate(prompt, llm)
-    price = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
-    call.out.data(clean(str(prompt)))
-    address = llm.endpoint or "the provider's own address"
-    call.out.say(f"dry run: {llm.name} at {address} would be asked this, about {counted(tokens, 'token')}, {price}")
-    return None

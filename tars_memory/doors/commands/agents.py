@@ -4,18 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory import jobs
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import (
-    PATIENCE,
-    Call,
-    ask_about_secrets,
-    command,
-    flag,
-    one_only,
-    option,
-    read_stdin,
-    report,
-    word,
-)
+from tars_memory.doors.cli.call import PATIENCE, Call, command, flag, one_only, option, read_stdin, word
 from tars_memory.doors.cli.output import clean, fields, line, show_rows
 from tars_memory.errors import UsageError, installing
 from tars_memory.memory import Memory
@@ -58,13 +47,13 @@ def learn(
     for review. context gives the one that fits a question. A playbook that is there is never overwritten.
     """
     call.hold("learn", when="")
-    heading = ask_about_secrets(call, call.words(title, "TITLE"))
+    heading = call.ask_about_secrets(call.words(title, "TITLE"))
     assert call.typed is not None
     call.typed.arguments |= {"title": heading, "text": ""}
-    steps = ask_about_secrets(call, _steps(call, heading, stdin=stdin, file=file, edit=edit))
-    usage = ask_about_secrets(call, when) if when else ""
+    steps = call.ask_about_secrets(_steps(call, heading, stdin=stdin, file=file, edit=edit))
+    usage = call.ask_about_secrets(when) if when else ""
     call.typed.arguments |= {"title": heading, "text": steps, "when": usage}
-    return report(call, call.memory().learn(heading, steps, when=usage))
+    return call.report(call.memory().learn(heading, steps, when=usage))
 
 
 def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool) -> str:
@@ -145,7 +134,7 @@ def playbooks(
         return _list(call)
     wanted = call.note(wanted)
     if pin or unpin:
-        return report(call, call.memory().pin(wanted, pinned=pin), repeated="it is so already; nothing was written")
+        return call.report(call.memory().pin(wanted, pinned=pin), repeated="it is so already; nothing was written")
     found, text = call.memory().playbook(wanted)
     if not call.answered({**_json(call, found), "text": text}):
         call.out.data(clean(text).rstrip("\n"))
@@ -221,10 +210,10 @@ def topic(
     """
     whose = agent or _caller(call)
     if name and (text or stdin):
-        name = ask_about_secrets(call, name)
+        name = call.ask_about_secrets(name)
         call.hold("topic", agent=whose, name=name)
-        words = ask_about_secrets(call, call.words(text, "TEXT", stdin=stdin))
-        return report(call, call.memory().topic(name, words, agent=whose))
+        words = call.ask_about_secrets(call.words(text, "TEXT", stdin=stdin))
+        return call.report(call.memory().topic(name, words, agent=whose))
     if stdin or name == "":
         raise UsageError("TOPIC is missing", "tars-memory topic NAME TEXT")
     return _topics(call, whose) if name is None else _topic(call, whose, name)

@@ -2,20 +2,7 @@
 
 from typing import Any
 
-from tars_memory.doors.cli.call import (
-    AS_OF,
-    EXPIRED,
-    Call,
-    command,
-    flag,
-    one_of,
-    one_only,
-    option,
-    read_stdin,
-    unsearched_projects,
-    validity,
-    word,
-)
+from tars_memory.doors.cli.call import AS_OF, EXPIRED, Call, command, flag, one_of, one_only, option, read_stdin, word
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
 from tars_memory.recall.loaded import ALONE, COMMENT, FRONT_MATTER
@@ -79,17 +66,17 @@ def context(
     options |= {"topics": tuple(topic)} if topic else {}
     if agent and ("/" in agent or not agent.strip(".")):  # such a name could lead to another folder
         raise UsageError(f"{agent!r} is not a name for an agent's folder", "give a plain one, such as claude")
-    options |= ({"agent": agent} if agent else {}) | validity(call, as_of, expired=expired)
+    options |= ({"agent": agent} if agent else {}) | call.validity(as_of, expired=expired)
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)
-    notices = [notice + unsearched_projects(call) if notice == NOTHING else notice for notice in packed.notices]
+    notices = [notice + call.unsearched_projects() if notice == NOTHING else notice for notice in packed.notices]
     if call.answered(packed, notices):
         return 0
     if packed.text:
         call.out.data(clean(packed.text))
     else:
-        call.out.say("there is nothing to say" + ("" if NOTHING in packed.notices else unsearched_projects(call)))
+        call.out.say("there is nothing to say" + ("" if NOTHING in packed.notices else call.unsearched_projects()))
     _say_left_out(call, packed)
     return 0
 

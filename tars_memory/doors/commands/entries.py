@@ -4,24 +4,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import (
-    ABOUT,
-    REF,
-    STOPPED,
-    TOPIC,
-    Call,
-    ask_about_secrets,
-    command,
-    confirmed,
-    day,
-    flag,
-    one_only,
-    option,
-    report,
-    today,
-    unsearched_projects,
-    word,
-)
+from tars_memory.doors.cli.call import ABOUT, REF, STOPPED, TOPIC, Call, command, flag, one_only, option, word
 from tars_memory.doors.cli.output import Output, clean, counted, fields, hit_of, line, show_rows
 from tars_memory.errors import NotFoundError, UsageError
 
@@ -226,16 +209,16 @@ def headings(
     name, memory = call.note(call.words(note, "NOTE")), call.memory()
     one_only({"--add": add is not None, "--remove": remove is not None})
     if add is not None:
-        return report(call, memory.add_heading(name, ask_about_secrets(call, add)))
+        return call.report(memory.add_heading(name, call.ask_about_secrets(add)))
     if remove is not None:
         path, found = memory.heading(name, remove)
         if found.filled and call.interactive and not (yes or call.dry_run):
             call.out.say_always(clean(found.text).rstrip("\n"))
-            if not confirmed(call, f"remove this from {call.out.path(path)}?"):
+            if not call.confirmed(f"remove this from {call.out.path(path)}?"):
                 call.out.say("nothing was removed")
                 return STOPPED
             yes = True
-        return report(call, memory.remove_heading(name, remove, filled=yes), repeated="nothing was removed")
+        return call.report(memory.remove_heading(name, remove, filled=yes), repeated="nothing was removed")
     path, listed = memory.headings(name)
     if call.answered({"path": path, "headings": [fields(heading, "line level title entries") for heading in listed]}):
         return 0 if listed else 1
@@ -308,7 +291,7 @@ def facts(
     day until the day before its until day.
     """
     if words and words[0] in VERBS:
-        return _change(call, words[0], words[1:], day(call, since, "--since"), day(call, until, "--until"), on)
+        return _change(call, words[0], words[1:], call.day(since, "--since"), call.day(until, "--until"), on)
     if any((since, until, on)):
         raise UsageError("--since, --until and --on belong to add and end", "--as-of names a day to look at")
     one_only({"--as-of": as_of is not None, "--all": all_})
@@ -319,7 +302,7 @@ def facts(
         in_order = call.memory().timeline(name)
         return _chart(call, in_order) if mermaid else _show_facts(call, in_order, in_time=True)
     topics: dict[str, Any] = {"topics": tuple(topic)} if topic else {}
-    as_of_day = day(call, as_of, "--as-of", last=True)
+    as_of_day = call.day(as_of, "--as-of", last=True)
     found = call.memory().facts(name, **topics, as_of=as_of_day, everything=all_)
     missing = MISSING if name or topic or as_of else f"there are no facts yet: tars-memory facts {FACT}"
     return _show_facts(call, found, as_of_day, missing=missing)
@@ -337,11 +320,11 @@ def _show_facts(
         in_time: they are in order of time: a terminal shows them as bars.
         missing: the message if there are none.
     """
-    as_of = on or today(call)
+    as_of = on or call.today()
     if call.answered({"facts": [fact.as_dict(as_of) for fact in found]}):
         return 0 if found else 1
     if not found:
-        call.out.say(missing + unsearched_projects(call))
+        call.out.say(missing + call.unsearched_projects())
     elif call.out.screen and in_time:
         cli.screen.show_timeline(call.out, found, as_of)
     elif call.out.screen:
@@ -364,7 +347,7 @@ def _show_facts(
 
 def _chart(call: Call, found: "list[Fact]") -> int:
     """Print facts as a chart in Mermaid; exit 1 if none has a day."""
-    chart = cli.screen.gantt(found, today(call))
+    chart = cli.screen.gantt(found, call.today())
     undated = sum(not (fact.since or fact.until) for fact in found)
     if call.answered({"mermaid": chart}, [f"{counted(undated, 'fact')} without a day left out"] if undated else []):
         return 0 if chart else 1
@@ -401,13 +384,13 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
         days = {"since": since and since.isoformat(), "until": until and until.isoformat()}
         call.hold("facts add", **parts, **days)
         receipt = call.memory().add_fact(*rest, since=since, until=until)
-        return report(call, receipt, repeated="already known; nothing written")
+        return call.report(receipt, repeated="already known; nothing written")
     memory, target = call.memory(), " ".join(rest)
     if not target:
         raise UsageError("no fact is named", f"facts {VERBS[verb]}; facts --all lists them")
     if verb == "end":
-        return report(call, memory.end_fact(target, on=day(call, on, "--on")), repeated="it ended then already")
-    return report(call, memory.remove_fact(target))
+        return call.report(memory.end_fact(target, on=call.day(on, "--on")), repeated="it ended then already")
+    return call.report(memory.remove_fact(target))
 
 
 @command(

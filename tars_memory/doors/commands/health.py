@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tars_memory import curation, jobs, recall
-from tars_memory.doors.cli.call import Call, command, confirmed, flag, one_of, one_only, option, word
+from tars_memory.doors.cli.call import Call, command, flag, one_of, one_only, option, word
 from tars_memory.doors.cli.output import Output, clean, encoded, fields, line, show_rows, show_tree, within
 from tars_memory.errors import ModelUnavailableError, UsageError, counted, duration, reason
 from tars_memory.index import detached
@@ -244,7 +244,7 @@ def _adopt(call: Call, path: str | None) -> int:
         there = "something else is there now" if found.stands else "nothing is there now"
         new = clean(str(memory.workspace.root))
         question = f"{held} is kept for {clean(found.path)}; {there}. Was that vault moved to {new}"
-        if not confirmed(call, f"{question}? Answer no if its disk is only unmounted."):
+        if not call.confirmed(f"{question}? Answer no if its disk is only unmounted."):
             call.out.say_always("nothing was done")
             return 1
     memory.adopt(found)

@@ -14,7 +14,7 @@ import tars_memory
 from tars_memory import jobs, vault
 from tars_memory.disk import Places, read_id
 from tars_memory.doors.cli.app import program
-from tars_memory.doors.cli.call import Call, Command, call_of, command, confirmed, flag, option, word
+from tars_memory.doors.cli.call import Call, Command, call_of, command, flag, option, word
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
 from tars_memory.errors import ModelUnavailableError, StateError, UnwritableError, UsageError, reason
 from tars_memory.jobs import hooks
@@ -347,7 +347,7 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
         raise UsageError(
             f"nobody is at a terminal to confirm a change of {files}", "nothing was written; --yes agrees to it"
         )
-    if confirmed(call, f"change {files}?"):
+    if call.confirmed(f"change {files}?"):
         return True
     call.out.say_always("nothing was written")
     return False

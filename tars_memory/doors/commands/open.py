@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.doors.cli.call import Call, ask_about_secrets, command, day, flag, option, word
+from tars_memory.doors.cli.call import Call, command, flag, option, word
 from tars_memory.doors.cli.output import fields, here, hit_of, line, show_rows, within
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.query import obsidian_url
@@ -182,7 +182,7 @@ def daily(
     """
     wanted = call.workspace.now().date()
     if date is not None:
-        first, last = day(call, date, "DATE"), day(call, date, "DATE", last=True)
+        first, last = call.day(date, "DATE"), call.day(date, "DATE", last=True)
         if first is None or first != last:
             raise UsageError(f"{date!r} is more than one day", "name one: yesterday, 2026-11-21")
         wanted = first
@@ -227,12 +227,12 @@ def new(
     root = str(call.workspace.root)
     beside = (within(root, here()) or "").replace(os.sep, "/")
     call.hold("new", beside=beside)
-    name = ask_about_secrets(call, call.words(title, "TITLE"))
+    name = call.ask_about_secrets(call.words(title, "TITLE"))
     text = ""
     assert call.typed is not None
     call.typed.arguments |= {"title": name, "text": ""}
     if stdin:
-        text = ask_about_secrets(call, call.words(None, "TEXT", stdin=True))
+        text = call.ask_about_secrets(call.words(None, "TEXT", stdin=True))
     receipt = call.memory().new(name, text, beside=beside)
     call.settle()
     return _open_receipt(call, receipt, starts=opens, always=True)

@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory import vault
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import (
-    MOST_LINES,
-    REF,
-    STOPPED,
-    Call,
-    ask_about_secrets,
-    chosen,
-    command,
-    confirmed,
-    flag,
-    one_only,
-    option,
-    report,
-    say_change,
-    word,
-)
+from tars_memory.doors.cli.call import MOST_LINES, REF, STOPPED, Call, command, flag, one_only, option, word
 from tars_memory.doors.cli.output import Output, clean, counted, fields, line, symbol
 from tars_memory.errors import NotFoundError, UsageError
 
@@ -69,10 +54,10 @@ def remember(
     if tier not in TIERS:
         raise UsageError(f"--tier {tier!r} can't be written to", f"it is {' or '.join(TIERS)}")
     call.hold("remember", tier=tier, section=section, tags=list(tag or ()))
-    words = ask_about_secrets(call, call.words(text, "TEXT", stdin=stdin))
-    section = ask_about_secrets(call, section) if section else section
+    words = call.ask_about_secrets(call.words(text, "TEXT", stdin=stdin))
+    section = call.ask_about_secrets(section) if section else section
     receipt = call.memory().remember(words, tier=tier, section=section, tags=tuple(tag or ()))
-    return report(call, receipt)
+    return call.report(receipt)
 
 
 @command(
@@ -97,8 +82,8 @@ def log(
     """Add a line with the time to today's note, under ## Log, and print path:line. Without TEXT, show today's note."""
     if text or stdin:
         call.hold("log")
-        words = ask_about_secrets(call, call.words(text, "TEXT", stdin=stdin))
-        return report(call, call.memory().log(words))
+        words = call.ask_about_secrets(call.words(text, "TEXT", stdin=stdin))
+        return call.report(call.memory().log(words))
     today = call.memory().today()
     if call.answered(fields(today, "date path text")):
         return 0
@@ -134,9 +119,9 @@ def feedback(
     if verdict not in VERDICTS:
         raise UsageError("say good or bad first", "tars-memory feedback bad cited the wrong day")
     call.hold("feedback", good=verdict == "good", question=question, answer=answer)
-    words = ask_about_secrets(call, call.words(note, "NOTE"))
-    question, answer = (text and ask_about_secrets(call, text) for text in (question, answer))
-    return report(call, call.memory().feedback(verdict == "good", words, question=question, answer=answer))
+    words = call.ask_about_secrets(call.words(note, "NOTE"))
+    question, answer = (text and call.ask_about_secrets(text) for text in (question, answer))
+    return call.report(call.memory().feedback(verdict == "good", words, question=question, answer=answer))
 
 
 @command(
@@ -167,11 +152,11 @@ def edit(
     if not target:
         raise UsageError("REF is missing", "tars-memory list shows them")
     call.hold("edit", target=target, tags=tag or [], bare=bare)
-    words = ask_about_secrets(call, call.words(text, "TEXT"))
+    words = call.ask_about_secrets(call.words(text, "TEXT"))
     memory = call.memory()
     was = memory.show(call.target(target)).text if call.interactive else ""
     receipt = memory.edit(call.target(target), words, tags=tuple(tag or ()), bare=bare)
-    code = report(call, receipt, repeated="it says so already; nothing was written")
+    code = call.report(receipt, repeated="it says so already; nothing was written")
     if was and receipt.written:
         call.out.say(f"was: {line(was)}")
         call.out.say(f"now: {line(receipt.text)}")
@@ -221,10 +206,10 @@ def forget(
     if not call.out.json:
         quiet = everywhere and not call.dry_run  # a statement that must leave no trace is not printed once more
         if receipt.removed and not quiet:
-            say_change(call, receipt.path, receipt.line, receipt.removed, b"")
+            call.say_change(receipt.path, receipt.line, receipt.removed, b"")
         for copy in getattr(receipt, "touched", ()):
             _say_copy(call, copy, "would be taken out" if call.dry_run else "taken out", quiet=quiet)
-    return report(call, receipt, repeated="nothing was removed")
+    return call.report(receipt, repeated="nothing was removed")
 
 
 def _wanted(call: Call, memory: "Memory", target: str) -> bool:
@@ -239,7 +224,7 @@ def _wanted(call: Call, memory: "Memory", target: str) -> bool:
             _say_copy(call, copy, "to take out")
     for sentence in copies.kept():
         call.out.say(sentence)
-    return confirmed(call, "forget it?")
+    return call.confirmed("forget it?")
 
 
 def _also_withheld(call: Call, near: "list[TalkLine]") -> "list[TalkLine]":
@@ -250,7 +235,7 @@ def _also_withheld(call: Call, near: "list[TalkLine]") -> "list[TalkLine]":
     for number, turn in enumerate(near, 1):
         day = f"{turn.day}  " if turn.day else ""
         call.out.say(f"  {number}  {day}{line(turn.text)}  ({call.out.path(turn.log)}:{turn.line})")
-    return [near[at] for at in chosen(call, "withhold some of these, too?", len(near))]
+    return [near[at] for at in call.chosen("withhold some of these, too?", len(near))]
 
 
 def _say_copy(call: Call, copy: "Copy", change: str, *, quiet: bool = False) -> None:
@@ -367,7 +352,7 @@ def undo(
         call.out.data(call.out.place(write.path, write.line))
         if asks or write.path.startswith(".tars/"):
             continue  # it was shown before the question; or it is a file of ours, of no interest to a person
-        say_change(call, write.path, write.line, write.before, write.after, write.text)
+        call.say_change(write.path, write.line, write.before, write.after, write.text)
     if not written:
         call.out.say("there is nothing to undo")
     return 0
@@ -389,7 +374,7 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
         call.out.say_always(
             f"and {counted(len(notes) - SHOWN_NOTES, 'more note')}: tars-memory undo --dry-run lists them"
         )
-    return [*writes] if confirmed(call, "take it back?" if len(writes) == 1 else "take them back?") else []
+    return [*writes] if call.confirmed("take it back?" if len(writes) == 1 else "take them back?") else []
 
 
 def _difference(path: str, now: bytes | None, then: bytes) -> list[str]:

@@ -6,18 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory import curation
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import (
-    PRINT_PROMPT,
-    REPLY_FILE,
-    Call,
-    answering,
-    command,
-    day,
-    flag,
-    one_only,
-    option,
-    word,
-)
+from tars_memory.doors.cli.call import PRINT_PROMPT, REPLY_FILE, Call, command, flag, one_only, option, word
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.errors import UsageError
 
@@ -294,7 +283,7 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
     if print_prompt:
         call.out.data(clean(str(asked.dialogue.prompt)))
         return False
-    llm = answering(call, asked.dialogue.prompt, "review", model or "", reply)
+    llm = call.answering(asked.dialogue.prompt, "review", model or "", reply)
     if llm is None:
         return False
     with room.alone():
@@ -364,7 +353,7 @@ def tidy(
     if compress:
         if ids or ignore or archive or asking:
             raise UsageError("--compress with IDS, --ignore, --archive or a model", "do one after the other")
-        first = day(call, before, "--before")
+        first = call.day(before, "--before")
         return _show_summaries(call, call.memory().compress(by=by, before=first, apply=apply), apply)
     if by is not None or before is not None:
         raise UsageError("--by and --before belong to --compress", "add --compress")
@@ -397,7 +386,7 @@ def _ask(call: Call, curating: bool, model: str, print_prompt: bool, reply: str 
     if why := room.nothing_noted(asked) if curating else missing:
         call.out.say(why)
         return 0
-    llm = answering(call, asked.dialogue.prompt, "tidy", model, reply)
+    llm = call.answering(asked.dialogue.prompt, "tidy", model, reply)
     if llm is None:
         return 0
     done: Any = (room.curate if curating else room.compare)(context, asked, llm)

@@ -5,21 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import (
-    ABOUT,
-    AS_OF,
-    EXPIRED,
-    TOPIC,
-    Call,
-    command,
-    flag,
-    one_of,
-    one_only,
-    option,
-    unsearched_projects,
-    validity,
-    word,
-)
+from tars_memory.doors.cli.call import ABOUT, AS_OF, EXPIRED, TOPIC, Call, command, flag, one_of, one_only, option, word
 from tars_memory.doors.cli.output import counted, here, keep_hits, line, within
 from tars_memory.errors import UsageError, VaultError, did_you_mean
 from tars_memory.settings import MODES
@@ -110,7 +96,7 @@ def search(
     lists = {name: [call.note(value) for value in values or ()] for name, values in by_note.items()}
     lists |= {"where": where or [], "topics": topic or []}
     filters = {name: tuple(values) for name, values in lists.items() if values}
-    options |= filters | validity(call, as_of, expired=expired)
+    options |= filters | call.validity(as_of, expired=expired)
     options |= ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})
     if stdin:
         one_only({"QUERY": query, "--stdin": stdin})
@@ -249,7 +235,7 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
     elif result.stale:
         call.out.say(f"nothing found so far{about}")
     else:
-        call.out.say(f"nothing relevant{about or unsearched_projects(call)}")
+        call.out.say(f"nothing relevant{about or call.unsearched_projects()}")
 
 
 def suggestion(result: "SearchResult") -> str:

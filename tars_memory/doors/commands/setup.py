@@ -8,7 +8,7 @@ import tars_memory
 from tars_memory import index, jobs
 from tars_memory.doors import cli
 from tars_memory.doors.cli.app import program
-from tars_memory.doors.cli.call import Call, command, confirmed, flag, word
+from tars_memory.doors.cli.call import Call, command, flag, word
 from tars_memory.doors.cli.output import counted, duration
 from tars_memory.errors import UnwritableError, UsageError, installing
 from tars_memory.vault.suspicion import shell_path
@@ -113,7 +113,7 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
     if not better["installed"]:
         call.out.say(f"to use it: {installing(better['model'])}")
         call.out.say(f"then: tars-memory models use {better['model']}")
-    elif call.interactive and confirmed(call, "use it?"):
+    elif call.interactive and call.confirmed("use it?"):
         for notice in memory.use_model(better["model"])["notices"]:
             call.out.say(notice)
     else:
