@@ -381,15 +381,15 @@ class Workspace:
         """
         if time.monotonic() < self._fresh_until:
             return index.intake.RefreshReport(self.index().pending)
-        patience = self.patience
-        if patience is not None and self.index().files.is_held(index.files.BACKGROUND):
+        opened, patience = self.index(), self.patience
+        if patience is not None and opened.files.is_held(index.files.BACKGROUND):
             patience = 0.0  # a background process reads all notes: read only those that the query may name
         wanted = None if patience is None else query
-        report = self.index().refresh(index.intake.RefreshBudget(patience=patience, wanted=wanted))
+        report = opened.refresh(index.intake.RefreshBudget(patience=patience, wanted=wanted))
         self.reading = report.reading
         if self.rest and not (report.reading or report.stale or report.notices):
             self._fresh_until = time.monotonic() + self.rest
-        is_behind = report.stale or (self.makes_vectors and self.index().is_behind(index.intake.SEARCH_EMBEDS))
+        is_behind = report.stale or (self.makes_vectors and opened.is_behind(index.intake.SEARCH_EMBEDS))
         may_finish = self.may_finish_in_background and bool(is_behind) and not report.unmounted
         goes_on = may_finish and self.finish_in_background()
         if report.reading:
