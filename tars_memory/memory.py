@@ -658,15 +658,18 @@ class Memory:
         self, subject: str, predicate: str, object_: str, *, since: date | None = None, until: date | None = None
     ) -> Receipt:
         """Add a fact to Facts.md. If its predicate has one value at a time, the old fact ends, and a notice says so."""
+        self.workspace.apply_pending_ticks()
         kept = self.workspace.keeping(f"{subject} {predicate}:: {object_}")
         return capture.facts.add(kept, subject, predicate, object_, since=since, until=until)
 
     def end_fact(self, target: str, *, on: date | None = None) -> Receipt:
         """End a fact on a day (today)."""
+        self.workspace.apply_pending_ticks()
         return capture.facts.end(self.workspace.capture(), target, on)
 
     def remove_fact(self, target: str) -> Receipt:
         """Remove a fact, as if nobody had ever stated it."""
+        self.workspace.apply_pending_ticks()
         return capture.facts.remove(self.workspace.capture(), target)
 
     def undoable(

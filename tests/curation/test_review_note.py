@@ -523,8 +523,11 @@ def test_the_next_command_that_writes_does_it(vault: Vault) -> None:
     assert next(iter(vault.memory().history())).command == "log"
 
 
-@pytest.mark.parametrize("command", ["remember", "log", "feedback", "edit", "forget"])
+@pytest.mark.parametrize(
+    "command", ["remember", "log", "feedback", "edit", "forget", "add_fact", "end_fact", "remove_fact"]
+)
 def test_each_writing_command_takes_the_ticks(vault: Vault, command: str) -> None:
+    vault.memory().add_fact("me", "works at", "Deltacore")
     vault.review().write_note()
     tick(vault, "Anna moves to Cork in March 2027", "-")
     memory = vault.script()
@@ -534,6 +537,9 @@ def test_each_writing_command_takes_the_ticks(vault: Vault, command: str) -> Non
         "feedback": lambda: memory.feedback(True, "well done"),
         "edit": lambda: memory.edit("Anna's birthday is 3 May #people", "Anna's birthday is 4 May"),
         "forget": lambda: memory.forget("Anna's birthday is 3 May #people"),
+        "add_fact": lambda: memory.add_fact("me", "lives in", "Cork"),
+        "end_fact": lambda: memory.end_fact("Deltacore"),
+        "remove_fact": lambda: memory.remove_fact("Deltacore"),
     }[command]()
     assert "[rejected] Anna moves" in vault["2026-11-20.md"]
 
