@@ -466,13 +466,20 @@ class Memory:
 
     # --- writing
 
+    def _writer(self, text: str | None = None) -> Caller:
+        """Return the caller of a write, after applying the ticks in Review.md.
+
+        Args:
+            text: it is not lost if the write fails; None for a write without a text.
+        """
+        self.workspace.apply_pending_ticks()
+        return self.workspace.capture() if text is None else self.workspace.keeping(text)
+
     def remember(
         self, text: str, *, tier: str = "semantic", section: str | None = None, tags: Iterable[str] = ()
     ) -> Receipt:
         """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule. An exact repeat is reported, not written."""
-        self.workspace.apply_pending_ticks()
-        caller = self.workspace.keeping(text)
-        return capture.remember.remember(caller, text, tier=tier, section=section, tags=tuple(tags))
+        return capture.remember.remember(self._writer(text), text, tier=tier, section=section, tags=tuple(tags))
 
     def propose(
         self,
@@ -492,8 +499,7 @@ class Memory:
             steps: the steps of the playbook, in order.
             when: when to use the playbook.
         """
-        self.workspace.apply_pending_ticks()
-        caller = self.workspace.keeping(text)
+        caller = self._writer(text)
         caller.allowed, caller.interactive = PermissionOptions(), False
         if steps:
             listed = "\n".join(f"{number}. {' '.join(step.split())}" for number, step in enumerate(steps, 1))
@@ -502,8 +508,7 @@ class Memory:
 
     def log(self, text: str) -> Receipt:
         """Add a line with the time to today's note."""
-        self.workspace.apply_pending_ticks()
-        return capture.remember.log(self.workspace.keeping(text), text)
+        return capture.remember.log(self._writer(text), text)
 
     def daily(self, day: date | None = None) -> Receipt:
         """Return the note of a day (today); make it from the vault's daily template if it is missing."""
@@ -522,8 +527,7 @@ class Memory:
         Raises:
             UsageError: the note exists, or the title can't be a file's name.
         """
-        self.workspace.apply_pending_ticks()
-        return capture.notes.new(self.workspace.keeping(text or title), title, text, beside=beside)
+        return capture.notes.new(self._writer(text or title), title, text, beside=beside)
 
     def learn(self, title: str, steps: str, *, when: str = "") -> Receipt:
         """Make a playbook. Unless a person at a terminal calls, it waits for the person's review.
@@ -536,8 +540,7 @@ class Memory:
         Raises:
             UsageError: a playbook with this title says something else, or the title can't be a file's name.
         """
-        self.workspace.apply_pending_ticks()
-        return capture.notes.learn(self.workspace.keeping(steps), title, steps, when=when)
+        return capture.notes.learn(self._writer(steps), title, steps, when=when)
 
     def topic(self, name: str, text: str, *, agent: str) -> Receipt:
         """Add a line to a topic note that an agent keeps for itself. Only this agent gets it in prompts.
@@ -545,8 +548,7 @@ class Memory:
         Raises:
             UsageError: the name can't be a file's name, or the note or the number of notes would exceed ``[limits]``.
         """
-        self.workspace.apply_pending_ticks()
-        return capture.notes.topic(self.workspace.keeping(text), agent, name, text)
+        return capture.notes.topic(self._writer(text), agent, name, text)
 
     def topics(self, agent: str) -> builtins.list[Topic]:
         """List the topic notes of an agent, by name."""
@@ -581,8 +583,7 @@ class Memory:
             NotFoundError: there is no such note.
             UsageError: the note is the person's own, or the title has no words.
         """
-        self.workspace.apply_pending_ticks()
-        return capture.notes.add_heading(self.workspace.capture(), self._kept_or_called(name), title)
+        return capture.notes.add_heading(self._writer(), self._kept_or_called(name), title)
 
     def remove_heading(self, name: str, title: str, *, filled: bool = False) -> Receipt:
         """Remove a heading from a note of the memory; with ``filled`` also the text under it.
@@ -592,8 +593,7 @@ class Memory:
             UsageError: the heading has text under it and ``filled`` is not set, several headings have this title, or
                 the note is the person's own.
         """
-        self.workspace.apply_pending_ticks()
-        return capture.notes.remove_heading(self.workspace.capture(), self._kept_or_called(name), title, filled=filled)
+        return capture.notes.remove_heading(self._writer(), self._kept_or_called(name), title, filled=filled)
 
     def _kept_or_called(self, name: str) -> str:
         """Find a note by name: one of the memory's own by its file name, the project's first; else any note."""
@@ -605,17 +605,15 @@ class Memory:
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""
-        self.workspace.apply_pending_ticks()
-        return capture.remember.feedback(self.workspace.keeping(note), good, note, question, answer)
+        return capture.remember.feedback(self._writer(note), good, note, question, answer)
 
     def edit(self, target: str, text: str, *, tags: Iterable[str] = (), bare: bool = False) -> Receipt:
         """Change the text of an entry. ``target`` is its REF, ``path:line``, or words that only this entry holds.
 
         The entry's tags and fields stay unless the text brings its own; ``tags`` are added, ``bare`` keeps none.
         """
-        self.workspace.apply_pending_ticks()
         return capture.amend.edit(
-            self.workspace.keeping(text), self.workspace.resolve_proposal(target), text, tags=tuple(tags), bare=bare
+            self._writer(text), self.workspace.resolve_proposal(target), text, tags=tuple(tags), bare=bare
         )
 
     def copies(self, target: str) -> Copies:

@@ -576,7 +576,7 @@ class Live(App[int]):
         first = used = 0
         for number, item in enumerate(view.items):
             mark = "> " if number == view.at else "  "
-            lines = view.drawn(item, width)
+            lines = view.block(item, width)
             block = [Text("  " if n else mark, "bold").append_text(text) for n, text in enumerate(lines)]
             if number == view.at:
                 for text in block:

@@ -75,8 +75,6 @@ class View:
         self.state: list[str] = []
         self.passage: Passage | None = None
         self.top = 0
-        self._drawn: dict[int, list[Text]] = {}
-        self._drawn_for: tuple[Sequence[Any], int] = ((), 0)
 
     @property
     def label(self) -> str:
@@ -107,14 +105,6 @@ class View:
     def block(self, item: Any, width: int) -> list[Text]:
         """Make the rows of an item."""
         raise NotImplementedError
-
-    def drawn(self, item: Any, width: int) -> list[Text]:
-        """Return the rows of an item, which :meth:`block` makes once."""
-        if self._drawn_for[0] is not self.items or self._drawn_for[1] != width:
-            self._drawn, self._drawn_for = {}, (self.items, width)
-        if id(item) not in self._drawn:
-            self._drawn[id(item)] = self.block(item, width)
-        return self._drawn[id(item)]
 
     def choose(self, at: int) -> None:
         """Move the mark, and update the preview."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -523,15 +521,10 @@ def in_editor(
         UsageError: there is no editor, it failed, or the result is not text, which is kept in a file then.
         UnwritableError: the result is not text, and can't be kept: the message repeats it.
     """
-    editor = call.env.get("VISUAL") or call.env.get("EDITOR") or ""
-    try:
-        words = shlex.split(editor, posix=os.name != "nt")
-    except ValueError:
-        words = []
+    words = call.editor()
     if not words:
         raise UsageError("no editor is set", f"set VISUAL or EDITOR, or {instead}")
-    folder = tempfile.mkdtemp(prefix="tars-memory-")
-    try:
+    with tempfile.TemporaryDirectory(prefix="tars-memory-", ignore_cleanup_errors=True) as folder:
         path = os.path.join(folder, "line.md")
         with open(path, "w", encoding="utf-8", errors="replace") as file:
             file.write("\n".join([text, "", SCISSORS, *(f"# {line(comment)}" for comment in comments)]) + "\n")
@@ -546,8 +539,6 @@ def in_editor(
                 edited_text = file.read().partition(SCISSORS)[0].strip()
         except OSError:
             return ""
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     try:
         check_text(edited_text, "what the editor left")
     except UsageError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import sys
 from datetime import date, datetime
@@ -452,6 +453,14 @@ class Call:
             self.out.say(f"{would}{change}: {self.out.place(path, place)}: {line(row.strip())}")
         if len(changes) > MOST_LINES:
             self.out.say(f"and {counted(len(changes) - MOST_LINES, 'more line')} of {self.out.path(path)}")
+
+    def editor(self) -> list[str]:
+        """Return the words of the command that the person set as editor; none if it is not set, or not a command."""
+        try:
+            words = shlex.split(self.env.get("VISUAL") or self.env.get("EDITOR") or "", posix=os.name != "nt")
+        except ValueError:
+            return []
+        return words
 
     def validity(self, as_of: str | None, *, expired: bool) -> dict[str, Any]:
         """Return ``--as-of`` or ``--expired``, if given, as keyword arguments of a use case.

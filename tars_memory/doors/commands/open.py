@@ -5,7 +5,6 @@ notes (``links``, ``tags``, ``related``).
 import contextlib
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -141,10 +140,7 @@ def opener_for(call: Call, path: str, at: int, url: str | None) -> list[str] | N
     editor = call.env.get("VISUAL") or call.env.get("EDITOR")
     if not editor or not call.interactive:
         return None
-    try:
-        words = shlex.split(editor, posix=os.name != "nt")
-    except ValueError:
-        words = []
+    words = call.editor()
     if not words:
         raise UsageError(
             f"VISUAL or EDITOR is {editor!r}, which is not a command", "set it to your editor: EDITOR=nano"
