@@ -22,31 +22,16 @@ if TYPE_CHECKING:
     from datetime import date
     from types import TracebackType
 
-    from tars_memory.capture.notes import Topic
-    from tars_memory.capture.remember import Caller, Receipt, Today
-    from tars_memory.curation.extraction.extract import Extracted, Prompts
-    from tars_memory.curation.models.llm import LanguageModel
-    from tars_memory.curation.review import Review
-    from tars_memory.curation.tidying.archive import Archived
+    from tars_memory.capture.remember import Receipt
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
-    from tars_memory.curation.why import Trail
-    from tars_memory.index.intake import RefreshReport
-    from tars_memory.index.passages import Embedder
-    from tars_memory.jobs.doctor import Adoption
-    from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
-    from tars_memory.jobs.merge import GitReport
-    from tars_memory.jobs.status import Growth
-    from tars_memory.recall.context import Context as Packed
-    from tars_memory.recall.evaluation import Evaluation
-    from tars_memory.recall.names import NamedPlace, NearNote, NoteLinks, TagCount, Tagged
+    from tars_memory.jobs.forgetting import Forgotten, TalkLine
+    from tars_memory.recall.names import NearNote
     from tars_memory.recall.query import SearchRequest, SearchResult
     from tars_memory.recall.searcher import Searcher
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
     from tars_memory.vault.note import Note
-    from tars_memory.vault.playbooks import Playbook
-    from tars_memory.vault.template import InitReport
     from tars_memory.vault.writing.history import JournalEntry
     from tars_memory.vault.writing.store import Written
     from tars_memory.workspace import Opening
@@ -72,7 +57,7 @@ class Memory:
         self,
         vault: str | os.PathLike[str] | Workspace | None = None,
         *,
-        embedder: Embedder | None = None,
+        embedder: index.passages.Embedder | None = None,
         **opening: Unpack[Opening],
     ) -> None:
         self.workspace = vault if isinstance(vault, Workspace) else Workspace(vault, **opening)
@@ -104,7 +89,7 @@ class Memory:
         return Memory(self.workspace.within(project))
 
     @classmethod
-    def init(cls, path: str | os.PathLike[str], **opening: Unpack[Opening]) -> InitReport:
+    def init(cls, path: str | os.PathLike[str], **opening: Unpack[Opening]) -> vault.template.InitReport:
         """Make a vault, or turn an existing folder into one. Adds what is missing and changes no existing file.
 
         Args:
@@ -157,7 +142,7 @@ class Memory:
         loaded: bool = True,
         window: int | None = None,
         **asked: Any,
-    ) -> Packed:
+    ) -> recall.context.Context:
         """Pack what a model should know before it answers, for its prompt. Asks no model and writes no note.
 
         A playbook that is included whole counts as used today; the state folder records that.
@@ -183,7 +168,7 @@ class Memory:
         self._use(*(book.path for book in packed.playbooks if book.whole))
         return packed
 
-    def today(self) -> Today:
+    def today(self) -> capture.remember.Today:
         """Return today's note."""
         return capture.remember.today(self.workspace.capture(writes=False))
 
@@ -191,7 +176,7 @@ class Memory:
         """Return the entry with this REF, or the only entry that holds these words."""
         return capture.amend.find(self.workspace.capture(writes=False), self.workspace.resolve_proposal(target))
 
-    def why(self, target: str) -> Trail:
+    def why(self, target: str) -> curation.why.Trail:
         """Trace an entry back: to what was said, who approved it, what it replaced; ``target`` as for :meth:`show`."""
         return curation.why.why(self.workspace.capture(writes=False), self.workspace.resolve_proposal(target))
 
@@ -261,7 +246,7 @@ class Memory:
                 self.workspace.notices.append(f"nothing is known about {about!r}; near: {', '.join(near)}")
         return matches
 
-    def links(self, name: str, *, project: str | None = None) -> NoteLinks:
+    def links(self, name: str, *, project: str | None = None) -> recall.names.NoteLinks:
         """List where a note's links lead, and which notes link to it.
 
         Args:
@@ -288,7 +273,7 @@ class Memory:
         scope = self.workspace.scope(project)
         return self.workspace.ask(lambda reader: recall.names.path_of_note(reader, name, scope=scope))
 
-    def place(self, name: str) -> NamedPlace:
+    def place(self, name: str) -> recall.names.NamedPlace:
         """Find the place that a name stands for: a note as in :meth:`note_called`, an entry by its REF,
         ``Note#Heading``, ``Note#^id``, or the only heading with this title.
 
@@ -308,12 +293,12 @@ class Memory:
                 raise error from None
             return recall.names.NamedPlace(entry.path, entry.line, block_id=entry.block_id)
 
-    def tags(self, *, project: str | None = None) -> builtins.list[TagCount]:
+    def tags(self, *, project: str | None = None) -> builtins.list[recall.names.TagCount]:
         """List all tags by name, with their number of notes. A tag also counts the notes of tags nested below it."""
         scope = self.workspace.scope(project)
         return self.workspace.ask(lambda reader: recall.names.tags(reader, scope=scope))
 
-    def tagged(self, tag: str, *, project: str | None = None) -> builtins.list[Tagged]:
+    def tagged(self, tag: str, *, project: str | None = None) -> builtins.list[recall.names.Tagged]:
         """List the notes that have a tag or one nested below it, and the lines that hold it.
 
         Raises:
@@ -378,7 +363,7 @@ class Memory:
             )
         )
 
-    def playbooks(self) -> builtins.list[Playbook]:
+    def playbooks(self) -> builtins.list[vault.playbooks.Playbook]:
         """List the playbooks of the vault and of the chosen project, by path."""
         whole, journal = self.workspace.whole, self.workspace.store(writes=False).journal
         stands, loaded = partial(vault.writing.history.stands_approved, journal), recall.loaded
@@ -386,7 +371,7 @@ class Memory:
         found = vault.playbooks.read_all(whole, vault.playbooks.last_uses(self.workspace.state), scopes)
         return [book._replace(approved=loaded.is_approved(whole, stands, book.path)) for book in found]
 
-    def playbook(self, name: str) -> tuple[Playbook, str]:
+    def playbook(self, name: str) -> tuple[vault.playbooks.Playbook, str]:
         """Return a playbook and its text; the playbook counts as used today.
 
         Args:
@@ -401,7 +386,7 @@ class Memory:
         self._use(book.path)
         return book, text
 
-    def _playbook(self, name: str) -> Playbook:
+    def _playbook(self, name: str) -> vault.playbooks.Playbook:
         found = vault.playbooks.find_by_name(self.playbooks(), name)
         if len(found) > 1:
             paths = [book.path for book in found]
@@ -429,7 +414,7 @@ class Memory:
         mode: str | None = None,
         against: Iterable[str] = (),
         limit: int | None = None,
-    ) -> Evaluation:
+    ) -> recall.evaluation.Evaluation:
         """Measure how well search answers the questions of a file, in one mode or several. Writes nothing.
 
         Args:
@@ -466,7 +451,7 @@ class Memory:
 
     # --- writing
 
-    def _writer(self, text: str | None = None) -> Caller:
+    def _writer(self, text: str | None = None) -> capture.remember.Caller:
         """Return the caller of a write, after applying the ticks in Review.md.
 
         Args:
@@ -550,7 +535,7 @@ class Memory:
         """
         return capture.notes.topic(self._writer(text), agent, name, text)
 
-    def topics(self, agent: str) -> builtins.list[Topic]:
+    def topics(self, agent: str) -> builtins.list[capture.notes.Topic]:
         """List the topic notes of an agent, by name."""
         return capture.notes.topics(self.workspace.capture(writes=False), agent)
 
@@ -616,7 +601,7 @@ class Memory:
             self._writer(text), self.workspace.resolve_proposal(target), text, tags=tuple(tags), bare=bare
         )
 
-    def copies(self, target: str) -> Copies:
+    def copies(self, target: str) -> jobs.forgetting.Copies:
         """Find what :meth:`forget` would take out, and what would stay."""
         return jobs.forgetting.copies_of(self.workspace.capture(writes=False), self._to_forget(target))
 
@@ -694,7 +679,7 @@ class Memory:
 
     # --- deciding
 
-    def review(self, *, writes: bool = True) -> Review:
+    def review(self, *, writes: bool = True) -> curation.review.Review:
         """Return the proposals that wait for the person, to decide them: see :class:`curation.review.Review`.
 
         Args:
@@ -721,7 +706,7 @@ class Memory:
         context = self.workspace.capture(writes=apply or ignore)
         return curation.tidying.tidy.tidy(context, apply=apply, ignore=ignore, ids=tuple(ids))
 
-    def archive(self, *, apply: bool = False) -> Archived:
+    def archive(self, *, apply: bool = False) -> curation.tidying.archive.Archived:
         """Find the daily notes that are old enough for ``archive/``; ``apply`` moves them.
 
         Raises:
@@ -758,12 +743,12 @@ class Memory:
         self,
         sources: Iterable[str | os.PathLike[str] | BinaryIO],
         *,
-        model: LanguageModel | str | None = None,
+        model: curation.models.llm.LanguageModel | str | None = None,
         keep: str | None = None,
         force: bool = False,
         auto: bool = False,
         progress: Callable[[str], None] | None = None,
-    ) -> Extracted:
+    ) -> curation.extraction.extract.Extracted:
         """Find candidates in conversations: ``[extracted]`` lines in daily notes, and a note for each session.
 
         Args:
@@ -792,7 +777,7 @@ class Memory:
 
     def import_memories(
         self, sources: Iterable[str | os.PathLike[str] | BinaryIO], *, form: str | None = None
-    ) -> Extracted:
+    ) -> curation.extraction.extract.Extracted:
         """Take over what other programs remember: candidates as :meth:`extract` writes them, all in one transaction.
 
         Args:
@@ -810,9 +795,9 @@ class Memory:
         self,
         sources: Iterable[str | os.PathLike[str] | BinaryIO],
         *,
-        model: LanguageModel | str | None = None,
+        model: curation.models.llm.LanguageModel | str | None = None,
         force: bool = False,
-    ) -> Prompts:
+    ) -> curation.extraction.extract.Prompts:
         """Return what :meth:`extract` would ask a model, with tokens and cost. Sends and writes nothing."""
         ctx = self.workspace.capture(writes=False)
         return curation.extraction.extract.prompts_for(ctx, sources, model, force=force)
@@ -821,7 +806,7 @@ class Memory:
 
     def reindex(
         self, *, full: bool = False, embed: bool = True, progress: Callable[[str, int, int], None] | None = None
-    ) -> RefreshReport:
+    ) -> index.intake.RefreshReport:
         """Bring the index up to date, vectors included; ``full`` makes a new one.
 
         Without a usable model only the keywords are updated, and a notice says so.
@@ -864,7 +849,7 @@ class Memory:
         """List the embedding models that are here or fit; with ``fetchable`` also those that can be downloaded."""
         return jobs.status.models(self.workspace, fetchable=fetchable)
 
-    def merge_by_entry(self, program: Sequence[str]) -> GitReport:
+    def merge_by_entry(self, program: Sequence[str]) -> jobs.merge.GitReport:
         """Set up git to merge notes entry by entry in this clone; makes a repository if there is none.
 
         Args:
@@ -888,7 +873,7 @@ class Memory:
         """Return the state of vault, index and model; bring the index up to date first."""
         return jobs.status.status(self.workspace)
 
-    def loaded(self) -> Growth:
+    def loaded(self) -> jobs.status.Growth:
         """Return the size of the notes that begin every prompt, their growth, and how much of them doesn't fit."""
         return jobs.status.loaded(self.workspace)
 
@@ -900,7 +885,7 @@ class Memory:
         """
         return jobs.doctor.doctor(self.workspace, fix=fix)
 
-    def adoptable(self, path: str | os.PathLike[str] | None = None) -> Adoption:
+    def adoptable(self, path: str | os.PathLike[str] | None = None) -> jobs.doctor.Adoption:
         """Find the state that is kept for a path from which this vault was moved.
 
         Args:
@@ -912,7 +897,7 @@ class Memory:
         """
         return jobs.doctor.adoptable(self.workspace, os.fspath(path) if path is not None else None)
 
-    def adopt(self, adoption: Adoption) -> None:
+    def adopt(self, adoption: jobs.doctor.Adoption) -> None:
         """Take over history, undo, approvals and waiting texts from the path that this vault was moved from.
 
         Raises:
@@ -934,6 +919,6 @@ class Memory:
         return jobs.doctor.restore(self.workspace, txn)
 
 
-def _forget(caller: Caller, arguments: Mapping[str, Any]) -> Receipt:
+def _forget(caller: capture.remember.Caller, arguments: Mapping[str, Any]) -> Receipt:
     """Run a ``forget`` that waited in the spool."""
     return jobs.forgetting.forget(caller, arguments["target"])

@@ -23,18 +23,8 @@ import pydantic_core
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types.jsonrpc import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    jsonrpc_message_adapter,
-)
+from mcp_types import jsonrpc
+from mcp_types.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 from pydantic import ValidationError
 
 from tars_memory import __version__
@@ -160,7 +150,7 @@ def _lines(source: BinaryIO) -> Iterator[bytes | None]:
             yield part
 
 
-def _message(line: bytes | None) -> JSONRPCMessage:
+def _message(line: bytes | None) -> jsonrpc.JSONRPCMessage:
     """Parse a line; return an error to send back if it is not a message."""
     if line is None:
         return _error(INVALID_REQUEST, f"the message is longer than {LONGEST_MESSAGE:,} bytes: send a shorter one")
@@ -174,7 +164,7 @@ def _message(line: bytes | None) -> JSONRPCMessage:
     if "id" in message and not has_valid_id and "method" in message:
         return _error(INVALID_REQUEST, "the request's id is neither a text nor a whole number")
     try:
-        return jsonrpc_message_adapter.validate_python(message, by_name=False)
+        return jsonrpc.jsonrpc_message_adapter.validate_python(message, by_name=False)
     except ValidationError:
         return _error(
             INVALID_REQUEST,
@@ -202,8 +192,8 @@ def _parsed(line: bytes) -> Any:
         return message
 
 
-def _error(code: int, message: str, request_id: int | str | None = None) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message))
+def _error(code: int, message: str, request_id: int | str | None = None) -> jsonrpc.JSONRPCError:
+    return jsonrpc.JSONRPCError(jsonrpc="2.0", id=request_id, error=jsonrpc.ErrorData(code=code, message=message))
 
 
 class _OpenRequests:
@@ -212,16 +202,16 @@ class _OpenRequests:
     def __init__(self) -> None:
         self._ids: set[int | str] = set()
 
-    def received(self, message: JSONRPCMessage) -> None:
+    def received(self, message: jsonrpc.JSONRPCMessage) -> None:
         """Note a request from the client, or drop one that it cancels."""
-        if isinstance(message, JSONRPCRequest):
+        if isinstance(message, jsonrpc.JSONRPCRequest):
             self._ids.add(message.id)
-        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+        elif isinstance(message, jsonrpc.JSONRPCNotification) and message.method == "notifications/cancelled":
             self._ids.discard((message.params or {}).get("requestId", ""))
 
-    def sent(self, message: JSONRPCMessage) -> None:
+    def sent(self, message: jsonrpc.JSONRPCMessage) -> None:
         """Drop the request that a message to the client answers."""
-        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+        if isinstance(message, jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError) and message.id is not None:
             self._ids.discard(message.id)
 
     async def answered(self) -> None:
@@ -241,7 +231,7 @@ async def _serve(serving: Server[Any], source: BinaryIO, sink: BinaryIO) -> None
 
     async def hand_over(line: bytes | None) -> None:
         message = _message(line)
-        if isinstance(message, JSONRPCError):
+        if isinstance(message, jsonrpc.JSONRPCError):
             await refused.send(SessionMessage(message))
         else:
             open_requests.received(message)

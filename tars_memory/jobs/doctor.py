@@ -18,21 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import disk
+from tars_memory import disk, errors
 from tars_memory.capture.remember import SECTION, place_spool
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
-from tars_memory.errors import (
-    BusyError,
-    ConflictError,
-    ModelUnavailableError,
-    NotFoundError,
-    SettingsError,
-    TarsError,
-    UnwritableError,
-    UsageError,
-    VaultError,
-    counted,
-)
+from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.merge import ATTRIBUTES, merge_problem
@@ -127,7 +116,7 @@ def _findings(
     """Run a check; an error that stops it becomes a finding, so that the next check runs all the same."""
     try:
         yield from check(workspace)
-    except VaultError:
+    except errors.VaultError:
         raise  # there is no vault to check
     except TarsError as error:
         yield Diagnosis(kind, error.message, error.hint)
@@ -156,14 +145,14 @@ def _writes(workspace: Workspace) -> Iterator[Diagnosis]:
             context = workspace.capture()
             place_spool(context)
             refused = context.spool.refused
-    except BusyError as error:
+    except errors.BusyError as error:
         yield Diagnosis("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
     except TarsError as error:
         yield Diagnosis("writing", error.message, error.hint)
     yield from _typed_texts(workspace, store.spool, refused)
     try:
         Withheld(store.state)
-    except SettingsError as error:
+    except errors.SettingsError as error:
         yield Diagnosis("forgotten", error.message, error.hint)
     for name in store.limbo():
         path = f".tars/limbo/{name}"
@@ -230,7 +219,7 @@ def _is_readable(journal: Journal) -> bool:
     """Whether all files of the journal are files."""
     try:
         journal.files()
-    except UnwritableError:
+    except errors.UnwritableError:
         return False
     return True
 
@@ -613,7 +602,7 @@ def _pending_vectors(workspace: Workspace, pending: int) -> Iterator[Diagnosis]:
     try:
         if few and not workspace.dry_run and not workspace.index().embed_pending(SEARCH_EMBEDS):
             return
-    except ModelUnavailableError:
+    except errors.ModelUnavailableError:
         return  # _model reports it
     if few:
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: the next search makes them")
@@ -747,7 +736,7 @@ def _check_order(old: Journal, new: Journal) -> None:
     """
     last, first = next(old.records(), None), next(iter(deque(new.records(), maxlen=1)), None)
     if last is not None and first is not None and str(first["txn"]) <= str(last["txn"]):
-        raise ConflictError(
+        raise errors.ConflictError(
             "both were written to in turn: what is kept for the other path is newer than the first write here",
             "these are two vaults with histories of their own; nothing was done",
         )
