@@ -8,7 +8,7 @@ becomes words, phrases, negations and filters; any string is legal:
 - ``-word``, ``-"a phrase"``: not this; only after the first word, so that ``-milk`` alone is a word
 - ``auto*``: words that begin with ``auto``
 - ``tag:work path:projects/* tier:daily since:2w until:2026-03``: filters; ``-tag:work`` is their opposite
-- ``foo:bar``: text; only the five names above are operators
+- ``foo:bar``: text; only the names above are operators
 
 The result consists of hits, each verified against its note before it is shown.
 
