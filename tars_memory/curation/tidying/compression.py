@@ -81,7 +81,7 @@ class Compressed(NamedTuple):
     """
 
     txn: str | None
-    plan: list[SessionMove]
+    plan: list[OldSession]
     summaries: list[PeriodSummary]
     moved: list[str]
     notices: list[str]
@@ -146,7 +146,7 @@ def _move_sessions(session: WriteSession, planned: Survey) -> list[str]:
     for step in planned.steps:
         if step.action != "move":
             continue
-        if session.read(step.path) != planned.notes[step.path].data or not session.move(step.path, step.to):
+        if session.read(step.path) != step.data or not session.move(step.path, step.to):
             raise ConflictError(f"{step.path} changed while it was moved", "run it again; nothing was written")
         moved.append(step.path)
     return moved
@@ -208,8 +208,7 @@ def propose(ctx: Caller, seen: Survey) -> list[PeriodSummary]:
     by_path: dict[str, list[OldSession]] = {}
     for step in seen.steps:
         if step.action != "keep":
-            session = seen.notes[step.path]
-            by_path.setdefault(session.summary, []).append(session)
+            by_path.setdefault(step.summary, []).append(step)
     link, lines = _linker(seen) if by_path else str, ctx.settings.tidy.summary_lines
     order = sorted(by_path, key=lambda path: (by_path[path][0].period, path))
     return [
@@ -226,7 +225,7 @@ def _proposed(
     new_statements = [
         statement
         for session in sessions
-        for statement in session.digest.statements
+        for statement in session.statements
         if not session.since or not statement.turn or statement.turn > session.since
     ]
     groups = [group for group in merged(new_statements) if group[0].text not in known]
@@ -243,7 +242,7 @@ def _proposed(
         splices = notes.add(base, summary) if base else [Splice(0, 0, notes.render(summary))]
     except ConflictError as error:
         raise ConflictError(f"{path} can't be added to: {error.message}", error.hint) from error
-    passed_over = sum(session.digest.left_out for session in sessions)
+    passed_over = sum(session.left_out for session in sessions)
     counts = (len(sessions), len(chosen), left_out, passed_over)
     return PeriodSummary(sessions[0].period, path, *counts, base, tuple(splices))
 
@@ -267,11 +266,8 @@ def _linker(seen: Survey) -> Callable[[str], str]:
 _NO_BRACKETS = {ord("["): "(", ord("]"): ")"}
 
 
-Action = Literal["move", "add", "keep"]
-
-
-class SessionMove(NamedTuple):
-    """The step of a plan for one old session.
+class OldSession(NamedTuple):
+    """One old session, and what to do with it.
 
     Attributes:
         path: where it is.
@@ -279,48 +275,35 @@ class SessionMove(NamedTuple):
         period: its month or year; empty for a session without a date.
         action: ``move``; ``add`` (it is in the archive, and has grown since); ``keep``.
         reason: why, in words.
+        day: of the session; the earliest of all for one without a date.
+        data: the note.
+        summary: path of the summary that it goes into.
+        since: number of turns that are summed up already; 0 for none.
+        statements: in the order of the note.
+        left_out: number of bullets that were rejected, are done, too long, or contain a credential.
     """
 
     path: str
     to: str
     period: str
-    action: Action
+    action: Literal["move", "add", "keep"]
     reason: str
+    day: date = date.min
+    data: bytes = b""
+    summary: str = ""
+    since: int = 0
+    statements: Sequence[SessionStatement] = ()
+    left_out: int = 0
 
-
-class OldSession(NamedTuple):
-    """One old session.
-
-    Attributes:
-        path: where it is.
-        data: the note.
-        day: of the session.
-        period: its month or year.
-        summary: path of the summary that it goes into.
-        since: number of turns that are summed up already; 0 for none.
-        digest: its statements.
-    """
-
-    path: str
-    data: bytes
-    day: date
-    period: str
-    summary: str
-    since: int
-    digest: SessionDigest
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {name: getattr(self, name) for name in ("path", "to", "period", "action", "reason")}
 
 
 class Survey(NamedTuple):
-    """The old sessions of a scope, and what to do with them.
+    """The old sessions of a scope: oldest first, then those without a date; and the paths of all files of the vault."""
 
-    Attributes:
-        steps: for each old session, oldest first; then for those without a date.
-        notes: the old sessions by their paths.
-        files: the paths of all files of the vault.
-    """
-
-    steps: list[SessionMove]
-    notes: dict[str, OldSession]
+    steps: list[OldSession]
     files: frozenset[str]
 
 
@@ -335,37 +318,34 @@ def survey(ctx: Caller, by: str, before: date | None) -> Survey:
     found, summaries = _read(ctx)
     grown = [*_grown(ctx, summaries)]
     days = {path: day_of(path, data) for path, data in found.items()}
-    undated = [
-        SessionMove(path, ctx.layout.archived(path), "", "keep", NO_DATE) for path, day in days.items() if day is None
-    ]
+    undated = [OldSession(path, ctx.layout.archived(path), "", "keep", NO_DATE) for path in days if days[path] is None]
     old = {path: day for path, day in days.items() if day is not None and _is_old(ctx, day, by, before)}
     if not old and not grown:
-        return Survey(undated, {}, frozenset())
-    files = files_of(ctx.vault)
-    states = _states(ctx.vault)
+        return Survey(undated, frozenset())
+    files, states = files_of(ctx.vault), _states(ctx.vault)
     still_offered = cache(lambda: {name for _, name in offered(ctx)})
-
-    def waits(digest: SessionDigest) -> bool:
-        return any(name in still_offered() for name in digest.waiting)
-
-    aged: dict[str, OldSession] = {}
-    reasons: dict[str, str] = {}
+    steps: list[OldSession] = []
     for path, day in old.items():
         period, data = period_of(day, by), found[path]
-        digest = read_session(path, data, day, states)
+        statements, waiting, left_out = read_session(path, data, day, states)
+        why_kept = WAITING if any(name in still_offered() for name in waiting) else _obstacle(ctx, path, data)
+        reason = why_kept or f"{counted((ctx.now.date() - day).days, 'day')} old"
         summary = summaries.get(period) or _free_path(ctx, period)
-        aged[path] = OldSession(path, data, day, period, summary, 0, digest)
-        if obstacle := WAITING if waits(digest) else _obstacle(ctx, path, data):
-            reasons[path] = obstacle
-    if moves := {path: ctx.layout.archived(path) for path in old if path not in reasons}:
-        reasons |= held_by_links(moves, links_by_source(ctx.vault, files), files)
+        step = OldSession(path, ctx.layout.archived(path), period, "keep" if why_kept else "move", reason, day, data)
+        steps.append(step._replace(summary=summary, statements=statements, left_out=left_out))
+    if moves := {step.path: step.to for step in steps if step.action == "move"}:
+        held = held_by_links(moves, links_by_source(ctx.vault, files), files)
+        steps = [step._replace(action="keep", reason=held[step.path]) if step.path in held else step for step in steps]
     for path, data, summary, period, since in grown:
         said_on = day_of(path, data)
-        digest = read_session(path, data, said_on or ctx.now.date(), states)
-        if said_on is not None and not waits(digest):
-            aged[path] = OldSession(path, data, said_on, period, summary, since, digest)
-    order = sorted(aged.values(), key=lambda session: (session.day, session.path))
-    return Survey([*(_step(ctx, session, reasons) for session in order), *undated], aged, files)
+        if said_on is None:
+            continue
+        statements, waiting, left_out = read_session(path, data, said_on, states)
+        if not any(name in still_offered() for name in waiting):
+            reason = f"it grew since {counted(since, 'turn was', 'turns were')} summed up"
+            step = OldSession(path, path, period, "add", reason, said_on, data, summary, since, statements, left_out)
+            steps.append(step)
+    return Survey([*sorted(steps, key=lambda step: (step.day, step.path)), *undated], files)
 
 
 def _is_old(ctx: Caller, day: date, by: str, before: date | None) -> bool:
@@ -374,24 +354,6 @@ def _is_old(ctx: Caller, day: date, by: str, before: date | None) -> bool:
     if before is not None:
         return day < min(before, today)
     return (today - last_day(day, by)).days > ctx.settings.tidy.session_days
-
-
-def _step(ctx: Caller, session: OldSession, reasons: Mapping[str, str]) -> SessionMove:
-    """Return the step for an old session.
-
-    Args:
-        ctx: the command's view of the vault.
-        session: to move or to keep, or one that has grown.
-        reasons: by path, why a session is kept.
-    """
-    path, period = session.path, session.period
-    if session.since:
-        grown = f"it grew since {counted(session.since, 'turn was', 'turns were')} summed up"
-        return SessionMove(path, path, period, "add", grown)
-    to = ctx.layout.archived(path)
-    if path in reasons:
-        return SessionMove(path, to, period, "keep", reasons[path])
-    return SessionMove(path, to, period, "move", f"{counted((ctx.now.date() - session.day).days, 'day')} old")
 
 
 def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
@@ -485,20 +447,6 @@ class SessionStatement(NamedTuple):
     author: str = ""
 
 
-class SessionDigest(NamedTuple):
-    """The statements of one session.
-
-    Attributes:
-        statements: in the order of the note.
-        waiting: block ids of its candidates that are still undecided.
-        left_out: number of bullets that were rejected, are done, too long, or contain a credential.
-    """
-
-    statements: list[SessionStatement]
-    waiting: list[str]
-    left_out: int
-
-
 def day_of(path: str, data: bytes) -> date | None:
     """Return the day of a session, from its name or else from its front matter; None if neither has one."""
     in_name = _NAME_DAY.match(path.rpartition("/")[2])
@@ -522,7 +470,9 @@ def last_day(day: date, by: str) -> date:
     return day.replace(day=monthrange(day.year, day.month)[1])
 
 
-def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -> SessionDigest:
+def read_session(
+    path: str, data: bytes, day: date, states: Mapping[str, str]
+) -> tuple[list[SessionStatement], list[str], int]:
     """Return the statements of one session.
 
     Args:
@@ -530,6 +480,10 @@ def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -
         data: the note.
         day: of the session.
         states: the states of candidates, by the block id of their line, in lower case.
+
+    Returns:
+        The statements in the order of the note; block ids of its candidates that are still undecided; and the number of
+        bullets that were rejected, are done, too long, or contain a credential.
     """
     statements: list[SessionStatement] = []
     waiting: list[str] = []
@@ -553,7 +507,7 @@ def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -
         statements.append(
             SessionStatement(kind, text, day.isoformat(), path, source, fact.turn, promoted=promoted, author=author)
         )
-    return SessionDigest(statements, waiting, left_out)
+    return statements, waiting, left_out
 
 
 def merged(found: Iterable[SessionStatement]) -> list[list[SessionStatement]]:
