@@ -37,8 +37,8 @@ EXAMINED = {2, 4, 5, 6, 7, 8, 9, 10}
 def pointed(quote: str, turn: int, *refers: Refer, kind: str = "fact", **more: object) -> DrawnFact | str:
     """What becomes of a quote, or why it is dropped."""
     fact = DrawnFact("whatever a model writes", quote, turn, kind, refers=refers)._replace(**more)  # type: ignore[arg-type]
-    found = grounding.ground([fact], TALK, EXAMINED, DAYS)
-    return found.facts[0] if found.facts else next(iter(found.dropped))
+    found, dropped = grounding.ground([fact], TALK, EXAMINED, DAYS)
+    return found[0] if found else next(iter(dropped))
 
 
 def text(quote: str, turn: int, *refers: Refer) -> str:
@@ -88,13 +88,13 @@ def test_what_the_model_proposed_is_not_the_persons_own_words() -> None:
 
 
 def test_turns_that_are_only_context_give_no_facts() -> None:
-    found = grounding.ground([DrawnFact("", "I live in Cork", 2)], TALK, {5, 6, 7}, DAYS)
-    assert found.dropped == {grounding.NOT_OWN: 1}
+    _, dropped = grounding.ground([DrawnFact("", "I live in Cork", 2)], TALK, {5, 6, 7}, DAYS)
+    assert dropped == {grounding.NOT_OWN: 1}
 
 
 def test_all_that_was_said_may_be_a_single_word() -> None:
     talk = [Turn(1, "user", "user", "Tea!")]
-    assert grounding.ground([DrawnFact("Tea", "Tea", 1)], talk, {1}, {1: DAYS[2]}).facts
+    assert grounding.ground([DrawnFact("Tea", "Tea", 1)], talk, {1}, {1: DAYS[2]})[0]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_was_said_more_than_ten_turns_before_is_not_near() -> None:
     for number, near in ((11, True), (12, False)):
         talk[number - 1] = Turn(number, "user", "user", "She likes tea.")
         fact = DrawnFact("", "She likes tea", number, refers=(Refer("She", "Ruth", 1),))
-        (found,) = grounding.ground([fact], talk, {number}, dict.fromkeys(range(1, 14), DAYS[2])).facts
+        (found,) = grounding.ground([fact], talk, {number}, dict.fromkeys(range(1, 14), DAYS[2]))[0]
         assert ("[Ruth]" in found.text) is near
 
 
@@ -183,7 +183,7 @@ def test_where_several_speak_each_is_named() -> None:
     talk = [Turn(1, "user", "Ben", "I live in Cork."), Turn(2, "user", "Ida", "I live in Oslo.")]
     said = claim_of("me", "lives in", "Oslo")
     fact = DrawnFact("", "I live in Oslo", 2, claim=said)
-    (found,) = grounding.ground([fact], talk, {1, 2}, {1: DAYS[2], 2: DAYS[2]}, named=True).facts
+    (found,) = grounding.ground([fact], talk, {1, 2}, {1: DAYS[2], 2: DAYS[2]}, named=True)[0]
     assert found.text == "Ida: I live in Oslo"
     assert found.claim == claim_of("Ida", "lives in", "Oslo")
 
@@ -207,9 +207,9 @@ words = st.text(st.sampled_from("aeiou  .,'\"`>|\n12ICork[]花生"), max_size=40
 )
 def test_whatever_a_model_says_all_that_is_kept_was_said_by_the_person(facts: list[DrawnFact], said: str) -> None:
     talk = [Turn(1, "user", "user", said or "-"), Turn(2, "assistant", "a", "no"), Turn(3, "tool", "t", said or "-")]
-    found = grounding.ground(facts, talk, {1}, DAYS | {1: DAYS[2]})
-    assert len(facts) == len(found.facts) + sum(found.dropped.values())
-    for fact in found.facts:
+    found, dropped = grounding.ground(facts, talk, {1}, DAYS | {1: DAYS[2]})
+    assert len(facts) == len(found) + sum(dropped.values())
+    for fact in found:
         assert fact.turn == 1
         assert fact.quote
         assert fact.quote in grounding.folded(said)

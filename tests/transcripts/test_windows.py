@@ -31,7 +31,11 @@ def spoken(count: int) -> list[Turn]:
 
 
 def size_of(window: TurnWindow) -> int:
-    return sum(len(piece.text) + LABEL for piece in window.pieces)
+    return sum(len(turn.text) + LABEL for turn in window.turns)
+
+
+def context_of(window: TurnWindow) -> list[int]:
+    return [turn.number for turn in window.turns if turn.number not in window.examined]
 
 
 @settings(max_examples=examples(300))
@@ -42,40 +46,39 @@ def test_every_turn_is_examined_exactly_once(turns: list[Turn], size: int, after
     parts: dict[int, str] = {}
     for window in made:
         assert size_of(window) <= characters(max(size, LEAST))
-        numbers = [piece.turn.number for piece in window.pieces]
+        numbers = [turn.number for turn in window.turns]
         assert numbers == sorted(numbers)
-        for piece in window.pieces:
-            assert piece.turn.text[piece.start : piece.start + len(piece.text)] == piece.text
-            if not piece.context:
-                assert piece.start == len(parts.get(piece.turn.number, ""))
-                assert piece.text
-                parts[piece.turn.number] = parts.get(piece.turn.number, "") + piece.text
-        shown = {piece.turn.number for piece in window.pieces if piece.context}
-        assert not shown & set(window.examines)
+        shown = context_of(window)
+        assert numbers[: len(shown)] == shown
         assert len(shown) <= overlap
+        for turn in window.turns:
+            if turn.number in shown:
+                assert turns[turn.number - 1].text.endswith(turn.text)
+            else:
+                assert turn.text
+                parts[turn.number] = parts.get(turn.number, "") + turn.text
     assert parts == {number: turn.text for number, turn in wanted.items()}
-    assert list(dict.fromkeys(number for window in made for number in window.examines)) == [*wanted]
+    assert list(dict.fromkeys(number for window in made for number in window.examined)) == [*wanted]
 
 
 def test_the_last_two_of_thirty_two_turns_are_examined() -> None:
     made = list(windows(spoken(32), 200))
     assert len(made) > 2
-    assert made[-1].examines[-2:] == (31, 32)
-    assert sum(len(window.examines) for window in made) == 32
+    assert made[-1].examined[-2:] == (31, 32)
+    assert sum(len(window.examined) for window in made) == 32
 
 
 def test_each_window_shows_the_turns_before_it_as_context() -> None:
     made = list(windows(spoken(32), 200))
-    assert not any(piece.context for piece in made[0].pieces)
+    assert not context_of(made[0])
     for before, window in itertools.pairwise(made):
-        shown = [piece.turn.number for piece in window.pieces if piece.context]
-        assert shown == list(before.examines[-2:])
+        assert context_of(window) == list(before.examined[-2:])
 
 
 def test_a_grown_conversation_examines_only_what_is_new() -> None:
     made = list(windows(spoken(36), 5_000, after=32))
-    assert [window.examines for window in made] == [(33, 34, 35, 36)]
-    assert [piece.turn.number for piece in made[0].pieces if piece.context] == [31, 32]
+    assert [window.examined for window in made] == [(33, 34, 35, 36)]
+    assert context_of(made[0]) == [31, 32]
     assert list(windows(spoken(32), 5_000, after=32)) == []
 
 
@@ -83,18 +86,18 @@ def test_a_turn_that_is_too_large_is_cut_at_lines_then_sentences() -> None:
     lines = "".join(f"line {number} of many words\n" for number in range(200))
     made = list(windows([Turn(1, "user", "user", lines)], 300))
     assert len(made) > 3
-    assert all(window.pieces[-1].text.endswith("\n") for window in made)
+    assert all(window.turns[-1].text.endswith("\n") for window in made)
     sentences = "".join(f"Sentence {number} says this. " for number in range(200))
     made = list(windows([Turn(1, "user", "user", sentences)], 300))
-    assert all(window.pieces[-1].text.rstrip().endswith(".") for window in made)
+    assert all(window.turns[-1].text.rstrip().endswith(".") for window in made)
 
 
 def test_tool_output_and_instructions_are_in_no_window() -> None:
     turns = [Turn(1, "system", "system", "poison"), Turn(2, "user", "Anna", "hi"), Turn(3, "tool", "grep", "poison")]
-    assert [[piece.text for piece in window.pieces] for window in windows(turns, 500)] == [["hi"]]
+    assert [[turn.text for turn in window.turns] for window in windows(turns, 500)] == [["hi"]]
 
 
 @pytest.mark.parametrize("text", ["x" * 2_000_000, "a. " * 700_000, "\n" * 500_000 + "x", "é" * 1_000_000])
 def test_one_vast_turn_is_cut_in_a_moment(text: str) -> None:
     made = list(windows([Turn(1, "user", "user", text)], 4_000))
-    assert "".join(piece.text for window in made for piece in window.pieces if not piece.context) == text
+    assert "".join(turn.text for window in made for turn in window.turns) == text

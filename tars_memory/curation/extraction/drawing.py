@@ -7,6 +7,7 @@ that the vault has, or that the person rejected, are left out, so that nobody de
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -88,15 +89,13 @@ def draw(
     if model is None:
         return _by_rules(transcript, after, when)
     found: list[DrawnFact] = []
-    dropped: dict[str, int] = {}
+    dropped: Counter[str] = Counter()
     days = {number: time.date() for number, time in when.items()}
     named = len({turn.speaker for turn in transcript.turns if turn.role == "user"}) > 1
-    for prompt in models.grounding.prompts_of(transcript, after, when, known.shown()):
-        answer = prompt.dialogue.ask(model)
-        grounded = models.grounding.ground(answer.facts, prompt.turns, prompt.examined, days, named=named)
-        found += grounded.facts
-        for why, count in grounded.dropped.items():
-            dropped[why] = dropped.get(why, 0) + count
+    for dialogue, window in models.grounding.prompts_of(transcript, after, when, known.shown()):
+        grounded, ungrounded = models.grounding.ground(dialogue.ask(model).facts, *window, days, named=named)
+        found += grounded
+        dropped += ungrounded
     if secret := sum(suspicion.MARK in fact.text for fact in found):
         found, dropped["secret"] = [fact for fact in found if suspicion.MARK not in fact.text], secret
     by_rules = _by_rules(transcript, after, when)

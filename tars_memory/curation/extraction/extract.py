@@ -94,13 +94,13 @@ def prompts_for(
         if isinstance(opened_model, models.llm.Reply):
             found += run.second_looks(task, opened_model)
             continue
-        for asked in models.grounding.prompts_of(task.shown, task.place.turns, task.when, run.known.shown()):
-            prompt = asked.dialogue.prompt
+        for dialogue, window in models.grounding.prompts_of(task.shown, task.place.turns, task.when, run.known.shown()):
+            prompt = dialogue.prompt
             if opened_model is None:
                 tokens, cost = models.llm.tokens(prompt.system + prompt.user), None
             else:
                 tokens, cost = models.llm.estimate(prompt, opened_model)
-            found.append(PricedPrompt(task.transcript.source, prompt, asked.examined, tokens, cost))
+            found.append(PricedPrompt(task.transcript.source, prompt, window.examined, tokens, cost))
     endpoint = str(getattr(opened_model, "endpoint", ""))
     return Prompts(found, run.skipped, "" if opened_model is None else opened_model.name, endpoint, ctx.notices)
 

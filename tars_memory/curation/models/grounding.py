@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,24 +52,23 @@ WINDOW = 6_000
 """Tokens of a conversation that a model sees at once; with more, it overlooks facts in the middle."""
 
 
-class WindowPrompt(NamedTuple):
-    """A prompt for one window of a conversation.
+class TurnWindow(NamedTuple):
+    """The part of a conversation that a model sees at once.
 
     Attributes:
-        dialogue: the prompt, with the reader of its answer.
-        turns: that it shows, as it shows them.
-        examined: numbers of the turns that facts may come from.
+        turns: as it shows them: first those that are only context, of a long one the end; then those to examine, of a
+            long one a part.
+        examined: numbers of the turns that facts may come from, in order.
     """
 
-    dialogue: dialogues.Dialogue[Extraction]
     turns: tuple[Turn, ...]
     examined: tuple[int, ...]
 
 
 def prompts_of(
     transcript: Transcript, after: int, when: Mapping[int, datetime], known: tuple[Sequence[str], Sequence[str]]
-) -> Iterator[WindowPrompt]:
-    """Yield the prompts for the turns that were not examined before, one per window.
+) -> Iterator[tuple[dialogues.Dialogue[Extraction], TurnWindow]]:
+    """Yield the prompts for the turns that were not examined before, each with its window.
 
     Args:
         transcript: the conversation.
@@ -78,15 +78,19 @@ def prompts_of(
     """
     facts, predicates = known
     for window in windows(transcript.turns, WINDOW, after=after):
-        if not any(not piece.context and piece.turn.role == "user" for piece in window.pieces):
-            continue
-        turns = tuple(piece.turn._replace(text=piece.text) for piece in window.pieces)
-        examined = window.examines
-        day = when[examined[0]].date()
-        dialogue = dialogues.extract(
-            turns, day=day, examine=examined, title=transcript.title, facts=facts, predicates=predicates
-        )
-        yield WindowPrompt(dialogue, turns, examined)
+        if any(turn.role == "user" and turn.number in window.examined for turn in window.turns):
+            day = when[window.examined[0]].date()
+            yield (
+                dialogues.extract(
+                    window.turns,
+                    day=day,
+                    examine=window.examined,
+                    title=transcript.title,
+                    facts=facts,
+                    predicates=predicates,
+                ),
+                window,
+            )
 
 
 EXAMINED = frozenset({"user", "assistant"})
@@ -113,33 +117,6 @@ _BREAKS = (
 """Where to cut a turn that is too large, best first: after a paragraph, a line, a sentence, a word."""
 
 
-class Piece(NamedTuple):
-    """A turn, or a part of one, in a window.
-
-    Attributes:
-        turn: the turn.
-        text: its words, or a part of them, verbatim.
-        start: where the part begins in :attr:`Turn.text`.
-        context: whether it is shown only as context; no facts are drawn from it.
-    """
-
-    turn: Turn
-    text: str
-    start: int
-    context: bool
-
-
-class TurnWindow(NamedTuple):
-    """The part of a conversation that a model sees at once: context first, then the turns to examine."""
-
-    pieces: tuple[Piece, ...]
-
-    @property
-    def examines(self) -> tuple[int, ...]:
-        """Numbers of the turns that are examined here, wholly or in part, in order."""
-        return tuple(dict.fromkeys(piece.turn.number for piece in self.pieces if not piece.context))
-
-
 def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = OVERLAP) -> Iterator[TurnWindow]:
     """Cut a conversation into windows.
 
@@ -155,55 +132,43 @@ def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = 
     """
     room = characters(max(size, LEAST))
     context_room = room // CONTEXT_SHARE
-    before: list[Turn] = []
-    pieces: list[Piece] = []
-    used = 0
-    for turn in turns:
-        if turn.role not in EXAMINED or not turn.text:
-            continue
+    spoken = [turn for turn in turns if turn.role in EXAMINED and turn.text]
+    parts: list[Turn] = []
+    used = first = 0
+    for at, turn in enumerate(spoken):
         if turn.number <= after:
-            before = [*before, turn][-overlap:] if overlap else []
             continue
-        for piece in _pieces(turn, room - context_room):
-            cost = len(piece.text) + LABEL
-            if pieces and used + cost > room - context_room:
-                yield _window(before, pieces, context_room)
-                before = _last([*before, *(piece.turn for piece in pieces)], turn, overlap)
-                pieces, used = [], 0
-            pieces.append(piece)
+        for text in _parts(turn.text, room - context_room - LABEL):
+            cost = len(text) + LABEL
+            if parts and used + cost > room - context_room:
+                yield _window(spoken[max(0, first - overlap) : first], parts, context_room)
+                parts, used = [], 0
+            first = first if parts else at
+            parts.append(turn._replace(text=text))
             used += cost
-    if pieces:
-        yield _window(before, pieces, context_room)
+    if parts:
+        yield _window(spoken[max(0, first - overlap) : first], parts, context_room)
 
 
-def _last(turns: list[Turn], current: Turn, overlap: int) -> list[Turn]:
-    """Return the last ``overlap`` turns, each once, without the one that the next window continues."""
-    by_number = {turn.number: turn for turn in turns if turn.number != current.number}
-    return [*by_number.values()][-overlap:] if overlap else []
-
-
-def _window(before: list[Turn], pieces: list[Piece], context_room: int) -> TurnWindow:
+def _window(before: Sequence[Turn], parts: Sequence[Turn], room: int) -> TurnWindow:
     """Return a window with as much context as there is room for, the nearest turn first; of a long turn the end."""
-    context: list[Piece] = []
-    left = context_room
+    context: list[Turn] = []
     for turn in reversed(before):
-        if left <= 2 * LABEL:
+        if room <= 2 * LABEL:
             break
-        start = max(0, len(turn.text) - (left - LABEL))
-        context.append(Piece(turn, turn.text[start:], start, True))
-        left -= LABEL + len(turn.text) - start
-    return TurnWindow((*reversed(context), *pieces))
+        context.insert(0, turn._replace(text=turn.text[LABEL - room :]))
+        room -= LABEL + len(context[0].text)
+    return TurnWindow((*context, *parts), tuple(dict.fromkeys(turn.number for turn in parts)))
 
 
-def _pieces(turn: Turn, room: int) -> Iterator[Piece]:
-    """Yield a turn whole, or cut into parts of at most ``room`` characters with their labels; nothing is lost."""
-    size = room - LABEL
+def _parts(text: str, size: int) -> Iterator[str]:
+    """Yield a text whole, or cut into parts of at most ``size`` characters; nothing is lost."""
     start = 0
-    while len(turn.text) - start > size:
-        end = _cut(turn.text, start, start + size)
-        yield Piece(turn, turn.text[start:end], start, False)
+    while len(text) - start > size:
+        end = _cut(text, start, start + size)
+        yield text[start:end]
         start = end
-    yield Piece(turn, turn.text[start:], start, False)
+    yield text[start:]
 
 
 def _cut(text: str, start: int, limit: int) -> int:
@@ -253,19 +218,6 @@ _PERSON = frozenset({"", "i", "me", "user", "the user", "myself"})
 """Names by which a model may call the person."""
 
 
-class Grounded(NamedTuple):
-    """The facts whose quotes were found, and how many were not.
-
-    Attributes:
-        facts: each with its quote as it is in the transcript (white space folded, credentials masked) and the number of
-            the turn where it was found.
-        dropped: number of dropped facts by reason.
-    """
-
-    facts: tuple[DrawnFact, ...]
-    dropped: dict[str, int]
-
-
 def ground(
     facts: Sequence[DrawnFact],
     turns: Sequence[Turn],
@@ -273,7 +225,7 @@ def ground(
     days: Mapping[int, date],
     *,
     named: bool = False,
-) -> Grounded:
+) -> tuple[list[DrawnFact], Counter[str]]:
     """Keep the facts whose quotes the person said, with words made from the quotes.
 
     Args:
@@ -282,19 +234,21 @@ def ground(
         examined: numbers of the turns that facts may come from.
         days: by number, the day of each turn.
         named: whether several people speak as users, so that each fact begins with its speaker's name.
+
+    Returns:
+        The facts, each with its quote as it is in the transcript (white space folded, credentials masked) and the
+        number of the turn where it was found; and the number of dropped facts by reason.
     """
-    if not facts:
-        return Grounded((), {})
-    quotable = _QuotableTurns(turns, examined)
     kept: list[DrawnFact] = []
-    dropped: dict[str, int] = {}
+    dropped: Counter[str] = Counter()
+    quotable = _QuotableTurns(turns, examined)
     for fact in facts:
         checked = quotable.checked(fact)
         if isinstance(checked, str):
-            dropped[checked] = dropped.get(checked, 0) + 1
+            dropped[checked] += 1
         else:
             kept.append(quotable.worded(checked, days[checked.turn], named=named))
-    return Grounded(tuple(kept), dropped)
+    return kept, dropped
 
 
 def folded(text: str) -> str:
