@@ -738,12 +738,15 @@ class Workspace:
         """
         if (embedder := self.embedder or self.opened_embedder) is not None:
             return embedder
-        self._prepares = not self.is_prepared()
-        if self._prepares and self.progress is not None:
-            self.progress(PREPARING, 0, 0)
-        opened = index.passages.open_embedder(self.settings.embedding.model, self.settings.places.cache)
+        settings = self.settings
+        opened = index.passages.open_embedder(settings.embedding.model, settings.places.cache, self._preparing)
         self._prepares = False
         return opened
+
+    def _preparing(self) -> None:
+        self._prepares = True
+        if self.progress is not None:
+            self.progress(PREPARING, 0, 0)
 
     def interrupted_progress(self) -> str:
         """Return how far an interrupted first reading, preparation of a model or :meth:`embed_pending` got, and which

@@ -18,7 +18,7 @@ import os
 import stat
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from shutil import rmtree
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,7 +31,7 @@ from tars_memory.index.database import CHUNKER
 from tars_memory.settings import NO_MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -235,11 +235,6 @@ def _is_well_typed(manifest: Manifest) -> bool:
     )
 
 
-def optimised_folder(folder: Path, version: str) -> Path:
-    """Return the path of the optimised copy for a version of onnxruntime in a prepared folder."""
-    return folder / f"onnxruntime-{version}"
-
-
 def is_complete(folder: Path) -> bool:
     """Whether an optimised copy exists and each of its files has the recorded length."""
     lengths = disk.state_object(folder / "lengths.json")
@@ -379,25 +374,20 @@ def is_ours(path: Path) -> bool:
     return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
 
 
-class reachable:  # noqa: N801  # a context manager is named like the function it replaces
-    """Context manager for the address of a socket, which gives a shorter path to it if its own is too long.
+@contextmanager
+def reachable(path: Path) -> Iterator[str]:
+    """Yield the address of a socket: its path or, if that is too long, a shorter path to it.
 
     Raises:
         OSError: the path is too long, and this system has no shorter one.
     """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._folder = -1
-
-    def __enter__(self) -> str:
-        if len(os.fsencode(self._path)) <= MAX_ADDRESS:
-            return str(self._path)
-        if sys.platform != "linux":
-            raise OSError(f"{self._path} is too long for a socket")
-        self._folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        return f"/proc/self/fd/{self._folder}/{self._path.name}"
-
-    def __exit__(self, *_: object) -> None:
-        if self._folder >= 0:
-            os.close(self._folder)
+    if len(os.fsencode(path)) <= MAX_ADDRESS:
+        yield str(path)
+        return
+    if sys.platform != "linux":
+        raise OSError(f"{path} is too long for a socket")
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)

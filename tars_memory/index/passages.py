@@ -20,12 +20,11 @@ from bisect import bisect_left
 from collections import deque
 from itertools import islice
 from pathlib import Path
-from struct import unpack
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tars_memory import disk
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index import chunking, models, prepare
+from tars_memory.index import chunking, models, prepare, vectors
 from tars_memory.index.models import QueryVector
 from tars_memory.index.prepare import load_fastembed, load_numpy, load_onnxruntime
 from tars_memory.language.words import content_spans
@@ -113,15 +112,16 @@ class FastEmbed:
         return Embedded(vector, bytes(text.count("\n")), b"")
 
 
-def open_embedder(model: str, cache: Path) -> ModelEmbedder:
+def open_embedder(model: str, cache: Path, preparing: Callable[[], None] | None = None) -> ModelEmbedder:
     """Return the embedder of the named model.
 
-    A model that pip installed is prepared in the cache folder the first time (about a second); nothing is fetched.
+    A model that pip installed is prepared in the cache folder the first time (about a second), and ``preparing`` is
+    told before; nothing is fetched.
 
     Raises:
         ModelUnavailableError: the model is missing or damaged; raised at once, with what to do.
     """
-    return ModelEmbedder(*prepare.ready(model, cache))
+    return ModelEmbedder(*prepare.ready(model, cache, preparing))
 
 
 def open_runner(model: str, cache: Path) -> Session | FastEmbed:
@@ -275,10 +275,8 @@ def _languages(description: str) -> str:
 
 def prefixes(name: str) -> tuple[str, str]:
     """Return the prefixes of a query and of a passage for the named model."""
-    for start, query, passage in PREFIXES:
-        if name.lower().startswith(start):
-            return query, passage
-    return "", ""
+    known = ((query, passage) for start, query, passage in PREFIXES if name.lower().startswith(start))
+    return next(known, ("", ""))
 
 
 def agrees(manifest: models.Manifest, folder: Path) -> bool:
@@ -296,9 +294,7 @@ def distance(ours: bytes, theirs: bytes) -> float:
     """Return the largest difference in any dimension; infinity for vectors of different length."""
     if len(ours) != len(theirs):
         return float("inf")
-    count = len(ours) // 4
-    pairs = zip(unpack(f"<{count}f", ours), unpack(f"<{count}f", theirs), strict=True)
-    return float(max(abs(a - b) for a, b in pairs))
+    return max(abs(a - b) for a, b in zip(vectors.floats(ours), vectors.floats(theirs), strict=True))
 
 
 def _find(name: str) -> tuple[Any, Any]:
@@ -398,22 +394,20 @@ class Session:
                 if manifest.runner == models.E5
                 else _Tokenizer(self._numpy, folder / "tokenizer.json", manifest.max_tokens)
             )
-        except ImportError as error:
-            raise prepare.not_run(manifest, error) from error
-        except ModelUnavailableError:
-            raise
-        except Exception as error:  # tokenizers' exceptions share no base class
-            raise _damaged(folder, error) from error
-        try:
             self._model = onnxruntime.InferenceSession(
                 str(prepare.graph_of(folder, manifest)),
                 _options(onnxruntime, repack or manifest.runner == models.E5),
                 providers=["CPUExecutionProvider"],
             )
+        except ImportError as error:
+            raise prepare.not_run(manifest, error) from error
         except ModelUnavailableError:
             raise
-        except Exception as error:  # onnxruntime's neither
-            raise _damaged(folder, error) from error
+        except Exception as error:  # the exceptions of onnxruntime and of tokenizers share no base class
+            raise ModelUnavailableError(
+                f"the embedding model in {folder} can't be opened: {error}",
+                "remove that folder; the next search or reindex rebuilds it",
+            ) from error
         self._inputs = {node.name for node in self._model.get_inputs()}
         self._last_name = ("", b"")
 
@@ -507,13 +501,6 @@ class _Tokenizer:
             return 0.0
         pieces = sum(size if piece in self._unknown else 1 for piece, size in zip(encoded.ids, sizes, strict=True))
         return pieces / sum(sizes) / _NONSENSE
-
-
-def _damaged(folder: Path, error: Exception) -> ModelUnavailableError:
-    return ModelUnavailableError(
-        f"the embedding model in {folder} can't be opened: {error}",
-        "remove that folder; the next search or reindex rebuilds it",
-    )
 
 
 def _words(

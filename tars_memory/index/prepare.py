@@ -38,6 +38,7 @@ import tempfile
 import time
 from array import array
 from base64 import b64decode
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from struct import Struct, pack, unpack_from
@@ -95,10 +96,17 @@ def packaged_sources(manifest: models.Manifest) -> dict[str, Path]:
     """Return name → path of a model's files where pip installed them, with their hashes checked.
 
     Raises:
-        ModelUnavailableError: a package is not installed, or a file is not the expected one.
+        ModelUnavailableError: a package is not installed, or a file is unreadable or not the expected one.
     """
     found = {name: _packaged_file(manifest, name) for name in manifest.files}
-    check_hashes(found, manifest)
+    hint = models.install_hint(manifest.name, again=True)
+    for name, path in found.items():
+        try:
+            actual = sha256(path)
+        except OSError as error:
+            raise ModelUnavailableError(f"a file of the model can't be read: {error}", hint) from error
+        if actual != manifest.files[name]:
+            raise ModelUnavailableError(f"{path} is damaged or another model", hint)
     return found
 
 
@@ -119,22 +127,6 @@ def _packaged_file(manifest: models.Manifest, name: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations)), inside)
 
 
-def check_hashes(files: Mapping[str, Path], manifest: models.Manifest) -> None:
-    """Check that each file of a model that pip installs has the expected sha256.
-
-    Raises:
-        ModelUnavailableError: a file is missing, unreadable or another one; names it.
-    """
-    hint = models.install_hint(manifest.name, again=True)
-    for name, digest in manifest.files.items():
-        try:
-            actual = sha256(files[name])
-        except OSError as error:
-            raise ModelUnavailableError(f"a file of the model can't be read: {error}", hint) from error
-        if actual != digest:
-            raise ModelUnavailableError(f"{files[name]} is damaged or another model", hint)
-
-
 def prepare(manifest: models.Manifest, sources: Mapping[str, Path], cache: Path) -> Path:
     """Make the prepared folder, replacing a damaged one, and return it.
 
@@ -149,9 +141,10 @@ def prepare(manifest: models.Manifest, sources: Mapping[str, Path], cache: Path)
     folder = models.folder_of(manifest, cache)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(folder.parent)
-        building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
-        try:
+        for path in folder.parent.glob(".building-*"):
+            if time.time() - path.stat().st_mtime > ABANDONED_AFTER:
+                shutil.rmtree(path, ignore_errors=True)
+        with _replacing(folder, models.read_manifest) as building:
             for name, source in sources.items():
                 _link_or_copy(source, building / name)
             built = build(building) if manifest.runner == models.E5 else ()
@@ -160,9 +153,6 @@ def prepare(manifest: models.Manifest, sources: Mapping[str, Path], cache: Path)
                 optimise(building, manifest)
             record = {"manifest": manifest._asdict(), "lengths": lengths}
             (building / "manifest.json").write_text(json.dumps(record, indent=1), "utf-8")
-            _install(building, folder, whole=models.read_manifest)
-        finally:
-            shutil.rmtree(building, ignore_errors=True)
     except OSError as error:
         raise ModelUnavailableError(
             f"the model can't be prepared in {folder.parent}: {error}",
@@ -186,11 +176,10 @@ def optimise(folder: Path, manifest: models.Manifest) -> Path:
         onnxruntime = load_onnxruntime()
     except ImportError as error:
         raise not_run(manifest, error) from error
-    target = models.optimised_folder(folder, onnxruntime.__version__)
+    target = folder / f"onnxruntime-{onnxruntime.__version__}"
     if models.is_complete(target):
         return target / models.OPTIMISED_MODEL
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
-    try:
+    with _replacing(target, models.is_complete) as building:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -205,9 +194,6 @@ def optimise(folder: Path, manifest: models.Manifest) -> Path:
             raise ModelUnavailableError(f"onnxruntime can't read the model {manifest.name}: {error}") from error
         lengths = {path.name: path.stat().st_size for path in building.iterdir()}
         (building / "lengths.json").write_text(json.dumps(lengths), "utf-8")
-        _install(building, target, whole=models.is_complete)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
     return target / models.OPTIMISED_MODEL
 
 
@@ -217,23 +203,27 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _install(building: Path, target: Path, whole: Callable[[Path], object]) -> None:
-    """Rename a finished folder into place, unless another process put a complete one there meanwhile."""
-    for _ in range(3):
-        try:
-            building.rename(target)
-        except OSError:
-            if whole(target):
+@contextmanager
+def _replacing(target: Path, is_whole: Callable[[Path], object]) -> Iterator[Path]:
+    """Yield an empty folder, which is renamed to ``target`` after the block.
+
+    A damaged target is replaced, but not a whole one that another process put there meanwhile.
+    """
+    building = Path(tempfile.mkdtemp(prefix=".building-", dir=target.parent))
+    try:
+        yield building
+        for _ in range(3):
+            with suppress(OSError):
+                building.rename(target)
+            if is_whole(target):
                 return
             damaged = target.with_name(f".building-damaged-{os.getpid()}-{time.monotonic_ns()}")
-            try:
+            with suppress(FileNotFoundError):
                 target.rename(damaged)
-            except FileNotFoundError:
-                continue
             shutil.rmtree(damaged, ignore_errors=True)
-        else:
-            return
-    raise OSError(f"{target} can't be replaced")
+        raise OSError(f"{target} can't be replaced")
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
@@ -244,13 +234,6 @@ def _link_or_copy(source: Path, target: Path) -> None:
         os.link(real, target)
     except OSError:
         shutil.copyfile(real, target)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove the temporary folders that killed processes left behind."""
-    for path in folder.glob(".building-*"):
-        if time.time() - path.stat().st_mtime > ABANDONED_AFTER:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def load_numpy() -> Any:
@@ -295,24 +278,21 @@ def load_fastembed() -> Any:
     return fastembed
 
 
-def ready(model: str, cache: Path) -> tuple[models.Manifest, Path]:
+def ready(model: str, cache: Path, preparing: Callable[[], None] | None = None) -> tuple[models.Manifest, Path]:
     """Return the named model's manifest and its prepared folder, in which every file has the expected length.
 
-    A model that pip installed is prepared first if necessary (about a second, once). Nothing is ever fetched.
+    A model that pip installed is prepared first if necessary (about a second, once); ``preparing`` is told before.
+    Nothing is ever fetched.
 
     Raises:
         ModelUnavailableError: the model is missing, damaged, or can't be prepared; says what to do.
     """
     manifest = models.manifest_of(model, cache)
-    folder = models.folder_of(manifest, cache)
-    if models.read_manifest(folder) is None:
-        if models.packaged(model) is None:
-            raise ModelUnavailableError(
-                f"the embedding model {model} in {folder} is damaged",
-                f"fetch it again with: tars-memory models use {model}",
-            )
+    if not models.is_prepared(model, cache):
+        if preparing is not None:
+            preparing()
         prepare_packaged(manifest, cache)
-    return manifest, folder
+    return manifest, models.folder_of(manifest, cache)
 
 
 def graph_of(folder: Path, manifest: models.Manifest) -> Path:
