@@ -24,7 +24,7 @@ import re
 from bisect import bisect_left
 from datetime import date
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import UsageError
@@ -153,9 +153,10 @@ def parse(
         cut: size and overlap of the chunks.
     """
     stem = _stem(path)
-    lines, units, properties, body_line, until = split(data, facts=facts, session=session)
+    split = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
+    lines, units, properties, body_line = split(data, facts=facts)
     note = Parsed()
-    note.until = until
+    note.until = day_number(note_end(properties, session=session))
     title = properties.get("title")
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
     note.aliases = tuple(map(clean, front_aliases(properties)))
@@ -374,35 +375,8 @@ class Unit:
         self.until = until
 
 
-class Structure(NamedTuple):
-    """The lines, blocks and front matter of a note.
-
-    Attributes:
-        lines: without their endings.
-        units: its blocks, in order.
-        properties: of the front matter.
-        body_line: the first line after the front matter.
-        until: the first day on which the note no longer counts, as yyyymmdd.
-    """
-
-    lines: list[str]
-    units: list[Unit]
-    properties: dict[str, Any]
-    body_line: int
-    until: int
-
-
-def split(data: bytes, *, facts: bool = False, session: bool = False) -> Structure:
-    """Split a note into its blocks; one above :data:`SCAN_BYTES` by its lines alone.
-
-    Args:
-        data: its bytes.
-        facts: the note holds facts over time.
-        session: the note is a session note.
-    """
-    by = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
-    found = by(data, facts=facts)
-    return found._replace(until=day_number(note_end(found.properties, session=session)))
+Structure = tuple[list[str], list[Unit], dict[str, Any], int]
+"""The lines of a note, its blocks, the properties of its front matter, and the first line after that."""
 
 
 def without_skeleton(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
@@ -444,7 +418,7 @@ def _split_by_blocks(data: bytes, *, facts: bool) -> Structure:
             units.append(Unit("hidden" if hidden else kind, start, end, section.path))
     units += _uncovered(lines, last + 1, len(lines), section.path)
     units = _split_at_ends(lines, units, document, facts=facts)
-    return Structure(lines, units, document.front_matter, document.body_line, ALWAYS)
+    return lines, units, document.front_matter, document.body_line
 
 
 def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...]) -> list[Unit]:
@@ -463,7 +437,11 @@ def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
     path: list[tuple[int, str]] = []
     fence = ""
     unit: Unit | None = None
-    properties, body_line = _front_matter(data)
+    properties: dict[str, Any] = {}
+    body_line = 1
+    if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
+        beginning = Document(data[:MAX_CHARACTERS])
+        properties, body_line = beginning.front_matter, beginning.body_line
     for number, line in enumerate(lines[body_line - 1 :], body_line):
         mark = FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
@@ -484,15 +462,7 @@ def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
             unit.end = number
     if may_have_end(data):
         units = _split_at_ends(lines, units, Document(data, by_lines=True), facts=facts)
-    return Structure(lines, units, properties, body_line, ALWAYS)
-
-
-def _front_matter(data: bytes) -> tuple[dict[str, Any], int]:
-    """Return the front matter of a huge note and the first line after it, without parsing the rest."""
-    if not data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
-        return {}, 1
-    document = Document(data[:MAX_CHARACTERS])
-    return document.front_matter, document.body_line
+    return lines, units, properties, body_line
 
 
 def _split_at_ends(lines: Sequence[str], units: list[Unit], document: Document, *, facts: bool) -> list[Unit]:
@@ -673,9 +643,7 @@ def facts(
 
 def _date_of(number: int) -> date | None:
     """Return the date of a yyyymmdd number, None for an open end."""
-    if number in (NEVER, ALWAYS):
-        return None
-    return date(number // 10_000, number // 100 % 100, number % 100)
+    return None if number in (NEVER, ALWAYS) else date.fromisoformat(iso(number))
 
 
 class LinkTable:

@@ -464,11 +464,12 @@ ROWS = {
 """Name of a part → SQL of its rows; two indexes of the same vault must have equal rows. By path and position, never by
 id."""
 
-VOCABULARIES = (
-    "CREATE VIRTUAL TABLE temp.words_of_chunks USING fts5vocab (main, chunk_words, 'row')",
-    "CREATE VIRTUAL TABLE temp.words_of_notes USING fts5vocab (main, note_words, 'instance')",
-    "CREATE VIRTUAL TABLE temp.words_of_signs USING fts5vocab (main, chunk_signs, 'instance')",
-)
+VOCABULARIES = {
+    "words_of_chunks": "chunk_words, 'row'",
+    "words_of_notes": "note_words, 'instance'",
+    "words_of_signs": "chunk_signs, 'instance'",
+}
+"""Name of a temporary table of words → full-text table, and what a row stands for."""
 
 
 def _status(owner: Index) -> dict[str, Any]:
@@ -532,16 +533,15 @@ def _differences(connection: sqlite3.Connection, fresh: sqlite3.Connection) -> l
 
 def rows(connection: sqlite3.Connection) -> Iterator[tuple[str, Iterator[tuple[Any, ...]]]]:
     """Yield (part, rows in a fixed order) of an index, for :data:`ROWS`; equal for equal vaults."""
-    for statement in VOCABULARIES:
-        name = statement.split()[3]
-        connection.execute(f"DROP TABLE IF EXISTS {name}")
-        connection.execute(statement)
+    for name, source in VOCABULARIES.items():
+        connection.execute(f"DROP TABLE IF EXISTS temp.{name}")
+        connection.execute(f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab (main, {source})")
     for name, sql in ROWS.items():
         cursor = connection.execute(sql)
         yield name, cursor
         cursor.close()  # a cursor that was not read to the end would keep its tables locked
-    for statement in VOCABULARIES:
-        connection.execute(f"DROP TABLE IF EXISTS {statement.split()[3]}")
+    for name in VOCABULARIES:
+        connection.execute(f"DROP TABLE IF EXISTS temp.{name}")
 
 
 def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:

@@ -12,8 +12,7 @@ It holds no text. A damaged cache is replaced by a new one, and what was lost is
 The cache is the source of truth for vectors. The table ``chunk_vectors`` holds one byte for each of a vector's numbers,
 a quarter of the space: enough to find the neighbours by sqlite-vec's functions; their cosines are then computed from
 the cache. The bits of the words are read from the cache, too, for the few candidates that need them. Where sqlite-vec
-does not load, the query is compared with the cache row by row: the same neighbours, by numpy if it is installed and in
-plain Python otherwise.
+does not load, numpy compares the query with all vectors of the cache: the same neighbours.
 """
 
 from __future__ import annotations
@@ -478,7 +477,9 @@ def quantized(vectors: Sequence[bytes]) -> list[bytes]:
     if not vectors:
         return []
     factor = _int8_factor(len(vectors[0]) // 4)
-    if ("numpy" in sys.modules or len(vectors) > NUMPY_FROM) and (numpy := _numpy()) is not None:
+    if "numpy" in sys.modules or len(vectors) > NUMPY_FROM:
+        import numpy
+
         matrix = numpy.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1).astype("f8")
         return [row.tobytes() for row in numpy.rint(matrix * factor).clip(-127, 127).astype("i1")]
     return [
@@ -591,26 +592,10 @@ def compare(vector: bytes, rows: Iterable[tuple[int, bytes]], k: int) -> list[tu
     return nearest(best, k)
 
 
-def _numpy() -> Any:
-    """Return the module numpy, None if it is not installed."""
-    try:
-        import numpy
-    except ImportError:
-        return None
-    return numpy
-
-
 def _cosines(vector: bytes, others: list[bytes]) -> list[float]:
     """Return the cosine of a float32 vector with each of the others."""
-    numpy = _numpy()
-    if numpy is None:
-        query = floats(vector)
-        length = math.sqrt(math.fsum(number * number for number in query)) or 1.0
-        found = []
-        for other in map(floats, others):
-            dot = math.fsum(map(float.__mul__, query, other))
-            found.append(dot / (length * (math.sqrt(math.fsum(map(float.__mul__, other, other))) or 1.0)))
-        return found
+    import numpy
+
     matrix = numpy.frombuffer(b"".join(others), dtype="<f4").reshape(len(others), -1)
     query = numpy.frombuffer(vector, dtype="<f4")
     lengths = numpy.sqrt(numpy.einsum("ij,ij->i", matrix, matrix)) * (float(numpy.linalg.norm(query)) or 1.0)

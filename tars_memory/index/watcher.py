@@ -49,6 +49,9 @@ SWEEP = 600.0
 CHECK = 10.0
 """Seconds between two checks that the watched folder is still the vault's and no event was lost."""
 
+LOG = logging.getLogger("watchdog")
+"""watchdog reports lost events nowhere else. While it watches, its records are hints and not printed."""
+
 CONFIGURATION = (".obsidian", ".tars")
 """Hidden folders whose files may change where notes are found."""
 
@@ -73,7 +76,9 @@ class Watcher:
         self._stopped = threading.Event()
         self._observer: BaseObserver | None = None
         self._identity: tuple[int, int] | None = None
-        self._losses = _Losses(self._hint)
+        self._lost = False
+        self._losses = logging.Handler(logging.WARNING)
+        self._losses.emit = self._on_loss  # type: ignore[method-assign]
 
     def start(self) -> None:
         """Start to listen for events; if that fails, :attr:`polling` says why."""
@@ -92,7 +97,7 @@ class Watcher:
             observer.unschedule_all()
             observer.stop()
             observer.join(5.0)
-        self._losses.detach()
+        LOG.removeHandler(self._losses)
 
     @property
     def stopped(self) -> bool:
@@ -149,7 +154,9 @@ class Watcher:
             wanted[1] = events.FileClosedEvent
         handler = events.FileSystemEventHandler()
         handler.on_any_event = self._on_event  # type: ignore[method-assign]
-        self._losses.attach()
+        self._lost = False
+        LOG.addHandler(self._losses)
+        LOG.propagate = False
         # After lost events, watchdog adds all folders again and warns about each that it watches already.
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         try:
@@ -157,7 +164,7 @@ class Watcher:
             observer.schedule(handler, str(self.root), recursive=True, event_filter=wanted)
             observer.start()
         except OSError as error:
-            self._losses.detach()
+            LOG.removeHandler(self._losses)
             return f"the system gives no events for {self.root} ({error.strerror or error})"
         self._observer = observer
         if self._has_gaps():
@@ -192,6 +199,15 @@ class Watcher:
         if any(path and self._matters(os.fsdecode(path)) for path in (event.src_path, event.dest_path)):
             self._hint.set()
 
+    def _on_loss(self, record: logging.LogRecord) -> None:  # noqa: ARG002
+        """Request a new watch, as :mod:`watchdog` logged that events were lost.
+
+        By itself it adds all folders again on the queue that overflowed. Each watch that it removes is an event there,
+        so with more folders than the queue has places it would overflow for ever. A new watch has a queue of its own.
+        """
+        self._lost = True
+        self._hint.set()
+
     def _matters(self, path: str) -> bool:
         """Whether a change at this path may change the index."""
         parts = os.path.relpath(path, self.root).split(os.sep)
@@ -211,40 +227,13 @@ class Watcher:
         """Whether the watched folder is still the vault's, and the watch is alive and lost nothing."""
         observer = self._observer
         alive = observer is None or (observer.is_alive() and all(e.is_alive() for e in observer.emitters))
-        return alive and not self._losses.lost and self._root_identity() == self._identity and not self._has_gaps()
+        return alive and not self._lost and self._root_identity() == self._identity and not self._has_gaps()
 
     def _restart(self) -> None:
         """Start a new watch after one was lost: the folder was unmounted, moved, or created again."""
         self.close()
         self._identity = self._root_identity()
         self.polling = self._listen() if self._identity else f"{self.root} is not there"
-
-
-class _Losses(logging.Handler):
-    """Handler for the log of watchdog, which reports lost events nowhere else; its records are hints and not printed.
-
-    After a loss, watchdog adds all folders again on the queue that overflowed. Each watch that it removes is an event
-    there, so with more folders than the queue has places it would overflow for ever: :attr:`lost` requests a new watch
-    with a queue of its own instead.
-    """
-
-    def __init__(self, hint: threading.Event) -> None:
-        super().__init__(logging.WARNING)
-        self.lost = False
-        self._hint = hint
-        self._logger = logging.getLogger("watchdog")
-
-    def attach(self) -> None:
-        self.lost = False
-        self._logger.addHandler(self)
-        self._logger.propagate = False
-
-    def detach(self) -> None:
-        self._logger.removeHandler(self)
-
-    def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002
-        self.lost = True
-        self._hint.set()
 
 
 CLIENT_PATIENCE = 1.0
@@ -254,7 +243,7 @@ MAX_CLIENTS = 32
 """Maximum number of queries answered at once; more are rejected, and those searches open the model themselves."""
 
 
-class WarmServer:
+class WarmServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     """Embeds queries of other processes, over a socket, until it is closed.
 
     Args:
@@ -266,53 +255,48 @@ class WarmServer:
         OSError: the socket can't be created.
     """
 
-    def __init__(self, path: Path, identity: str, answer: Callable[[str], models.QueryVector]) -> None:
-        self.path = path
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-        with models.reachable(path) as address:
-            self._server = _Server(address, identity, answer)
-        os.chmod(path, 0o600)
-        self._inode = os.lstat(path).st_ino
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.5,), name="warm", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop answering, and remove the socket unless another process has replaced it."""
-        self._server.shutdown()
-        self._server.server_close()
-        with contextlib.suppress(OSError):
-            if os.lstat(self.path).st_ino == self._inode:
-                self.path.unlink()
-
-
-class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 64
 
-    def __init__(self, address: str, identity: str, answer: Callable[[str], models.QueryVector]) -> None:
+    def __init__(self, path: Path, identity: str, answer: Callable[[str], models.QueryVector]) -> None:
+        self.path = path
         self.identity = identity
         self.answer = answer
-        self.slots = threading.BoundedSemaphore(MAX_CLIENTS)
-        super().__init__(address, _QueryHandler)
+        self._slots = threading.BoundedSemaphore(MAX_CLIENTS)
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+        with models.reachable(path) as address:
+            super().__init__(address, _QueryHandler)
+        os.chmod(path, 0o600)
+        self._inode = os.lstat(path).st_ino
+        threading.Thread(target=self.serve_forever, args=(0.5,), name="warm", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop answering, and remove the socket unless another process has replaced it."""
+        self.shutdown()
+        self.server_close()
+        with contextlib.suppress(OSError):
+            if os.lstat(self.path).st_ino == self._inode:
+                self.path.unlink()
 
     def verify_request(self, request: socket, client_address: object) -> bool:  # type: ignore[override]  # noqa: ARG002
         """Accept a client while fewer than :data:`MAX_CLIENTS` are served; file modes keep other users out."""
-        return self.slots.acquire(blocking=False)
+        return self._slots.acquire(blocking=False)
 
     def finish_request(self, request: socket, client_address: object) -> None:  # type: ignore[override]
+        """Answer a client, and let the next one in."""
         try:
             super().finish_request(request, client_address)
         finally:
-            self.slots.release()
+            self._slots.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore a client that leaves or stalls: it opens the model itself."""
 
 
 class _QueryHandler(socketserver.StreamRequestHandler):
-    server: _Server
+    server: WarmServer
     timeout = CLIENT_PATIENCE
 
     def handle(self) -> None:

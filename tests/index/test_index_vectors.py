@@ -333,15 +333,6 @@ def test_a_forced_rung_that_does_not_exist(monkeypatch) -> None:
         database.driver()
 
 
-def test_without_numpy_the_comparison_is_the_same(monkeypatch) -> None:
-    rows = [(n, hashed(f"tea {n} river")) for n in range(30)]
-    with_numpy = vectors.compare(hashed("river"), rows, 10)
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    without = vectors.compare(hashed("river"), rows, 10)
-    assert [chunk for chunk, _ in without] == [chunk for chunk, _ in with_numpy]
-    assert all(abs(a[1] - b[1]) < 1e-6 for a, b in zip(without, with_numpy, strict=True))
-
-
 def test_searching_by_words_imports_nothing_heavy(make_index) -> None:
     index = make_index({"a.md": "tea\n"})
     for _ in range(2):
