@@ -55,6 +55,8 @@ MAX_TITLE = 300
 SEPARATOR = " › "
 """Separates title, headings and date in the head of a chunk."""
 
+_HIDDEN = re.compile(r"\s*(?:<!--(?>.*?-->)\s*)+", re.DOTALL)
+"""A block of HTML that consists of closed comments alone."""
 _SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？])")
 _DATE = re.compile(
     r"(?<!\d)(?:(\d{4})([-_.])(\d\d)\2(\d\d)(?!\d)"
@@ -409,22 +411,17 @@ def _split_by_blocks(data: bytes, *, facts: bool) -> Structure:
     following = next(sections, None)
     last = document.body_line - 1
     for kind, start, end in document.blocks:
-        units += _uncovered(lines, last + 1, start - 1, section.path)
+        # Lines outside any block of the parser (link definitions) are the person's text, too.
+        units += _trimmed(lines, Unit("paragraph", last + 1, start - 1, section.path))
         while following is not None and start >= following.start_line:
             section, following = following, next(sections, None)
         last = max(last, end)
         if kind != "rule":
-            hidden = kind == "html" and _is_hidden("\n".join(lines[start - 1 : end]))
+            hidden = kind == "html" and _HIDDEN.fullmatch("\n".join(lines[start - 1 : end]))
             units.append(Unit("hidden" if hidden else kind, start, end, section.path))
-    units += _uncovered(lines, last + 1, len(lines), section.path)
+    units += _trimmed(lines, Unit("paragraph", last + 1, len(lines), section.path))
     units = _split_at_ends(lines, units, document, facts=facts)
     return lines, units, document.front_matter, document.body_line
-
-
-def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...]) -> list[Unit]:
-    """Return a unit for lines outside any block of the parser (link definitions): they are the person's text, too."""
-    numbers = [number for number in range(first, last + 1) if lines[number - 1].strip()]
-    return [Unit("paragraph", numbers[0], numbers[-1], path)] if numbers else []
 
 
 def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
@@ -486,24 +483,12 @@ def _split_at_ends(lines: Sequence[str], units: list[Unit], document: Document, 
 
 
 def _trimmed(lines: Sequence[str], unit: Unit) -> list[Unit]:
-    """Remove the blank lines around a part of a unit; return no unit if all its lines are blank."""
+    """Remove the blank lines around a unit; return no unit if all its lines are blank."""
     while unit.start <= unit.end and not lines[unit.start - 1].strip():
         unit.start += 1
     while unit.end >= unit.start and not lines[unit.end - 1].strip():
         unit.end -= 1
     return [unit] if unit.start <= unit.end else []
-
-
-def _is_hidden(block: str) -> bool:
-    """Whether a block of HTML consists of closed comments alone."""
-    at, rest = 0, block.lstrip()
-    while rest.startswith("<!--", at):
-        end = rest.find("-->", at + 4)
-        if end < 0:
-            return False
-        at = end + 3
-        at += len(rest[at:]) - len(rest[at:].lstrip()) if rest[at : at + 1].isspace() else 0
-    return 0 < at == len(rest)
 
 
 # -- properties, facts and links of a note

@@ -158,12 +158,11 @@ class TeamIndex:
             TeamIndexError: the index can't be reached or doesn't exist, the role may not read it, or its rows are of
                 another version.
         """
-        _need_driver()
-        from psycopg import errors
-
         for left in reversed(range(TRIES)):
             with self._lock, explained(self.address):
                 connection = self._open()
+                from psycopg import errors
+
                 try:
                     with self._timed(connection), connection.transaction():
                         self._enter(connection)
@@ -182,8 +181,6 @@ class TeamIndex:
         Raises:
             TeamIndexError: the server can't be reached, or could not be less than :data:`RESPITE` ago.
         """
-        from psycopg import IsolationLevel
-
         if self._connection is None or self._connection.closed:
             if self._failed is not None and time.monotonic() < self._retry_at:
                 raise self._failed
@@ -192,6 +189,8 @@ class TeamIndex:
             except TeamIndexError as error:
                 self._failed, self._retry_at = error, time.monotonic() + RESPITE
                 raise
+            from psycopg import IsolationLevel
+
             self._connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
             self._connection.set_read_only(True)
         return self._connection
@@ -339,18 +338,6 @@ def enter(connection: psycopg.Connection[Row], schema: str) -> None:
     connection.execute("SELECT set_config('search_path', %s, true), set_config('jit', 'off', true)", (path,))
 
 
-def _need_driver() -> None:
-    """Check that psycopg can be imported.
-
-    Raises:
-        TeamIndexError: it can't.
-    """
-    try:
-        import psycopg  # noqa: F401 - it may be installed without libpq
-    except ImportError as error:
-        raise TeamIndexError(f"an index in PostgreSQL needs psycopg: {error}", installing("postgres")) from error
-
-
 def connect(where: Address) -> psycopg.Connection[Row]:
     """Connect to the server within the address's patience.
 
@@ -358,9 +345,10 @@ def connect(where: Address) -> psycopg.Connection[Row]:
         TeamIndexError: the library is missing, the server can't be reached in time or refuses, it is too old, or the
             connection to another machine is not encrypted.
     """
-    _need_driver()
-    import psycopg
-
+    try:
+        import psycopg  # it may be installed without libpq
+    except ImportError as error:
+        raise TeamIndexError(f"an index in PostgreSQL needs psycopg: {error}", installing("postgres")) from error
     answers: SimpleQueue[psycopg.Connection[Row] | Exception] = SimpleQueue()
 
     def reach() -> None:

@@ -325,15 +325,14 @@ class PostgresReader(IndexReader):
         sql = (
             f"SELECT p.term, sum(p.held)::int FROM json_each(?) j JOIN {table}_at p ON p.term = j.value GROUP BY p.term"
         )
-        return dict(self._team.execute(sql, (json.dumps(list(dict.fromkeys(terms))),)).fetchall())
+        return dict(self._listed(sql, dict.fromkeys(terms)))
 
     def _held_where(self, condition: str, words: Mapping[str, str]) -> set[str]:
-        rows = self._team.execute(
+        sql = (
             "SELECT j.value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM chunk_words_at p, unnest(p.packed) x"
-            f" JOIN chunks c ON c.id = (x >> {PACKED[0]})::int WHERE p.term = j.value AND {condition})",
-            (json.dumps(list(words)),),
+            f" JOIN chunks c ON c.id = (x >> {PACKED[0]})::int WHERE p.term = j.value AND {condition})"
         )
-        return {root for (root,) in rows.fetchall()}
+        return {root for (root,) in self._listed(sql, words)}
 
     def chunk_count(self) -> int:
         """Return the number of chunks, in all scopes."""
@@ -464,7 +463,7 @@ class PostgresReader(IndexReader):
 
     def _cached(self, column: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
         sql = f"SELECT v.chunk, {column} FROM json_each(?) j JOIN vectors v ON v.chunk = j.value"
-        return self._team.execute(sql, (json.dumps(list(ids)),)).fetchall()
+        return self._listed(sql, ids)
 
 
 def _is_word(phrase: TokenPhrase) -> bool:

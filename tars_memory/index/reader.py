@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory.index import database, fulltext
 from tars_memory.index.database import BETWEEN, TIERS, iso
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 
 __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
+
+Listed = TypeVar("Listed")
 
 CANDIDATES = 5_000
 """Maximum number of chunks whose text is searched for a verbatim string."""
@@ -160,8 +162,8 @@ class IndexReader:
         counts: dict[int, int] = {}
         for string in dict.fromkeys(strings):
             folded = fulltext.fold_signs(fulltext.clean(string)).strip()
-            if folded:
-                for chunk in self._containing(string, folded, within):
+            for chunk, text in self._texts(string, within, CANDIDATES) if folded else ():
+                if folded in fulltext.fold_signs(text):
                     counts[chunk] = counts.get(chunk, 0) + 1
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
 
@@ -182,29 +184,25 @@ class IndexReader:
         """
         found: dict[str, list[tuple[int, str, bool]]] = {}
         conditions, values = self._conditions(within, notes=True)
-        rows = self._connection.execute(
+        sql = (
             "SELECT m.name, c.id, c.path, NOT EXISTS (SELECT 1 FROM chunks d WHERE d.note = c.id)"
             " FROM json_each(?) j JOIN names m ON m.name = j.value"
-            f" JOIN notes c ON c.id = m.note{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.path",
-            (json.dumps(list(names)), *values),
+            f" JOIN notes c ON c.id = m.note{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.path"
         )
-        for name, note, path, blank in rows:
+        for name, note, path, blank in self._listed(sql, names, *values):
             found.setdefault(name, []).append((int(note), path, bool(blank)))
         return found
 
     def shared_names(self, names: Iterable[str], most: int) -> frozenset[str]:
         """Return those of the names that more than ``most`` notes have."""
-        rows = self._connection.execute(
-            "SELECT j.value FROM json_each(?) j WHERE (SELECT count(*) FROM names m WHERE m.name = j.value) > ?",
-            (json.dumps(list(names)), most),
-        )
-        return frozenset(name for (name,) in rows)
+        sql = "SELECT j.value FROM json_each(?) j WHERE (SELECT count(*) FROM names m WHERE m.name = j.value) > ?"
+        return frozenset(name for (name,) in self._listed(sql, names, most))
 
     def frequencies(self, stems: Iterable[str]) -> dict[str, int]:
         """Return stem → number of chunks that contain it; a stem is a word as the tokenizer stores it."""
         found = dict.fromkeys(stems, 0)
         sql = "SELECT v.term, v.doc FROM json_each(?) j CROSS JOIN chunk_vocabulary v ON v.term = j.value"
-        found.update(self._connection.execute(sql, (json.dumps(list(found)),)))
+        found.update(self._listed(sql, found))
         return found
 
     def held(self, by_stem: Mapping[str, str], within: Filter) -> dict[str, int]:
@@ -274,7 +272,7 @@ class IndexReader:
     def embedded(self, chunks: Iterable[int]) -> set[int]:
         """Return those of the chunks that have a vector."""
         sql = f"SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HAS_VECTOR}"
-        return {int(chunk) for (chunk,) in self._connection.execute(sql, (json.dumps(list(chunks)),))}
+        return {int(chunk) for (chunk,) in self._listed(sql, chunks)}
 
     def cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
         """Return chunk → cosine with a query vector, for those of the chunks that have a vector."""
@@ -303,8 +301,8 @@ class IndexReader:
             return []
         starts = [first + number * (last - first + 1) // count for number in range(count)]
         sql = f"(SELECT c.id FROM chunks c WHERE c.id >= j.value AND {HAS_VECTOR} ORDER BY c.id LIMIT 1)"
-        rows = self._connection.execute(f"SELECT {sql} FROM json_each(?) j", (json.dumps(starts),))
-        return [chunk for chunk in dict.fromkeys(chunk for (chunk,) in rows) if chunk is not None]
+        rows = dict.fromkeys(self._listed(f"SELECT {sql} FROM json_each(?) j", starts))
+        return [chunk for (chunk,) in rows if chunk is not None]
 
     def word_bits(self, chunks: Iterable[int]) -> dict[int, tuple[bytes, bytes]]:
         """Return chunk → (number of words with a vector in each line, one byte per line; the words' bits).
@@ -324,13 +322,13 @@ class IndexReader:
     def chunks(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
         """Return id → chunk; ids of chunks that are gone are left out."""
         found: dict[int, ChunkRow] = {}
-        wanted = json.dumps(list(dict.fromkeys(ids)))
-        rows = self._connection.execute(
+        ids = list(dict.fromkeys(ids))
+        rows = self._listed(
             "SELECT c.id, c.note, c.position, c.start_line, c.end_line, c.partial, t.text, t.head, t.headings,"
             " t.block_id, n.path, n.title, n.aliases, n.tier, n.scope, n.day, n.day_source"
             " FROM json_each(?) j JOIN chunks c ON c.id = j.value"
             " JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note",
-            (wanted,),
+            ids,
         )
         for row in rows:
             _check(row, _CHUNK)
@@ -342,10 +340,10 @@ class IndexReader:
             chunk.date, chunk.date_is_weak = iso(row[15]) or None, row[16] == "mtime"
             chunk.lines = []
             found[chunk.id] = chunk
-        lines = self._connection.execute(
+        lines = self._listed(
             "SELECT l.chunk, l.indent, l.kind, l.state, l.block_id, l.speaker, l.source, l.since, l.until"
             " FROM json_each(?) j JOIN lines l ON l.chunk = j.value ORDER BY l.chunk, l.place",
-            (wanted,),
+            ids,
         )
         for row in lines:
             _check(row, _LINE)
@@ -357,41 +355,34 @@ class IndexReader:
 
     def note_chunks(self, notes: Iterable[int], within: Filter) -> dict[int, list[int]]:
         """Return note → its chunks that pass the filter, in order."""
-        found: dict[int, list[int]] = {}
         conditions, values = self._conditions(within)
-        rows = self._connection.execute(
+        sql = (
             "SELECT c.note, c.id FROM json_each(?) j JOIN chunks c ON c.note = j.value"
-            f"{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.note, c.position",
-            (json.dumps(list(notes)), *values),
+            f"{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.note, c.position"
         )
-        for note, chunk in rows:
-            found.setdefault(int(note), []).append(int(chunk))
-        return found
+        return _grouped((note, int(chunk)) for note, chunk in self._listed(sql, notes, *values))
 
     def places(self, ids: Iterable[int]) -> dict[int, tuple[int, int]]:
         """Return chunk → (note, position), all that smoothing over neighbouring chunks needs."""
         sql = "SELECT c.id, c.note, c.position FROM json_each(?) j JOIN chunks c ON c.id = j.value"
-        rows = self._connection.execute(sql, (json.dumps(list(ids)),))
-        return {int(chunk): (int(note), int(position)) for chunk, note, position in rows}
+        return {int(chunk): (int(note), int(position)) for chunk, note, position in self._listed(sql, ids)}
 
     def subjects(self, chunks: Iterable[int]) -> dict[int, str]:
         """Return chunk → subject of its first fact, for those of the chunks that contain facts."""
-        rows = self._connection.execute(
+        sql = (
             "SELECT c.id, f.subject FROM json_each(?) j JOIN chunks c ON c.id = j.value JOIN facts f ON f.note = c.note"
-            " WHERE f.line BETWEEN c.start_line AND c.end_line ORDER BY f.line DESC",
-            (json.dumps(list(chunks)),),
+            " WHERE f.line BETWEEN c.start_line AND c.end_line ORDER BY f.line DESC"
         )
-        return {int(chunk): subject for chunk, subject in rows}
+        return {int(chunk): subject for chunk, subject in self._listed(sql, chunks)}
 
     def notes(self, ids: Iterable[int]) -> dict[int, NoteRow]:
         """Return id → note; ids of notes that are gone are left out."""
         found: dict[int, NoteRow] = {}
-        rows = self._connection.execute(
+        sql = (
             "SELECT n.id, n.path, n.title, n.tier, n.scope, n.day, n.day_source, n.aliases, n.tags, n.links, n.lines"
-            " FROM json_each(?) j JOIN notes n ON n.id = j.value",
-            (json.dumps(list(ids)),),
+            " FROM json_each(?) j JOIN notes n ON n.id = j.value"
         )
-        for row in rows:
+        for row in self._listed(sql, ids):
             _check(row, _NOTE)
             note = NoteRow()
             note.id, note.path, note.title, note.lines = row[0], row[1], row[2], row[10]
@@ -408,13 +399,12 @@ class IndexReader:
 
     def states_of(self, ids: Iterable[str]) -> dict[str, str]:
         """Return block id → state, for those of the daily lines, in any scope, that are rejected or have expired."""
-        rows = self._connection.execute(
+        sql = (
             "SELECT l.block_id, l.state FROM json_each(?) j JOIN lines l ON l.block_id = j.value"
             " JOIN chunks c ON c.id = l.chunk WHERE l.block_id <> '' AND l.state IN ('rejected', 'expired')"
-            " AND c.tier = ? ORDER BY l.chunk, l.place",
-            (json.dumps(list(ids)), TIERS.index("daily")),
+            " AND c.tier = ? ORDER BY l.chunk, l.place"
         )
-        return dict(rows.fetchall())
+        return dict(self._listed(sql, ids, TIERS.index("daily")))
 
     def sourced_lines(self) -> list[tuple[str, str, str]]:
         """Return (kind, source, until) of the approved and the replaced lines, in any scope, that name a source."""
@@ -499,15 +489,11 @@ class IndexReader:
 
     def linking_texts(self, notes: Iterable[int]) -> dict[int, list[str]]:
         """Return note → the texts of its chunks that contain a link to a block, in order."""
-        found: dict[int, list[str]] = {}
-        rows = self._connection.execute(
+        sql = (
             "SELECT c.note, t.text FROM json_each(?) j JOIN chunks c ON c.note = j.value"
-            " JOIN chunk_texts t ON t.id = c.id WHERE instr(t.text, '#^') > 0 ORDER BY c.note, c.position",
-            (json.dumps(list(notes)),),
+            " JOIN chunk_texts t ON t.id = c.id WHERE instr(t.text, '#^') > 0 ORDER BY c.note, c.position"
         )
-        for note, text in rows:
-            found.setdefault(int(note), []).append(str(text))
-        return found
+        return _grouped((note, str(text)) for note, text in self._listed(sql, notes))
 
     def facts(self, scope: str = "", *, on: date | None = None, subject: str | None = None) -> list[Fact]:
         """Return the facts over time: see :func:`tars_memory.index.chunking.facts`."""
@@ -543,6 +529,10 @@ class IndexReader:
 
     # --- inside
 
+    def _listed(self, sql: str, keys: Iterable[object], *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of SQL whose first value is a JSON list of keys."""
+        return self._connection.execute(sql, (json.dumps(list(keys)), *values)).fetchall()
+
     def _conditions(self, within: Filter, *, notes: bool = False) -> tuple[list[str], list[Any]]:
         return conditions_of(within, self._scopes, notes=notes, ending=bool(self._ended(within.on)))
 
@@ -558,7 +548,7 @@ class IndexReader:
             f"SELECT c.id, {column} FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HAS_VECTOR}"
             " JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
         )
-        return self._connection.execute(sql, (json.dumps(list(ids)), self._model)).fetchall()
+        return self._listed(sql, ids, self._model)
 
     def _attach(self) -> bool:
         """Attach the embedding cache; return False if it is missing, can't be read, or doesn't know the model."""
@@ -609,11 +599,6 @@ class IndexReader:
         ).fetchall()
         return [(int(row), -float(score)) for row, score in found]
 
-    def _containing(self, string: str, folded: str, within: Filter) -> list[int]:
-        """Return the chunks that contain a string; ``folded`` is the same string without case and diacritics."""
-        texts = self._texts(string, within, CANDIDATES)
-        return [chunk for chunk, text in texts if folded in fulltext.fold_signs(text)]
-
     def _texts(self, string: str, within: Filter, k: int) -> Iterator[tuple[int, str]]:
         """Yield the newest chunks that the index takes to contain a string, each with its text."""
         filters, filter_values = self._conditions(within)
@@ -635,6 +620,14 @@ class IndexReader:
             (*values, *filter_values, k),
         )
         return ((int(chunk), text) for chunk, text in rows)
+
+
+def _grouped(pairs: Iterable[tuple[int, Listed]]) -> dict[int, list[Listed]]:
+    """Return key → its values, in order."""
+    found: dict[int, list[Listed]] = {}
+    for key, value in pairs:
+        found.setdefault(int(key), []).append(value)
+    return found
 
 
 def _check(row: tuple[Any, ...], shapes: frozenset[tuple[type, ...]]) -> None:

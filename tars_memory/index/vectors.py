@@ -22,7 +22,6 @@ import math
 import os
 import sys
 from array import array
-from collections import deque
 from contextlib import closing, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.files import IndexFiles
-    from tars_memory.index.passages import Embedded, Embedder
+    from tars_memory.index.passages import Embedder
 
 
 Filled = TypeVar("Filled")
@@ -143,14 +142,11 @@ class _Work(NamedTuple):
             placed: store the vectors in the index, too.
         """
         digests = list(wanted)[:limit]
-        texts, order = _passages(self.connection, wanted, digests)
-        results = self._told(self.embedder.embed_passages(texts), len(digests))
-        while batch := [(order.popleft(), embedded) for embedded in islice(results, PAGE)]:
-            page = [
-                (digest, one.vector, len(one.counts).to_bytes(2, "little") + one.counts + one.bits)
-                for digest, one in batch
-                if is_usable(one.vector, self.embedder.dimension)
-            ]
+        total = len(digests)
+        if self.progress and total:
+            self.progress("vectors", 0, total)
+        for start in range(0, total, PAGE):
+            page = list(self._embedded(wanted, digests[start : start + PAGE], start, total))
             if placed and not _is_current(self.connection, self.files):
                 return  # the index was rebuilt meanwhile: these texts may have been forgotten
             store.put(model, page)
@@ -162,14 +158,21 @@ class _Work(NamedTuple):
                     with database.transaction(self.connection):
                         place(self.connection, rows, self.newest)
 
-    def _told(self, results: Iterator[Embedded], total: int) -> Iterator[Embedded]:
-        """Yield the results and report how many of them are done."""
-        if self.progress and total:
-            self.progress("vectors", 0, total)
-        for done, embedded in enumerate(results, start=1):
-            if self.progress and (done % STEP == 0 or done == total):
-                self.progress("vectors", done, total)
-            yield embedded
+    def _embedded(
+        self, wanted: dict[bytes, list[int]], digests: Sequence[bytes], done: int, total: int
+    ) -> Iterator[tuple[bytes, bytes, bytes]]:
+        """Embed the texts with these hashes; yield (hash, vector, words) and report how many of all are done."""
+        from tars_memory.index.chunking import embedded_text
+
+        sql = "SELECT head, text FROM chunk_texts WHERE id = ?"
+        rows = ((digest, self.connection.execute(sql, (wanted[digest][0],)).fetchone()) for digest in digests)
+        texts = {digest: embedded_text(*row) for digest, row in rows if row}  # a note may have changed meanwhile
+        results = self.embedder.embed_passages(texts.values())
+        for number, (digest, one) in enumerate(zip(texts, results, strict=True), done + 1):
+            if self.progress and (number % STEP == 0 or number == total):
+                self.progress("vectors", number, total)
+            if is_usable(one.vector, self.embedder.dimension):
+                yield digest, one.vector, len(one.counts).to_bytes(2, "little") + one.counts + one.bits
 
 
 def _holds_other_model(connection: sqlite3.Connection, fingerprint: str) -> bool:
@@ -257,25 +260,6 @@ def _chunks_by_hash(connection: sqlite3.Connection, condition: str, newest: int 
     for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {condition} ORDER BY {order}"):
         chunks.setdefault(digest, []).append(chunk)
     return chunks
-
-
-def _passages(
-    connection: sqlite3.Connection, wanted: dict[bytes, list[int]], digests: Sequence[bytes]
-) -> tuple[Iterator[str], deque[bytes]]:
-    """Return the texts to embed, read as the model asks for them, and a queue of the hashes of those handed out."""
-    from tars_memory.index.chunking import embedded_text
-
-    order: deque[bytes] = deque()
-
-    def texts() -> Iterator[str]:
-        for digest in digests:
-            row = connection.execute("SELECT head, text FROM chunk_texts WHERE id = ?", (wanted[digest][0],)).fetchone()
-            if row is None:
-                continue  # the note changed in the meantime
-            order.append(digest)
-            yield embedded_text(*row)
-
-    return texts(), order
 
 
 _PAGE = 500

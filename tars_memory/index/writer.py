@@ -11,6 +11,7 @@ import json
 import time
 from collections import defaultdict
 from datetime import date
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import blake2b
@@ -158,15 +159,8 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
-        self._next = {
-            table: int(
-                connection.execute(
-                    "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?", (table,)
-                ).fetchone()[0]
-            )
-            + 1
-            for table in ("notes", "chunks")
-        }
+        last = dict(connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+        self._next = {table: count(int(last.get(table, 0)) + 1) for table in ("notes", "chunks")}
 
     def write(self, notes: list[ReadNote]) -> None:
         """Insert or replace notes by path."""
@@ -205,14 +199,14 @@ class Writer:
 
     def grow(self, key: int, more: Parsed) -> None:
         """Append chunks to a note, given its id; its other chunks stay as they are."""
-        about, day, tier, scope, count = self._connection.execute(
+        about, day, tier, scope, held = self._connection.execute(
             "SELECT n.about, n.day, n.tier, n.scope, (SELECT count(*) FROM chunks c WHERE c.note = n.id)"
             " FROM notes n WHERE n.id = ?",
             (key,),
         ).fetchone()
         self._forget_words(key)
         rows: Rows = defaultdict(list)
-        for position, chunk in enumerate(more.chunks, count):
+        for position, chunk in enumerate(more.chunks, held):
             marks = _signs(chunk.head, chunk.text, "" if position else about)
             self._add_chunk(rows, (key, position, tier, scope, day), chunk, marks)
         self._insert(rows)
@@ -228,7 +222,7 @@ class Writer:
             chunk: the chunk.
             marks: its signs.
         """
-        number = self._next_id("chunks")
+        number = next(self._next["chunks"])
         columns = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, 0, chunk.until)
         rows["chunks"].append((number, *place, *columns, is_latin(chunk.text)))
         rows["chunk_texts"].append((number, *_texts(chunk)))
@@ -282,12 +276,6 @@ class Writer:
             self._connection.execute("DELETE FROM notes WHERE id = ?", (row[0],))
         self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
 
-    def _next_id(self, table: str) -> int:
-        """Return a new id for a row of ``notes`` or ``chunks``."""
-        number = self._next[table]
-        self._next[table] = number + 1
-        return number
-
     def _scope(self, name: str) -> int:
         """Return the id of a scope; a new scope gets one."""
         if name not in self._scopes:
@@ -300,7 +288,7 @@ class Writer:
         execute = self._connection.execute
         row = execute("SELECT id FROM notes WHERE path = ?", (note.path,)).fetchone()
         if row is None:
-            return self._next_id("notes"), {}
+            return next(self._next["notes"]), {}
         key = int(row[0])
         self._forget_words(key)
         self._forget_properties(key)
@@ -403,7 +391,7 @@ def write_talk(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> No
     """
     execute = connection.execute
     row = execute("SELECT id, lines FROM notes WHERE path = ?", (talk.path,)).fetchone()
-    known, count = (int(row[0]), int(row[1])) if row else (0, 0)
+    known, lines = (int(row[0]), int(row[1])) if row else (0, 0)
     identities = json.dumps([turn.identity.hex() for turn in talk.said])
     if known and not grown:
         _release(connection, known, identities)
@@ -414,7 +402,7 @@ def write_talk(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> No
     )
     copies = {identity for (identity,) in elsewhere}
     fresh = [turn for turn in talk.said if turn.identity.hex() not in copies]
-    after = count if grown else 0
+    after = lines if grown else 0
     parsed = _parsed(talk, fresh, after)
     if grown and known:
         Writer(connection).grow(known, parsed)
