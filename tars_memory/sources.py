@@ -151,7 +151,10 @@ class Talks:
         for path in [path for path in found if not path.isprintable()]:  # no hit could name them
             del found[path]
         known = self.index.logs()
-        stamps = {path: _stamp(status) for path, status in found.items()}
+        stamps = {
+            path: STAMP.pack(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            for path, status in found.items()
+        }
         changed = [path for path, stamp in stamps.items() if path not in known or known[path].stamp != stamp]
         changed.sort(key=lambda path: found[path].st_mtime_ns, reverse=True)
         gone = sorted(path for path in known.keys() - set(found) if self.is_gone(path))
@@ -408,11 +411,6 @@ def _entries(
                         yield entry
         except OSError as error:
             failed(current, error)
-
-
-def _stamp(status: os.stat_result) -> bytes:
-    """Return a stamp that changes when the file does."""
-    return STAMP.pack(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def _state(status: os.stat_result) -> list[int]:

@@ -382,7 +382,9 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
         if (original := original_of_numbered(path)) in existing and not workspace.vault.layout.is_session(path)
     }
     others = [path for path in paths if path not in numbered_notes]
-    common = _shared_lines(workspace, others) if numbered_notes else set()
+    read = workspace.vault.readable(others if numbered_notes else ())
+    counts = Counter(line for _, data in read for line in lines_only_in_copy(b"", data))
+    common = {line for line, count in counts.items() if count >= TEMPLATE}  # as from a template: no sign of a copy
     for path, original in numbered_notes.items():
         yield from _numbered_copy(workspace, path, original, common)
     yield from _unreadable(workspace, paths)
@@ -435,12 +437,6 @@ def _conversion(path: str, encoding: str, others: str = "") -> str:
         f"in the vault's folder, with the encoding it has ({encoding}{others})" if others else "in the vault's folder"
     )
     return f"{place}: iconv -f {encoding} -t utf-8 {old} > {new} && mv {new} {old}"
-
-
-def _shared_lines(workspace: Workspace, paths: list[str]) -> set[bytes]:
-    """Return the lines that many of these notes share, for example from a template: they are no sign of a copy."""
-    counts = Counter(line for _, data in workspace.vault.readable(paths) for line in lines_only_in_copy(b"", data))
-    return {line for line, count in counts.items() if count >= TEMPLATE}
 
 
 def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Diagnosis]:

@@ -454,33 +454,22 @@ class Growth(NamedTuple):
     """The notes that every prompt begins with.
 
     Attributes:
-        notes: those that exist, in the order of a prompt.
+        tokens, grown, left_out: the sums over all notes.
         budget: number of tokens that ``context`` packs by default.
+        notes: those that exist, in the order of a prompt.
     """
 
-    notes: list[LoadedNote]
+    tokens: int
+    grown: int
+    left_out: int
     budget: int
-
-    @property
-    def tokens(self) -> int:
-        """The sum over all notes."""
-        return sum(note.tokens for note in self.notes)
-
-    @property
-    def grown(self) -> int:
-        """The sum over all notes."""
-        return sum(note.grown for note in self.notes)
-
-    @property
-    def left_out(self) -> int:
-        """The sum over all notes."""
-        return sum(note.left_out for note in self.notes)
+    notes: list[LoadedNote]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the documented JSON object."""
+        totals = {name: getattr(self, name) for name in self._fields[:-1]}
         notes = {note.path: {name: getattr(note, name) for name in note._fields[1:]} for note in self.notes}
-        totals = {"tokens": self.tokens, "grown": self.grown, "left_out": self.left_out}
-        return {**totals, "budget": self.budget, "days": DAYS, "notes": notes}
+        return {**totals, "days": DAYS, "notes": notes}
 
 
 def loaded(workspace: Workspace) -> Growth:
@@ -502,7 +491,8 @@ def loaded(workspace: Workspace) -> Growth:
         sections = _sections(data) if vault.layout.is_ours(path) else {}
         limit = options.user_chars if path in others else options.memory_chars
         found.append(LoadedNote(path, tokens(len(text)), grown, left_out, sections, len(text), limit))
-    return Growth(found, packed.budget)
+    sums: dict[str, Any] = {name: sum(getattr(note, name) for note in found) for name in Growth._fields[:3]}
+    return Growth(**sums, budget=packed.budget, notes=found)
 
 
 def _paths(vault: Vault) -> Iterator[str]:

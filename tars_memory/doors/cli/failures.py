@@ -250,14 +250,10 @@ def _save(text: str, call: Call) -> str | None:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(head + text)
-            _prune(folder)
+            traces = sorted(name for name in os.listdir(folder) if name.startswith("crash-") and name.endswith(".txt"))
+            for name in traces[:-KEPT_TRACES]:
+                os.unlink(os.path.join(folder, name))
         except OSError:
             continue
         return path
     return None
-
-
-def _prune(folder: str) -> None:
-    traces = sorted(name for name in os.listdir(folder) if name.startswith("crash-") and name.endswith(".txt"))
-    for name in traces[:-KEPT_TRACES]:
-        os.unlink(os.path.join(folder, name))

@@ -563,7 +563,10 @@ def paged(out: Output) -> Iterator[None]:
     finally:
         out.stdout, out.pages = terminal, False
         text = held.getvalue()
-        if _is_higher(text, *shutil.get_terminal_size()) and _page(command, text, out.env, held.encoding):
+        columns, lines = shutil.get_terminal_size()
+        rows = re.sub(SEQUENCES, "", text).split("\n")  # the last one is the prompt's
+        height = sum(max(1, -(-cell_len(row) // max(columns, 1))) for row in rows)
+        if height > lines and _page(command, text, out.env, held.encoding):
             text = ""
         out.write(text)
 
@@ -584,12 +587,6 @@ def _pager(env: Mapping[str, str]) -> str:
     except ValueError:  # a quote that is never closed: the shell would take the text and show nothing
         return ""
     return "" if command.strip().casefold() in NONE else command
-
-
-def _is_higher(text: str, columns: int, lines: int) -> bool:
-    """Return whether a text, with the prompt below it, is higher than the screen."""
-    rows = re.sub(SEQUENCES, "", text).split("\n")
-    return sum(max(1, -(-cell_len(row) // max(columns, 1))) for row in rows) > lines
 
 
 def _page(command: str, text: str, env: Mapping[str, str], encoding: str) -> bool:

@@ -119,11 +119,8 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     rows.append(("prompts", f"begin with {loaded['tokens']} of {counted(loaded['budget'], 'token')}{grown}{cut}"))
     if unapproved:
         rows.append(("rules", f"{unapproved} that nobody approved here: no prompt trusts them"))
-    waits = [
-        (counted(number, noun) + where, step)
-        for name, noun, where, step in WAITS
-        if (number := _number(waiting.get(name)))
-    ]
+    numbers = {**waiting, "unfinished": len(waiting.get("unfinished", ()))}
+    waits = [(counted(number, noun) + where, step) for name, noun, where, step in WAITS if (number := numbers[name])]
     rows.append(("waiting", ", ".join(text for text, _ in waits) or "nothing"))
     steps = [step for _, step in waits]
     steps += ["tars-memory review --rules"] if unapproved else []
@@ -142,11 +139,6 @@ def _sparkline(values: Sequence[int]) -> str:
     """Return a bar for each value, the highest for the largest; negative values have the lowest bar, as 0 has."""
     most = max(1, *values)
     return "".join(BARS[-(-max(0, value) * (len(BARS) - 1) // most)] for value in values)
-
-
-def _number(waits: Any) -> int:
-    """Return how many wait: ``status`` has a list of them, or their number."""
-    return len(waits) if isinstance(waits, list | tuple) else int(waits or 0)
 
 
 def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Mapping[str, Any]) -> str:
