@@ -87,16 +87,16 @@ class Chunk:
     start_line: int
     end_line: int
     text: str
-    partial: bool
+    partial: bool = False
     lines: list[Line]
     numbers: Sequence[int]
-    answers: Sequence[tuple[int, str]]
-    headings: tuple[str, ...]
+    answers: Sequence[tuple[int, str]] = ()
+    headings: tuple[str, ...] = ()
     head: str
-    block_id: str | None
+    block_id: str | None = None
     tags: tuple[str, ...]
     hash: bytes
-    until: int
+    until: int = ALWAYS
 
 
 class Parsed:
@@ -119,13 +119,13 @@ class Parsed:
     title: str
     day: int
     day_source: str
-    about: str
-    aliases: tuple[str, ...]
-    tags: tuple[str, ...]
+    about: str = ""
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     links: tuple[str, ...]
-    properties: tuple[tuple[str, str], ...]
+    properties: tuple[tuple[str, str], ...] = ()
     lines: int
-    until: int
+    until: int = ALWAYS
     chunks: list[Chunk]
 
 
@@ -343,7 +343,7 @@ def _chunk(units: list[Unit], text: list[str], partial: bool, note: Parsed, show
             line._replace(kind=grammar.REPEATED) if grammar.is_summary_line(source) else line
             for line, source in zip(chunk.lines, text, strict=True)
         ]
-    chunk.numbers, chunk.answers = range(len(text)), ()
+    chunk.numbers = range(len(text))
     chunk.block_id = (chunk.lines[-1].block_id or None) if len(units) == 1 and not partial else None
     with_hash = [name for name in chunk.headings if "#" in name]
     first = units[0].start

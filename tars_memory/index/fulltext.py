@@ -20,7 +20,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.index.database import ALWAYS, TIERS
+from tars_memory.index.database import ALWAYS, SIGNS, TIERS, WORDS
 from tars_memory.language.words import plainer
 
 if TYPE_CHECKING:
@@ -169,6 +169,29 @@ def fold_signs(text: str) -> str:
     return unicodedata.normalize("NFKC", folded.translate(_MARKS))
 
 
+class Table(NamedTuple):
+    """A full-text table.
+
+    Attributes:
+        rows: the table whose rows it finds.
+        length: the column of ``rows`` with the number of words, in PostgreSQL.
+        columns: column → its position among the three counts of an occurrence, in PostgreSQL.
+        tokenizer: of FTS5.
+    """
+
+    rows: str
+    length: str
+    columns: dict[str, int]
+    tokenizer: str
+
+
+TABLES = {
+    "chunk_words": Table("chunks", "words", {"head": 0, "text": 2}, WORDS),
+    "note_words": Table("notes", "words", {"head": 0, "about": 1, "body": 2}, WORDS),
+    "chunk_signs": Table("chunks", "signs", {"signs": 2}, SIGNS),
+}
+
+
 def matching(table: str, expression: str) -> tuple[str, list[str]]:
     """Return SQL for the ids of the rows of a full-text table that match an expression, and its values."""
     return f"SELECT rowid FROM {table} WHERE {table} MATCH ?", [expression]
@@ -222,55 +245,54 @@ def conditions_of(
         notes: return conditions on ``notes c`` instead.
         ending: whether any row has ended by the day of the filter (:func:`ended`); if not, none is checked.
     """
-    scope = scope_condition(within, scopes)
-    conditions = [scope] if scope else []
-    values: list[Any] = []
+    pairs = list(_conditions(within, scopes, notes=notes, ending=ending))
+    return [condition for condition, _ in pairs], [value for _, values in pairs for value in values]
+
+
+def _conditions(
+    within: Filter, scopes: Mapping[str, int], *, notes: bool, ending: bool
+) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield each condition of :func:`conditions_of` with its values."""
+    if scope := scope_condition(within, scopes):
+        yield scope, ()
     if within.tiers:
-        conditions.append(_any("c.tier", {TIERS.index(str(tier)) for tier in within.tiers}))
-    conditions += [f"c.tier <> {TIERS.index(str(tier))}" for tier in within.not_tiers]
+        yield _any("c.tier", {TIERS.index(str(tier)) for tier in within.tiers}), ()
+    for tier in within.not_tiers:
+        yield f"c.tier <> {TIERS.index(str(tier))}", ()
     if within.since or within.until:
-        conditions += ["c.day >= ?", "c.day <= ?"]
-        values += [_number(within.since) if within.since else 1, _number(within.until) if within.until else 99991231]
+        yield "c.day >= ?", (_number(within.since) if within.since else 1,)
+        yield "c.day <= ?", (_number(within.until) if within.until else 99991231,)
+    yield from _tag_conditions(within, notes=notes)
     note = "c.id" if notes else "c.note"
-    for condition, names in _tag_conditions(within, notes=notes):
-        conditions.append(condition)
-        values += names
     for paths, keyword in ((within.paths, "IN"), (within.not_paths, "NOT IN")):
         if paths:
             forms = [pattern for path in paths for pattern in _patterns(path)]
             patterns = " OR ".join(["lower(n.path) GLOB ?"] * len(forms))
-            conditions.append(f"{note} {keyword} (SELECT n.id FROM notes n WHERE {patterns})")
-            values += forms
+            yield f"{note} {keyword} (SELECT n.id FROM notes n WHERE {patterns})", forms
     if within.notes is not None:
-        conditions.append(f"{note} IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps(within.notes))
+        yield f"{note} IN (SELECT value FROM json_each(?))", (json.dumps(within.notes),)
     if within.not_notes:
-        conditions.append(f"{note} NOT IN (SELECT n.id FROM json_each(?) j JOIN notes n ON n.path = j.value)")
-        values.append(json.dumps(within.not_notes))
+        listed = "SELECT n.id FROM json_each(?) j JOIN notes n ON n.path = j.value"
+        yield f"{note} NOT IN ({listed})", (json.dumps(within.not_notes),)
     if within.chunks is not None:
-        source = "SELECT value FROM json_each(?)"
-        if notes:
-            source = f"SELECT d.note FROM chunks d WHERE d.id IN ({source})"
-        conditions.append(f"c.id IN ({source})")
-        values.append(json.dumps(list(within.chunks)))
+        inside = "SELECT d.note FROM chunks d WHERE d.id IN (SELECT value FROM json_each(?))"
+        yield f"c.id IN ({inside if notes else 'SELECT value FROM json_each(?)'})", (json.dumps(list(within.chunks)),)
     if within.each_year is not None:
-        conditions.append("c.day > 0 AND c.day - c.day / 10000 * 10000 BETWEEN ? AND ?")
-        values += within.each_year
+        yield "c.day > 0 AND c.day - c.day / 10000 * 10000 BETWEEN ? AND ?", within.each_year
     if ending and within.on:
-        conditions.append("c.until > ?")
-        values.append(_number(within.on))
-    return conditions, values
+        yield "c.until > ?", (_number(within.on),)
 
 
-def _tag_conditions(within: Filter, *, notes: bool) -> Iterator[tuple[str, list[str]]]:
+def _tag_conditions(within: Filter, *, notes: bool) -> Iterator[tuple[str, Sequence[Any]]]:
     """Yield the conditions of a filter on tags, each with its values."""
-    source = "SELECT chunk FROM chunk_tags g WHERE"
+    source = "chunk FROM chunk_tags g"
     if notes:
-        source = "SELECT d.note FROM chunk_tags g JOIN chunks d ON d.id = g.chunk WHERE"
+        source = "d.note FROM chunk_tags g JOIN chunks d ON d.id = g.chunk"
     for tags, keyword in ((within.tags, "IN"), (within.not_tags, "NOT IN")):
         for tag in tags:
             name = clean(tag).lstrip("#").strip("/").lower()
-            yield f"c.id {keyword} ({source} g.tag = ? OR g.tag >= ? AND g.tag < ?)", [name, f"{name}/", f"{name}0"]
+            condition = f"c.id {keyword} (SELECT {source} WHERE g.tag = ? OR g.tag >= ? AND g.tag < ?)"
+            yield condition, (name, f"{name}/", f"{name}0")
 
 
 def ended(connection: sqlite3.Connection, on: str | None, scopes: Iterable[int] | None = None) -> frozenset[int]:

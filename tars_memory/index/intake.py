@@ -187,8 +187,6 @@ def is_racy(stamp: bytes, now_ns: int) -> bool:
 
 def diff(stored: Mapping[str, bytes], found: Mapping[str, bytes]) -> Diff:
     """Compare the stamps of the last sweep with those of this one; each list of the result is sorted by path."""
-    if stored == found:
-        return Diff([], [], [], [])
     added = sorted(found.keys() - stored.keys())
     missing = sorted(stored.keys() - found.keys())
     changed: list[str] = []
@@ -289,7 +287,6 @@ class Batches:
         if wanted is not None:
             self._paths.sort(key=self._urgency(wanted))
         self._paths += difference.unsure
-        self._started = False
         self.done, self.total = 0, len(self._paths)
 
     def _urgency(self, wanted: str) -> Callable[[str], tuple[float | bool, ...]]:
@@ -324,7 +321,7 @@ class Batches:
             unread, hashes = self._to_read(connection, batch)
             report.changed += self._write(connection, unread, hashes)
             report.removed += len(self._gone)
-            self._gone, self._started = [], True
+            self._gone = []
             self.done += len(batch)
         if self.done == self.total:
             self._finish(connection)
@@ -403,7 +400,7 @@ class Batches:
             return batch, {}
         sql = "SELECT f.path, f.stamp, f.hash FROM json_each(?) j JOIN files f ON f.path = j.value"
         rows = connection.execute(sql, (json.dumps(batch),)).fetchall()
-        done = {path for path, stamp, _ in rows if self._started and stamp == self._look.found[path]}
+        done = {path for path, stamp, _ in rows if stamp == self._look.found[path]}
         return [path for path in batch if path not in done], {path: digest for path, _, digest in rows}
 
 

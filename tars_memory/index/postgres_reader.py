@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.index import database, fulltext, vectors
+from tars_memory.index.fulltext import TABLES
 from tars_memory.index.reader import IndexReader
 
 if TYPE_CHECKING:
@@ -53,29 +54,6 @@ GRAPH = "graph"
 
 _Hits = tuple[str, list[Any]]
 """SQL that selects rows, and the values of its question marks."""
-
-
-class Table(NamedTuple):
-    """A full-text table.
-
-    Attributes:
-        rows: the table whose rows it finds.
-        length: the column of ``rows`` with the number of words.
-        columns: column with tokens → its position among the three counts of an occurrence.
-        tokenizer: of FTS5.
-    """
-
-    rows: str
-    length: str
-    columns: dict[str, int]
-    tokenizer: str
-
-
-TABLES = {
-    "chunk_words": Table("chunks", "words", {"head": 0, "text": 2}, database.WORDS),
-    "note_words": Table("notes", "words", {"head": 0, "about": 1, "body": 2}, database.WORDS),
-    "chunk_signs": Table("chunks", "signs", {"signs": 2}, database.SIGNS),
-}
 
 
 def tokens(texts: Sequence[str], tokenizer: str) -> list[list[str]]:

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TeamIndexError
 from tars_memory.index import database, fulltext, reader, vectors
+from tars_memory.index.fulltext import TABLES
 from tars_memory.index.postgres import FORMAT, REGISTRY, Address, connect, enter, explained, published
-from tars_memory.index.postgres_reader import BLOCK, GRAPH, MAX_COUNTS, PACKED, TABLES, spelled, tokens
+from tars_memory.index.postgres_reader import BLOCK, GRAPH, MAX_COUNTS, PACKED, spelled, tokens
 from tars_memory.index.writer import note_head
 
 if TYPE_CHECKING:

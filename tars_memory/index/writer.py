@@ -18,8 +18,8 @@ from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, naming
 from tars_memory.index.chunking import Chunk, Parsed, embedded_text, pieces
-from tars_memory.index.database import ALWAYS, AUTOMATED, BETWEEN, PART, STAMP, TIERS, iso, log_of
-from tars_memory.index.fulltext import clean, signs, worded
+from tars_memory.index.database import AUTOMATED, BETWEEN, PART, STAMP, TIERS, iso, log_of
+from tars_memory.index.fulltext import TABLES, clean, signs, worded
 from tars_memory.language.words import is_latin
 from tars_memory.settings import CUT, Cut
 from tars_memory.vault.layout import is_made_by_us
@@ -58,11 +58,7 @@ _FILE = (
 )
 
 
-_FULLTEXT = {
-    "chunk_words": "rowid, head, text",
-    "chunk_signs": "rowid, signs",
-    "note_words": "rowid, head, about, body",
-}
+_FULLTEXT = {name: ", ".join(("rowid", *table.columns)) for name, table in TABLES.items()}
 """Full-text table → its columns."""
 
 
@@ -447,12 +443,9 @@ def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
 def _parsed(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Parsed:
     """Return the turns of a conversation as a note; its lines are numbered from ``after`` + 1."""
     note = Parsed()
-    note.title, note.about = talk.title, ""
+    note.title = talk.title
     note.day, note.day_source = (int(talk.day.replace("-", "")), "name") if talk.day else (0, "")
-    note.aliases = note.tags = ()
     note.links = (talk.folder,) if talk.folder else ()
-    note.properties = ()
-    note.until = ALWAYS
     note.chunks = list(_chunks(talk, turns, after))
     note.lines = note.chunks[-1].end_line if note.chunks else after
     return note
@@ -488,7 +481,6 @@ def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> 
     chunk = Chunk()
     chunk.start_line, chunk.end_line = after + 1, after + len(rows)
     chunk.text = "\n".join(text for _, text, _ in rows)
-    chunk.partial, chunk.headings, chunk.block_id, chunk.until = False, (), None, ALWAYS
     chunk.tags = (AUTOMATED,) if talk.automated else ()
     day = rows[0][0].day
     chunk.head = f"{talk.title} › {day}" if day else talk.title
