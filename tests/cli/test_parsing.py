@@ -105,7 +105,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("name", reference.NAMES)
 def test_every_command_takes_every_shared_option_in_both_places(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(GIVEN) == set(SHARED)
+    assert set(GIVEN) == {*SHARED} - {"help"}
     made = reference.command(name)
     told: list[tuple[Any, ...]] = []
 

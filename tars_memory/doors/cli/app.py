@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tars_memory import __version__
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import HELP, MAKERS, Call, Command, Terminated, call_of, print_help, shared
+from tars_memory.doors.cli.call import HELP, MAKERS, Call, Command, Terminated, call_of, help_option, print_help, shared
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
 from tars_memory.errors import UsageError, installing
 
@@ -128,13 +128,6 @@ class Group(TyperGroup):
 
     lists_all = False
     """Whether the help lists all commands."""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """Return the option ``--help``."""
-        found = super().get_help_option(ctx)
-        if found is not None:
-            found.callback = print_help
-        return found
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return all names in the order of the help."""
@@ -253,10 +246,10 @@ def build() -> Group:
     )
     return Group(
         name=PROGRAM,
-        params=[*shared(writes=True), version, *map(_completion, ("install", "show"))],
+        params=[*shared(writes=True), version, *map(_completion, ("install", "show")), help_option()],
+        add_help_option=False,
         help=HELP_TEXT,
         rich_markup_mode=None,
-        context_settings={"help_option_names": list(HELP)},
     )
 
 

@@ -632,8 +632,8 @@ AS_OF = option("--as-of", "DATE", "As it held on this day.")
 REF = word("REF", "Its REF, or words that only it holds.")
 
 HELP = ("--help", "-h")
-SHARED = ("vault", "project", "json", "quiet", "no_pager", "now", "dry_run")
-"""Names of the parameters that :func:`shared` makes; help lists them below a command's own."""
+SHARED = ("vault", "project", "json", "quiet", "no_pager", "now", "dry_run", "help")
+"""Names of the parameters that :func:`shared` and :func:`help_option` make; help lists them below a command's own."""
 
 
 def _take(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> None:
@@ -668,6 +668,14 @@ def shared(*, writes: bool) -> list[TyperOption]:
     return options
 
 
+def help_option() -> TyperOption:
+    """Return the option ``--help``."""
+    text = "Show this message and exit."
+    return TyperOption(
+        param_decls=["help", *HELP], is_flag=True, is_eager=True, expose_value=False, callback=print_help, help=text
+    )
+
+
 def print_help(ctx: Any, _param: Any = None, value: bool = True) -> None:
     """Print the help of a command as any answer is printed, and exit: if it can't be written, that is said."""
     if value and not ctx.resilient_parsing:
@@ -693,13 +701,6 @@ class Command(TyperCommand):
     examples = ""
     exits = ""
     answers = ""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """Return the option ``--help``."""
-        found = super().get_help_option(ctx)
-        if found is not None:
-            found.callback = print_help
-        return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Separate text from options, then parse as usual."""
@@ -747,8 +748,7 @@ class Command(TyperCommand):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None:
-                is_shared = param.name in (*SHARED, "help")
-                title = "Options of every command" if is_shared else "Options"
+                title = "Options of every command" if param.name in SHARED else "Options"
                 groups["Arguments" if isinstance(param, TyperArgument) else title].append(record)
         for title, records in groups.items():
             if records:
@@ -862,12 +862,12 @@ def command(
         context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
         started.__signature__ = Signature([context, *rest])  # type: ignore[attr-defined]  # what typer reads
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        app.command(name, cls=kind)(started)
+        app.command(name, cls=kind, add_help_option=False)(started)
         made = typer.main.get_command(app)
         assert isinstance(made, Command)
         made.words, made.pages = words, pages
         made.examples, made.exits, made.answers = examples, exits, answers
-        made.params.extend(shared(writes=writes))
+        made.params.extend((*shared(writes=writes), help_option()))
         return made
 
     def known(run: Run) -> Run:

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperArgument, TyperOption
 
 from tars_memory import index
-from tars_memory.doors.cli.call import HELP, Call, Command
 from tars_memory.doors.cli.output import line
 from tars_memory.settings import KEEPS, MODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from tars_memory.doors.cli.call import Call, Command
     from tars_memory.vault.model import Entry
 
 FILES, PLAIN, OPEN = 3, 4, 5
@@ -184,7 +184,7 @@ def _options(params: Iterable[Any], typed: str, before: Sequence[str]) -> list[V
         for option in params
         if isinstance(option, TyperOption) and not option.hidden and (option.multiple or option.opts[0] not in before)
     ]
-    return _beginning([*offered, (HELP[0], "Show this message and exit.")], typed)
+    return _beginning(offered, typed)
 
 
 def _beginning(values: Iterable[Value], typed: str) -> list[Value]:
