@@ -706,8 +706,9 @@ class Memory:
         context = self.workspace.capture(writes=apply or ignore)
         return curation.tidying.tidy.tidy(context, apply=apply, ignore=ignore, ids=tuple(ids))
 
-    def archive(self, *, apply: bool = False) -> curation.tidying.archive.Archived:
-        """Find the daily notes that are old enough for ``archive/``; ``apply`` moves them.
+    def archive(self, *, apply: bool = False, most: int | None = None) -> curation.tidying.archive.Archived:
+        """Find the daily notes that are old enough for ``archive/``; ``apply`` moves them, unless they are more than
+        ``most``.
 
         Raises:
             UsageError: the vault's daily note format can't be used.
@@ -715,7 +716,7 @@ class Memory:
         """
         if apply:
             self.workspace.apply_pending_ticks()
-        return curation.tidying.archive.archive(self.workspace.capture(writes=apply), apply=apply)
+        return curation.tidying.archive.archive(self.workspace.capture(writes=apply), apply=apply, most=most)
 
     def compress(self, *, by: str | None = None, before: date | None = None, apply: bool = False) -> Compressed:
         """Plan which old sessions go to ``archive/``, with the summaries that replace them; ``apply`` does it.

@@ -49,6 +49,10 @@ IN_A_ROW = 3
 """Number of sources that fail one after the other before the step ends, for then the fault is not theirs. They come
 last in the next night."""
 
+MOST_ARCHIVED = 100
+"""Maximum number of daily notes that a night moves to the archive. More are a diary from before this program, and the
+person decides whether it moves; a person who was away for a season has fewer."""
+
 MOST_TOLD = 10
 """Maximum number of failures that a step reports in full; the others are only counted."""
 
@@ -428,11 +432,18 @@ def _tidy(memory: Memory, *, apply: bool) -> StepResult:
 
 
 def _archive(memory: Memory) -> StepResult:
-    """Move old daily notes to the archive."""
-    done = memory.archive(apply=True)
+    """Move old daily notes to the archive, unless they are more than :data:`MOST_ARCHIVED`: then only report them."""
+    done = memory.archive(apply=not memory.workspace.dry_run, most=MOST_ARCHIVED)
     error = "a daily note could not be moved: tars-memory tidy --archive" if done.failed else ""
-    moved = len(done.moved)
-    return f"{counted(moved, 'daily note')} moved to the archive" if moved else "", {"moved": moved}, error
+    moved, planned = len(done.moved), sum(step.action == "move" for step in done.plan)
+    report = f"{counted(moved, 'daily note')} moved to the archive" if moved else ""
+    if planned > MOST_ARCHIVED:
+        window = memory.workspace.settings.tidy.daily_days
+        report = f"{counted(planned, 'daily note')} are older than {window} days, more than {MOST_ARCHIVED}, "
+        report += "so they stay: tars-memory tidy --archive --apply moves them"
+    elif planned and memory.workspace.dry_run:
+        report = f"{counted(planned, 'daily note')} would be moved to the archive"
+    return report, {"moved": moved}, error
 
 
 def _compress(memory: Memory) -> StepResult:

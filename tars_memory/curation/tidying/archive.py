@@ -48,7 +48,7 @@ class Archived(NamedTuple):
         return {"txn": self.txn, "plan": self.plan, "moved": self.moved, "notices": self.notices}
 
 
-def archive(ctx: Caller, *, apply: bool = False) -> Archived:
+def archive(ctx: Caller, *, apply: bool = False, most: int | None = None) -> Archived:
     """Plan which daily notes to archive; with ``apply`` move them, in one transaction.
 
     Nothing is deleted, and no byte of any note changes. The plan is made again under the lock.
@@ -56,6 +56,7 @@ def archive(ctx: Caller, *, apply: bool = False) -> Archived:
     Args:
         ctx: the command's view of the vault.
         apply: move the notes.
+        most: move none if the plan moves more notes than this; None: any number.
 
     Raises:
         UsageError: the vault's daily note format can't be used.
@@ -64,8 +65,8 @@ def archive(ctx: Caller, *, apply: bool = False) -> Archived:
     if ctx.layout.problem:
         raise ctx.layout.problem
     steps = survey(ctx)
-    idle = all(step.action == "keep" for step in steps) and not ctx.store.pending()
-    if not apply or idle:
+    moves = sum(step.action == "move" for step in steps)
+    if not apply or not (moves or ctx.store.pending()) or moves > (moves if most is None else most):
         return Archived(steps, None, [], False, ctx.notices)
     with ctx.writing("tidy", None) as session:
         steps = survey(ctx)
