@@ -191,7 +191,9 @@ class _Finishing:
             if left >= pending:
                 return ""  # another process is at it, or the rest can't be given vectors
             self._read()
-            pending = left if self._answered_by_another() else index.pending()
+            embedder, held = self.memory.workspace.embedder, index.reader().fingerprint
+            apart = embedder is not None and held not in (None, embedder.fingerprint)
+            pending = left if apart else index.pending()  # another model's vectors still answer: these count apart
             total = max(total, pending)
         return self._embed_talks()
 
@@ -205,12 +207,6 @@ class _Finishing:
                 self.memory.workspace.open_embedder, partial(self._report_vectors, 0, talks.index.pending())
             )
         return ""
-
-    def _answered_by_another(self) -> bool:
-        """Return whether another model's vectors still answer, so that the new ones are counted separately."""
-        embedder = self.memory.workspace.embedder
-        held = self.memory.workspace.index().reader().fingerprint
-        return embedder is not None and held not in (None, embedder.fingerprint)
 
     def _report_vectors(self, before: int, total: int, _phase: str, done_now: int, _of: int) -> None:
         done = before + done_now

@@ -238,25 +238,12 @@ def _tags(call: Call, _given: Sequence[str]) -> Iterator[Value]:
         yield tag, ""
 
 
-def _refs(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    yield from ((entry.ref, entry.text) for entry in _entries(call))
-
-
-def _sections(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    yield from ((entry.section, "") for entry in _entries(call) if entry.section)
-
-
 def _entries(call: Call) -> Iterator[Entry]:
     """Yield the entries of the two notes that ``list`` shows; this loads less than the command does."""
     vault = call.workspace.vault
     for path in (vault.layout.memory, vault.layout.procedural):
         if vault.look(path) is not None:
             yield from vault.note(path).entries
-
-
-def _writes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    for entry in call.memory().history(50):
-        yield entry.txn, f"{entry.command} {entry.file}"
 
 
 def _models(call: Call, _given: Sequence[str]) -> Iterator[Value]:
@@ -279,10 +266,6 @@ def _projects(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 def _playbooks(call: Call, _given: Sequence[str]) -> Iterator[Value]:
     for book in call.memory().playbooks():
         yield book.path.rpartition("/")[2][:-3], book.when or book.title
-
-
-def _tables(_call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    yield from ((name, ", ".join(columns)) for name, columns in index.tables.TABLES.items())
 
 
 TIERS = ("semantic", "procedural", "daily", "episodic", "note")
@@ -308,21 +291,21 @@ FIXED: dict[str, tuple[str, ...]] = {
 
 SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
     "TAG": _tags,
-    "REF": _refs,
+    "REF": lambda call, _: ((entry.ref, entry.text) for entry in _entries(call)),
     "NOTE": _notes,
-    "TXN": _writes,
+    "TXN": lambda call, _: ((entry.txn, f"{entry.command} {entry.file}") for entry in call.memory().history(50)),
     "ABOUT": _people,
     "search about": _people,
     "context about": _people,
     "list about": _people,
     "facts words": _facts,
     "open what": _notes,
-    "remember section": _sections,
-    "list section": _sections,
+    "remember section": lambda call, _: ((entry.section, "") for entry in _entries(call) if entry.section),
+    "list section": lambda call, _: ((entry.section, "") for entry in _entries(call) if entry.section),
     "models name": _models,
     "playbooks name": _playbooks,
     "sources path": _sources,
-    "export table": _tables,
+    "export table": lambda *_: ((name, ", ".join(columns)) for name, columns in index.tables.TABLES.items()),
     "--project": _projects,
 }
 """Functions that yield values of the vault, its index or its journal, by command and parameter, metavar or option."""
