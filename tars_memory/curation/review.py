@@ -493,13 +493,9 @@ def offer_left_out(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
     chosen = [by_ref[name] for name in dict.fromkeys(ids)]
     today = ctx.now.date().isoformat()
     with ctx.writing("extract", None, atomic=True) as session:
-        daily = extraction.keeping.Dailies(ctx, session)
-        planned = [
-            daily.add(_fact(statement.fact), _time(statement, ctx.now), statement.fact.speaker) for statement in chosen
-        ]
-        kept = daily.write(planned)
-        for statement, line in zip(chosen, kept, strict=True):
-            linked = daily.linked(line)
+        said = [(_fact(statement.fact), _time(statement, ctx.now), statement.fact.speaker) for statement in chosen]
+        kept = extraction.keeping.write_candidates(ctx, session, said)
+        for statement, (_, linked) in zip(chosen, kept, strict=True):
 
             def moved(data: bytes | None, entry: Entry = statement.entry, linked: SessionFact = linked) -> list[Splice]:
                 changes = Changes(data or b"")
@@ -518,7 +514,7 @@ def offer_left_out(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
                 return changes.splices()
 
             session.write(statement.entry.path, moved)
-    return kept
+    return [fact for fact, _ in kept]
 
 
 def _fact(said: SessionFact) -> DrawnFact:

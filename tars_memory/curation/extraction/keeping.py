@@ -29,7 +29,7 @@ from tars_memory.vault.writing import journal, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from datetime import date, datetime
+    from datetime import datetime
     from pathlib import Path
 
     from tars_memory.capture.remember import Caller
@@ -119,11 +119,11 @@ def keep(ctx: Caller, session: WriteSession, task: Task, drawn: Drawn, keeps: st
     Returns:
         The session note's path, and the facts with their lines.
     """
-    daily = Dailies(ctx, session)
     speakers = {turn.number: turn.speaker for turn in task.transcript.turns}
-    kept = [daily.add(fact, task.when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
-    kept = daily.write(kept)
-    note = _note(task, drawn, keeps, [daily.linked(fact) for fact in kept])
+    said = [(fact, task.when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
+    written = write_candidates(ctx, session, said)
+    kept = [fact for fact, _ in written]
+    note = _note(task, drawn, keeps, [shown for _, shown in written])
     # The times in transaction ids only go forward, so that candidates don't expire if the clock is wrong for a night.
     days = [ctx.now.date(), *([journal.time_of(session.txn).date()] if session.txn else [])]
     note = note._replace(extracted=max(days).isoformat() if kept else "")
@@ -157,61 +157,57 @@ def keep_turns(ctx: Caller, transcript: Transcript, when: Moments, path: str, wi
     return len(turns)
 
 
-class Dailies:
-    """The lines of one conversation, by day; call :meth:`add` for all facts, then :meth:`write`."""
+def write_candidates(
+    ctx: Caller, session: WriteSession, said: Sequence[tuple[DrawnFact, datetime, str]]
+) -> list[tuple[KeptFact, SessionFact]]:
+    """Write the facts of one conversation under the log headings of their days; the same words make one line of a day.
 
-    def __init__(self, ctx: Caller, session: WriteSession) -> None:
-        self._ctx = ctx
-        self._session = session
-        self._title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)
-        self._lines: dict[str, dict[str, Change]] = {}
-        """By note and block id, so that the same words make one line."""
-        self._first: dict[str, datetime] = {}
-        """By note, the time of its first line."""
-        self._days: dict[str, str] = {}
-        self._paths: dict[date, str] = {}
-        self._names: dict[str, str] = {}
-        """By note, its name in links."""
+    A line whose block id is in its note already is not written again.
 
-    def add(self, fact: DrawnFact, time: datetime, speaker: str) -> KeptFact:
-        """Plan a fact's line in the note of its day."""
-        day = time.date()
-        if day not in self._paths:
-            self._paths[day] = self._ctx.vault.daily_path(day)
-        path = self._paths[day]
+    Args:
+        ctx: the command's view of the vault.
+        session: an atomic transaction.
+        said: each fact with its time and its speaker.
+
+    Returns:
+        Each fact with its line and REF, and as the session note shows it, with a link to its line.
+    """
+    if not said:
+        return []
+    title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)
+    paths = {day: ctx.vault.daily_path(day) for day in dict.fromkeys(time.date() for _, time, _ in said)}
+    lines: dict[str, dict[str, Change]] = {}  # by note and block id
+    first: dict[str, datetime] = {}
+    for fact, time, _ in said:
+        path = paths[time.date()]
         name = entries.block_id(path, fact.text)
-        line = Change("append", self._title, fact.text, time=f"{time:%H:%M}", author=self._ctx.author, target=path)
+        line = Change("append", title, fact.text, time=f"{time:%H:%M}", author=ctx.author, target=path)
         line = line._replace(state="extracted", block_id=name, typed=True)
-        self._lines.setdefault(path, {}).setdefault(name, line)
-        self._first.setdefault(path, time)
-        self._days[path] = day.isoformat()
-        ref, claim = entries.ref(path, fact.text), mask(facts.claim_line(fact.claim)) if fact.claim else ""
-        said = (fact.text, mask(fact.quote), speaker, fact.turn)
-        return KeptFact(ref, *said, path, 0, fact.kind, claim, fact.seen, fact.warnings)
+        lines.setdefault(path, {}).setdefault(name, line)
+        first.setdefault(path, time)
+    landed: dict[tuple[str, str], Landed] = {}
+    for path, planned in lines.items():
+        changed = session.change([*planned.values()], create=ctx.new_day(path, first[path]))
+        landed |= {(path, name): line for name, line in zip(planned, changed, strict=True)}
+    links = links_of(ctx.vault)
+    written = []
+    for fact, time, speaker in said:
+        path = paths[time.date()]
+        name = entries.block_id(path, fact.text)
+        link = f"{links.name_of(path)}#^{name}", time.date().isoformat()
+        written.append(_written(fact, speaker, link, path, landed[path, name]))
+    return written
 
-    def write(self, kept: list[KeptFact]) -> list[KeptFact]:
-        """Write the planned lines, and return the facts with their lines and REFs.
 
-        A line whose block id is in its note already is not written again.
-        """
-        landed: dict[tuple[str, str], Landed] = {}
-        for path, lines in self._lines.items():
-            changed = self._session.change([*lines.values()], create=self._ctx.new_day(path, self._first[path]))
-            landed |= {(path, name): line for name, line in zip(lines, changed, strict=True)}
-        if landed:
-            links = links_of(self._ctx.vault)
-            self._names = {path: links.name_of(path) for path, _ in landed}
-        placed = []
-        for fact in kept:
-            line = landed[fact.path, entries.block_id(fact.path, fact.text)]
-            placed.append(fact._replace(line=line.line, ref=line.ref) if line.line else fact)
-        return placed
-
-    def linked(self, fact: KeptFact) -> SessionFact:
-        """Return a written fact as the session note shows it, with a link to its line."""
-        source = f"{self._names[fact.path]}#^{entries.block_id(fact.path, fact.text)}"
-        said = (fact.quote, mask(fact.speaker), fact.turn, fact.claim)
-        return SessionFact(fact.text, source, self._days[fact.path], *said, fact.sentence, fact.warnings)
+def _written(
+    fact: DrawnFact, speaker: str, link: tuple[str, str], path: str, landed: Landed
+) -> tuple[KeptFact, SessionFact]:
+    """Return a fact as it was written into a daily note, and as the session note shows it, with a link to its line."""
+    ref = landed.ref if landed.line else entries.ref(path, fact.text)
+    claim, quote = mask(facts.claim_line(fact.claim)) if fact.claim else "", mask(fact.quote)
+    kept = KeptFact(ref, fact.text, quote, speaker, fact.turn, path, landed.line, fact.kind, claim)
+    shown = SessionFact(fact.text, *link, quote, mask(speaker), fact.turn, claim, fact.seen, fact.warnings)
+    return kept._replace(sentence=fact.seen, warnings=fact.warnings), shown
 
 
 def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, task: Task) -> str:
