@@ -173,7 +173,7 @@ def _conversion_hint(text: str) -> str:
     if wide := wide_name(data):
         return f"it looks like {wide[:6].upper()}: convert it first: {commands}"
     if _is_utf8(data):
-        return f"take the NUL out: {commands}"
+        return f"take the NUL out: {commands}" if commands else "the locale hides that it is: set LC_ALL=C.UTF-8"
     return f"convert it first from its own encoding, which may be Latin-1: {commands}"
 
 

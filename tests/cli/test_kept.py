@@ -319,6 +319,11 @@ def test_what_came_on_stdin_and_is_no_text_is_refused_and_kept_to_the_byte(desk:
         assert (done.stdout.decode(), done.stderr) == (meant, b"")
 
 
+def test_words_that_an_ascii_locale_hides_name_the_locale(desk: Desk) -> None:
+    code, told = desk.call("log", "größe".encode().decode("ascii", "surrogateescape"))
+    assert code == 2 and "LC_ALL=C.UTF-8" in told and "NUL" not in told, told
+
+
 @pytest.mark.parametrize(
     "argv",
     [

@@ -9,6 +9,7 @@ import stat
 import sys
 from collections import Counter
 from itertools import chain
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -326,12 +327,12 @@ def sql(
     first = next(rest, None)
     rows = chain([] if first is None else [first], rest)
     if call.out.json:
-        call.answered({"columns": found.columns, "rows": [dict(zip(found.columns, row, strict=True)) for row in rows]})
+        call.answered({"columns": found.columns, "rows": [_record(found.columns, row) for row in rows]})
         return 1 if first is None else 0
     call.notices()
     if nl:
         for row in rows:
-            call.out.record(dict(zip(found.columns, row, strict=True)), lines=True)
+            call.out.record(_record(found.columns, row), lines=True)
     elif csv_:
         call.out.data(_csv(found.columns))
         for row in rows:
@@ -344,6 +345,12 @@ def sql(
     else:
         show_rows(call.out, ([line(_cell(value)) for value in row] for row in rows), found.columns, of_notes=False)
     return 1 if first is None else 0
+
+
+def _record(columns: "Iterable[str]", row: "Iterable[Any]") -> dict[str, Any]:
+    """Return a row by columns; JSON has no number for infinity, so it is null."""
+    values = (None if isinstance(value, float) and not isfinite(value) else value for value in row)
+    return dict(zip(columns, values, strict=True))
 
 
 def _cell(value: Any) -> str:
