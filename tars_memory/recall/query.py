@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import vault
 from tars_memory.errors import TarsError, UsageError, counted
+from tars_memory.index.fulltext import Filter
 from tars_memory.language import dates, words as language
 from tars_memory.language.words import (
     ASKING_WORDS,
@@ -119,9 +120,7 @@ class Query:
         literals: folded strings that no word index contains: emoji, ``c++``, words of scripts without spaces.
         prefixes: folded beginnings of words.
         negations: folded words and phrases that a hit must not contain.
-        tiers, tags, paths: filters, any of each; ``not_tags``, ``not_paths``, ``not_tiers``: none of them.
-        notes: ids of the notes that may answer; None for any.
-        since, until: first and last day, inclusive, or None.
+        filter: what narrows the query to tiers, tags, paths, days and notes.
         dates: the dates that the text names.
         date_words: the words that name them.
         stems: stem of each word of the above fields.
@@ -161,15 +160,7 @@ class Query:
         self.literals: tuple[str, ...] = ()
         self.prefixes: tuple[str, ...] = ()
         self.negations: tuple[str, ...] = ()
-        self.tiers: tuple[str, ...] = ()
-        self.tags: tuple[str, ...] = ()
-        self.paths: tuple[str, ...] = ()
-        self.not_tiers: tuple[str, ...] = ()
-        self.not_tags: tuple[str, ...] = ()
-        self.not_paths: tuple[str, ...] = ()
-        self.notes: tuple[int, ...] | None = None
-        self.since: date | None = None
-        self.until: date | None = None
+        self.filter = Filter()
         self.dates: list[dates.NamedDate] = []
         self.date_words: frozenset[str] = frozenset()
         self.stems: dict[str, str] = {}
@@ -215,11 +206,12 @@ class Query:
     @property
     def filters(self) -> bool:
         """Whether any filter is set."""
-        return bool(
-            self.tiers or self.tags or self.paths or self.since or self.until
-            or self.not_tiers or self.not_tags or self.not_paths or self.notes is not None
-            or self.selection is not None
-        )  # fmt: skip
+        return self.filter != Filter() or self.selection is not None
+
+    def narrowed(self, scope: str) -> Filter:
+        """Return where to look, as the index takes it, in a project (the scope) and outside projects."""
+        chunks = None if self.selection is None else self.selection.chunks
+        return self.filter._replace(scope=scope, chunks=chunks, on=self.on.isoformat() if self.on else None)
 
     @property
     def exact(self) -> bool:
@@ -355,17 +347,17 @@ class _Parser:
         Raises:
             UsageError: the value is not a date, or not a tier.
         """
-        query = self.query
+        known = self.query.filter
         if name in ("since", "until"):
             named = dates.parse_day(value, self.today)
             if named is None:
                 raise UsageError(f"{name}: {value!r} {dates.refusal(value)}", f"give {dates.ACCEPTED}")
             if (name == "since") != negated:
-                first = _adjacent_day(named.end, 1) if negated else named.start
-                query.since = max(first, query.since or first)
+                first = (_adjacent_day(named.end, 1) if negated else named.start).isoformat()
+                self.query.filter = known._replace(since=max(first, known.since or first))
             else:
-                last = _adjacent_day(named.start, -1) if negated else named.end
-                query.until = min(last, query.until or last)
+                last = (_adjacent_day(named.start, -1) if negated else named.end).isoformat()
+                self.query.filter = known._replace(until=min(last, known.until or last))
             return
         if name == "tier":
             value = value.strip().lower()
@@ -373,9 +365,11 @@ class _Parser:
                 raise UsageError(f"tier: {value!r} is not a tier", f"give one of {', '.join(TIERS)}")
         if name == "tag":
             value = value.strip().lstrip("#").rstrip("/")
-        slot = f"not_{name}s" if negated else f"{name}s"
-        if value and value not in getattr(query, slot):
-            setattr(query, slot, (*getattr(query, slot), value))
+        field = f"not_{name}s" if negated else f"{name}s"
+        values = getattr(known, field)
+        if value and value not in values:
+            changed: dict[str, Any] = {field: (*values, value)}
+            self.query.filter = known._replace(**changed)
 
     def negate(self, value: str) -> None:
         """Add a word or phrase that hits must not contain."""

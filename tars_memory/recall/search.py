@@ -14,7 +14,6 @@ from math import exp, fsum, log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import TarsError
-from tars_memory.index.fulltext import Filter
 from tars_memory.index.naming import name_parts, names_of
 from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
 from tars_memory.recall import scores
@@ -50,6 +49,7 @@ from tars_memory.vault.vault import note_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import IndexReader
 
@@ -91,7 +91,7 @@ def search(
     """
     limit, scope = request.limit or LIMIT, request.project or ""
     mode = "lexical" if vector is None else request.mode or "hybrid"
-    narrowed = narrowed or narrowed_by(query, scope)
+    narrowed = narrowed or query.narrowed(scope)
     _complete_last_word(query, reader, narrowed)
     result = SearchResult(query, mode, notices=[*query.notices])
     if not query.searches:
@@ -616,28 +616,6 @@ def _lines_with_phrases(pool: Pool, terms: Terms) -> list[CandidateLine]:
             holding = [line for line in chunk.lines if any(key in line.counts for key in keys)]
             lines += holding or chunk.lines
     return lines
-
-
-def narrowed_by(
-    query: Query, scope: str, scopes: tuple[str, ...] | None = None, not_notes: tuple[str, ...] = ()
-) -> Filter:
-    """Return the filters of a query as the index takes them."""
-    return Filter(
-        tiers=query.tiers,
-        tags=query.tags,
-        paths=query.paths,
-        not_tiers=query.not_tiers,
-        not_tags=query.not_tags,
-        not_paths=query.not_paths,
-        since=query.since.isoformat() if query.since else None,
-        until=query.until.isoformat() if query.until else None,
-        scope=scope,
-        notes=query.notes,
-        chunks=None if query.selection is None else query.selection.chunks,
-        on=query.on.isoformat() if query.on else None,
-        scopes=scopes,
-        not_notes=not_notes,
-    )
 
 
 def ranked(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str) -> list[Answer]:

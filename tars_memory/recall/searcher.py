@@ -311,7 +311,7 @@ class Search:
 
     def answers(self, query: Query) -> list[Answer]:
         """Return the lines that answer a question, best first."""
-        query.not_paths += self._other_agents()
+        query.filter = query.filter._replace(not_paths=(*query.filter.not_paths, *self._other_agents()))
         query.half_lives = self.half_lives
         talks = self._open_talks(query)
 
@@ -319,8 +319,7 @@ class Search:
             if report.stale and not report.reading:
                 self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
             vector = self._last_vector = self._vector(query, reader, report) if compares_meaning else None
-            narrowed = recall.search.narrowed_by(query, self.scope)
-            found = recall.search.ranked(reader, query, narrowed, vector, self.mode)
+            found = recall.search.ranked(reader, query, query.narrowed(self.scope), vector, self.mode)
             for shared in self.workspace.shared(self.notices):
                 theirs, shares = shared.index.read(partial(self._shared_lines, shared, query, reader, vector))
                 found = recall.search.merged(found, theirs, shares.sort_key)
@@ -351,12 +350,10 @@ class Search:
 
         The index is not updated again, and the vector of the question is used again.
         """
-        layout, theirs = self.workspace.whole.layout, copy(query)
-        theirs.paths = tuple(f"{layout.playbooks_of(scope)}/" for scope in dict.fromkeys((self.scope, "")))
-        narrowed = recall.search.narrowed_by(theirs, self.scope)
-        return self.read(
-            lambda reader: recall.search.best_notes(reader, theirs, narrowed, self._last_vector, self.mode)
-        )
+        layout = self.workspace.whole.layout
+        paths = tuple(f"{layout.playbooks_of(scope)}/" for scope in dict.fromkeys((self.scope, "")))
+        narrowed = query.narrowed(self.scope)._replace(paths=paths)
+        return self.read(lambda reader: recall.search.best_notes(reader, query, narrowed, self._last_vector, self.mode))
 
     # --- which index
 
@@ -437,8 +434,9 @@ class Search:
         """Open the conversations and read what is new in them; None if they can't answer this request."""
         request = self.request
         narrowed = request.where or request.linked_to or request.links_to or request.about or request.topics
-        asked = (not query.tiers or "talk" in query.tiers) and "talk" not in query.not_tiers
-        talks = self.workspace.talks() if asked and not narrowed and not query.tags else None
+        within = query.filter
+        asked = (not within.tiers or "talk" in within.tiers) and "talk" not in within.not_tiers
+        talks = self.workspace.talks() if asked and not narrowed and not within.tags else None
         if talks is None or (request.session is not None and not talks.index.exists):
             return None
         if request.session is None:
@@ -456,7 +454,7 @@ class Search:
         scope, session = self.scope, self.request.session
         reader.most = None if session is None else HURRIED
         own = reader.talks_of_log(session) if session else ()
-        return recall.search.narrowed_by(query, scope, reader.visible_scopes(scope), own)
+        return query.narrowed(scope)._replace(scopes=reader.visible_scopes(scope), not_notes=own)
 
     def _vector_for(
         self, talks: IndexReader, query: Query, ours: QueryVector | None, vault: IndexReader, compares_meaning: bool
@@ -563,10 +561,9 @@ class Search:
         """
         theirs = self._query_for(query, other)
         known = self._vector_for(other, query, vector, reader, self._compares_meaning(query))
-        narrowed = recall.search.narrowed_by(theirs, self.scope)
         found: list[Answer] = []
         notes: dict[str, list[str]] = {}
-        for answer in recall.search.ranked(other, theirs, narrowed, known, self.mode)[:MOST_LINES]:
+        for answer in recall.search.ranked(other, theirs, theirs.narrowed(self.scope), known, self.mode)[:MOST_LINES]:
             if shared.vault.layout.agent_of(answer.path):
                 continue
             if answer.path not in notes:
@@ -708,7 +705,8 @@ class Search:
         """Set which notes and passages may answer a query, by properties, links, names and topics of the request."""
         request, scope = self.request, self.scope
         if request.where or request.linked_to or request.links_to:
-            query.notes = recall.names.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
+            notes = recall.names.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
+            query.filter = query.filter._replace(notes=notes)
         if request.about or request.topics:
             query.selection = recall.names.selection(reader, request.about, request.topics, scope=scope)
 

@@ -94,25 +94,25 @@ def test_the_last_word_of_what_is_still_typed_is_the_beginning_of_one():
 
 def test_known_fields_filter_and_others_are_text():
     query = read('tag:#work/ path:"My Notes/" tier:daily since:2w until:yesterday plan')
-    assert (query.tags, query.paths, query.tiers) == (("work",), ("My Notes/",), ("daily",))
-    assert (query.since, query.until) == (date(2026, 11, 7), date(2026, 11, 20))
+    assert (query.filter.tags, query.filter.paths, query.filter.tiers) == (("work",), ("My Notes/",), ("daily",))
+    assert (query.filter.since, query.filter.until) == ("2026-11-07", "2026-11-20")
     assert query.words == ("plan",)
     assert query.meaning == "plan"
     other = read("foo:bar TAG:x http://example.org")
-    assert other.tags == ()
+    assert other.filter.tags == ()
     assert {"foo", "bar", "http", "example", "org"} <= set(other.words)
 
 
 def test_negated_filters():
     query = read("tea -tag:cold -path:old/ -tier:note")
-    assert (query.not_tags, query.not_paths, query.not_tiers) == (("cold",), ("old/",), ("note",))
+    assert (query.filter.not_tags, query.filter.not_paths, query.filter.not_tiers) == (("cold",), ("old/",), ("note",))
 
 
 def test_the_opposite_of_a_day_is_before_or_after_it():
     query = read("tea -since:2026-03-15")
-    assert (query.since, query.until) == (None, date(2026, 3, 14))
+    assert (query.filter.since, query.filter.until) == (None, "2026-03-14")
     query = read("tea -until:2026-03")
-    assert (query.since, query.until) == (date(2026, 4, 1), None)
+    assert (query.filter.since, query.filter.until) == ("2026-04-01", None)
 
 
 def test_an_empty_field_is_text():
@@ -122,10 +122,10 @@ def test_an_empty_field_is_text():
 
 def test_filters_from_options_join_those_in_the_text():
     query = read("tea tag:a", tags=["#b"], tiers=["note"], paths=["x/"], since="2026-01", until="2026-02-03")
-    assert query.tags == ("b", "a")
-    assert (query.since, query.until) == (date(2026, 1, 1), date(2026, 2, 3))
+    assert query.filter.tags == ("b", "a")
+    assert (query.filter.since, query.filter.until) == ("2026-01-01", "2026-02-03")
     query = read("tea since:2025 until:2026-12 -until:2026-01-02", since="2026-01", until="2026-02-03")
-    assert (query.since, query.until) == (date(2026, 1, 3), date(2026, 2, 3))  # each narrows further
+    assert (query.filter.since, query.filter.until) == ("2026-01-03", "2026-02-03")  # each narrows further
 
 
 @pytest.mark.parametrize("text", ["since:soon tea", "until:2026-13-01", "tier:gold"])
