@@ -81,8 +81,8 @@ MONTH_FORMS = {
         "vi": "tháng_1 tháng_2 tháng_3 tháng_4 tháng_5 tháng_6 tháng_7 tháng_8 tháng_9 tháng_10 tháng_11 tháng_12",
     }.items()
 }  # fmt: skip
-"""Names of months in further languages, "
-              "after a day's number and after "in", too (Unicode CLDR; locatives by grammar)."""
+"""Names of months in further languages, after a day's number and after "in", too (Unicode CLDR; locatives by grammar).
+"""
 
 DAYS = {
     language: {name.replace("_", " "): day for day, names in zip((-2, -1, 0, 1, 2), words.split("|"), strict=True)

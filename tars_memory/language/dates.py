@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 from unicodedata import decimal
 
-from tars_memory.language.calendar import DAYS, MONTHS, STRETCHES
+from tars_memory.language.calendar import DAYS, MONTH_FORMS, MONTHS, NAMES, STRETCHES, WEEKDAYS
 from tars_memory.language.words import LANGUAGES, STOP_WORDS, WORD, fold, language, language_of, unspaced_runs
 
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
@@ -39,8 +39,9 @@ def with_absolute_dates(text: str, day: date, code: str = "en") -> str:
     if code not in LANGUAGES:
         return text
     plain = text.replace("’", "'")
-    for found in reversed(list(_relative_pattern(code).finditer(plain))):
-        replacement = _replacement(found, plain, day, code)
+    words = _words(code)
+    for found in reversed(list(words.relative.finditer(plain))):
+        replacement = _replacement(found, plain, day, words)
         if replacement is not None:
             text = text[: found.start()] + replacement + text[found.end() :]
     return text
@@ -48,53 +49,76 @@ def with_absolute_dates(text: str, day: date, code: str = "en") -> str:
 
 def names_relative(text: str, code: str = "en") -> bool:
     """Whether a sentence names a day relative to the one on which it is said."""
-    return code in LANGUAGES and _relative_pattern(code).search(text.replace("’", "'")) is not None
+    return code in LANGUAGES and _words(code).relative.search(text.replace("’", "'")) is not None
 
 
 def names_day(text: str, code: str) -> bool:
     """Whether a sentence names an absolute day or month: ``2026-11-21``, ``12.11.``, ``the 3rd of May``."""
-    return re.search(_NAMED, text) is not None or _month_day_pattern(code).search(text) is not None
+    return re.search(_NAMED, text) is not None or _words(code).month_day.search(text) is not None
 
 
-def _table(code: str) -> dict[str, Any]:
-    """Return the table of dates from the TOML of a language."""
-    return dict(language(code).table["dates"])
+class _Words:
+    """The words for dates in one language.
+
+    Args:
+        code: of the language, two letters.
+
+    Attributes:
+        code: of the language.
+        table: from its TOML.
+        weekdays: numbers of weekdays by name; Monday is 0.
+        numbers: the numbers that words mean.
+        units: the English names of units of time.
+    """
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.table = table = language(code).table["dates"]
+        self.weekdays = {name: number for names in table["weekdays"] for number, name in enumerate(names.split())}
+        self.numbers = {word: number for number, word in enumerate(table["numbers"].split(), 1)}
+        for number, words in ((1, table["one"]), (2, table.get("two", ""))):
+            self.numbers |= dict.fromkeys(filter(None, words.split("|")), number)
+        names = zip(("day", "week", "month", "year"), table["units"], strict=True)
+        self.units = {word: unit for unit, words in names for word in words.split()}
+
+    @cached_property
+    def month_day(self) -> re.Pattern[str]:
+        """Matches a day of a month: ``3rd of May``, ``May 3``."""
+        months = self.table["months"]
+        return re.compile(
+            rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|º|er|o)?(?: of| de| di)? (?:{months})\b|\b(?:{months})\.? \d{{1,2}}\b",
+            re.IGNORECASE,
+        )
+
+    @cached_property
+    def relative(self) -> re.Pattern[str]:
+        """Matches a date relative to the day on which the sentence is said."""
+        table = self.table
+        numbers = rf"\d{{1,3}}|{_alternatives(self.numbers)}"
+        units, weekdays = _alternatives(self.units), _alternatives(self.weekdays)
+        stretches, days = _alternatives(STRETCHES[self.code]), _alternatives(DAYS[self.code])
+        ago = table["ago"].replace("N", f"(?P<n>{numbers}) (?P<u>{units})")
+        ahead = table["ahead"].replace("N", f"(?P<n2>{numbers}) (?P<u2>{units})")
+        past, coming, on = table["past"], table["coming"], table["on"]
+        if table["weekday_first"]:
+            named = rf"(?:(?:le|el|il|na|no) )?(?P<weekday>{weekdays})(?: (?:(?P<past>{past})|(?P<coming>{coming})))"
+        else:
+            named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
+        bare = rf"{table['bare']}(?P<bare>{weekdays})"
+        return re.compile(
+            rf"(?<![\w-])(?:(?:{table['before']})?(?P<stretch>{stretches})|(?P<day>{days})"
+            rf"|{ago}|{ahead}|{named}|{bare}{_NO_DATE_AFTER})(?![\w-])",
+            re.IGNORECASE,
+        )
+
+    def with_preposition(self, when: str, before: str, preposition: str) -> str:
+        """Return a date with a preposition, unless the text before it ends with one."""
+        if not preposition or re.search(rf"(?:^|\s)(?:{self.table['governs']})\s+$", before, re.IGNORECASE):
+            return when
+        return f"{preposition} {when}"
 
 
-@cache
-def _weekdays(code: str) -> dict[str, int]:
-    """Return the numbers of weekdays by name; Monday is 0."""
-    lists = _table(code)["weekdays"]
-    return {name: number for names in lists for number, name in enumerate(names.split())}
-
-
-@cache
-def _numbers(code: str) -> dict[str, int]:
-    """Return the numbers that words mean."""
-    table = _table(code)
-    found = {word: number for number, word in enumerate(table["numbers"].split(), 1)}
-    return (
-        found
-        | dict.fromkeys(table["one"].split("|"), 1)
-        | dict.fromkeys(filter(None, table.get("two", "").split("|")), 2)
-    )
-
-
-@cache
-def _units(code: str) -> dict[str, str]:
-    """Return the English names of units of time by their names in a language."""
-    names = zip(("day", "week", "month", "year"), _table(code)["units"], strict=True)
-    return {word: unit for unit, words in names for word in words.split()}
-
-
-@cache
-def _month_day_pattern(code: str) -> re.Pattern[str]:
-    """Matches a day of a month: ``3rd of May``, ``May 3``."""
-    months = _table(code)["months"]
-    return re.compile(
-        rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|º|er|o)?(?: of| de| di)? (?:{months})\b|\b(?:{months})\.? \d{{1,2}}\b",
-        re.IGNORECASE,
-    )
+_words = cache(_Words)
 
 
 def _alternatives(words: dict[str, Any]) -> str:
@@ -102,109 +126,62 @@ def _alternatives(words: dict[str, Any]) -> str:
     return "|".join(sorted(map(re.escape, filter(None, words)), key=len, reverse=True))
 
 
-@cache
-def _relative_pattern(code: str) -> re.Pattern[str]:
-    """Matches a date relative to the day on which the sentence is said."""
-    table = _table(code)
-    numbers = rf"\d{{1,3}}|{_alternatives(_numbers(code))}"
-    units, weekdays = _alternatives(_units(code)), _alternatives(_weekdays(code))
-    stretches, days = _alternatives(STRETCHES[code]), _alternatives(DAYS[code])
-    ago = table["ago"].replace("N", f"(?P<n>{numbers}) (?P<u>{units})")
-    ahead = table["ahead"].replace("N", f"(?P<n2>{numbers}) (?P<u2>{units})")
-    past, coming, on = table["past"], table["coming"], table["on"]
-    if table["weekday_first"]:
-        named = rf"(?:(?:le|el|il|na|no) )?(?P<weekday>{weekdays})(?: (?:(?P<past>{past})|(?P<coming>{coming})))"
-    else:
-        named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
-    bare = rf"{table['bare']}(?P<bare>{weekdays})"
-    return re.compile(
-        rf"(?<![\w-])(?:(?:{table['before']})?(?P<stretch>{stretches})|(?P<day>{days})"
-        rf"|{ago}|{ahead}|{named}|{bare}{_NO_DATE_AFTER})(?![\w-])",
-        re.IGNORECASE,
-    )
-
-
-def _replacement(found: re.Match[str], text: str, day: date, code: str) -> str | None:
+def _replacement(found: re.Match[str], text: str, day: date, words: _Words) -> str | None:
     """Return the text that replaces a match; None if it is not a date here."""
-    before = text[: found.start()]
+    before, table = text[: found.start()], words.table
     try:
         if found["day"]:
-            return _day_word(found, before, text, day, code)
+            return _day_word(found, text, day, words)
         if found["stretch"]:
-            return _stretch_text(found["stretch"].lower(), day, code, before)
+            step, unit = STRETCHES[words.code][found["stretch"].lower()]
+            named = _stretch(step, unit, day)
+            end = f"/{named.end.day:02}" if unit == "weekend" else ""
+            when = f"{named.start.isoformat()[: _SHOWN.get(unit)]}{end}"
+            return words.with_preposition(when, before, table[_PREPOSITIONS[unit]])
         if found["weekday"] or found["bare"]:
-            return _weekday(found, text, day, code)
+            return _weekday(found, text, day, words)
         number = (found["n"] or found["n2"]).lower()
-        unit = (found["u"] or found["u2"]).lower()
-        return _counted(number, unit, -1 if found["n"] else 1, day, code)
+        unit = words.units[(found["u"] or found["u2"]).lower()]
+        count = int(number) if number.isdigit() else words.numbers[number]
+        ago = _ago(count if found["n"] else -count, unit, day)
+        preposition = table["in" if unit in _SHOWN else "on"]
+        return f"{preposition} {ago.isoformat()[: _SHOWN.get(unit)]}".strip() if ago else None
     except (OverflowError, ValueError):
         return None
 
 
-def _day_word(found: re.Match[str], before: str, text: str, day: date, code: str) -> str | None:
+def _day_word(found: re.Match[str], text: str, day: date, words: _Words) -> str | None:
     """Resolve ``yesterday``; None if it means something else here."""
-    table = _table(code)
-    if re.search(table["no_day"], f"{before}<{found['day']}", re.IGNORECASE):
+    before = text[: found.start()]
+    if re.search(words.table["no_day"], f"{before}<{found['day']}", re.IGNORECASE):
         return None
-    when = (day + timedelta(DAYS[code][found["day"].lower()])).isoformat()
+    when = (day + timedelta(DAYS[words.code][found["day"].lower()])).isoformat()
     if text[found.end() :].startswith("'s"):
         return when
-    return _with_preposition(when, before, table["on"], code)
+    return words.with_preposition(when, before, words.table["on"])
 
 
-def _stretch_text(word: str, day: date, code: str, before: str) -> str:
-    """Resolve ``last week``, ``this weekend``, ``next month``, ``this year``."""
-    step, unit = STRETCHES[code][word]
-    named = _stretch(step, unit, day)
-    shown = named.start.isoformat()[: _SHOWN.get(unit)]
-    if unit == "weekend":
-        shown += f"/{named.end.day:02}"
-    return _with_preposition(shown, before, _table(code)[_PREPOSITIONS[unit]], code)
-
-
-def _weekday(found: re.Match[str], text: str, day: date, code: str) -> str | None:
+def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str | None:
     """Resolve ``last Monday``, ``next Monday``, or a bare ``on Monday``, which is the next one unless the sentence is
     in the past tense.
     """
-    table = _table(code)
+    table = words.table
     named = found["weekday"] or found["bare"]
     past = bool(found["past"]) or (not found["coming"] and re.search(table["told"], text, re.IGNORECASE) is not None)
-    when = _weekday_from(day, _weekdays(code)[named.lower()], -1 if past else 1)
+    when = _weekday_from(day, words.weekdays[named.lower()], -1 if past else 1)
     if found["past"] or found["coming"]:
         return f"{table['on']} {named} {when.isoformat()}"
     return f"{found[0].rstrip('.')} {when.isoformat()}"
 
 
-def _counted(number: str, unit: str, way: int, day: date, code: str) -> str | None:
-    """Resolve ``3 days ago`` (``way`` is -1) or ``in two weeks`` (1); None if it is beyond the calendar."""
-    count = int(number) if number.isdigit() else _numbers(code)[number]
-    unit = _units(code)[unit]
-    when = _ago(-way * count, unit, day)
-    preposition = _table(code)["in" if unit in _SHOWN else "on"]
-    return f"{preposition} {when.isoformat()[: _SHOWN.get(unit)]}".strip() if when else None
-
-
-def _with_preposition(when: str, before: str, preposition: str, code: str) -> str:
-    """Return a date with a preposition, unless the text before it ends with one."""
-    governs = _table(code)["governs"]
-    if not preposition or re.search(rf"(?:^|\s)(?:{governs})\s+$", before, re.IGNORECASE):
-        return when
-    return f"{preposition} {when}"
-
-
 # --- dates in a question: scanned by hand, because compiling a handful of alternations would cost every start of the
 # command line more than the whole ranking
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-         "september sep sept", "october oct", "november nov", "december dec"), start=1)
-    for name in names.split()
-}  # fmt: skip
+_MONTHS = {form.lower(): number for number, name in enumerate(MONTHS, start=1) for form in (name, name[:3])}
+_MONTHS["sept"] = 9
 _PLAIN_MONTHS = frozenset({"january", "february", "july", "september", "october", "november", "december"})
 """Months that are never another word or a first name; others need a capital letter, a preposition or a number."""
-_WEEKDAYS = {"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6}
+_WEEKDAYS = {name.lower(): number for number, name in enumerate(WEEKDAYS)}
 _SEASONS = {"spring": (3, 3), "summer": (6, 3), "autumn": (9, 3), "fall": (9, 3), "winter": (12, 3)}
 """First month and length in months, on the northern hemisphere."""
 _NUMBERS = {
@@ -304,26 +281,32 @@ def refusal(value: str) -> str:
     )
 
 
-class _OtherLanguages:
-    """Dates with a number in other languages; made only for texts with a digit, which most questions don't contain."""
+class _Names(NamedTuple):
+    """Names in other languages.
 
-    def __init__(self) -> None:
-        from tars_memory.language.calendar import MONTH_FORMS, NAMES
+    Attributes:
+        months: numbers of months by folded name. They only count with a day or a year: ``mars`` and ``mai`` are a
+            planet and a name too.
+        weekdays: numbers of days of the week by name; Monday is 0.
+        signed: matches a date in which every number has the sign of its unit.
+    """
 
-        forms = [*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values())]
-        self.months = {fold(name): number for months in forms for number, name in enumerate(months, start=1)}
-        """Numbers of months by folded name. They only count with a day or a year: ``mars`` and ``mai`` are a planet
-        and a name too."""
-        self.weekdays = {name.lower(): number for _, weekdays in NAMES.values() for number, name in enumerate(weekdays)}
-        """Numbers of days of the week by name; Monday is 0."""
-        self.signed = re.compile(
-            r"(?:((?:19|20)\d\d)[年년])?(?:(1[0-2]|0?[1-9])[月월](?:(3[01]|[12]\d|0?[1-9])[日号號일])?)?"
-        )
+    months: dict[str, int]
+    weekdays: dict[str, int]
+    signed: re.Pattern[str] | None
+
+
+_NO_NAMES = _Names({}, {}, None)
 
 
 @cache
-def _other_languages() -> _OtherLanguages:
-    return _OtherLanguages()
+def _names() -> _Names:
+    """Return the names in all languages; asked for only by texts with a digit, which most questions don't contain."""
+    forms = [*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values())]
+    months = {fold(name): number for names in forms for number, name in enumerate(names, start=1)}
+    weekdays = {name.lower(): number for _, names in NAMES.values() for number, name in enumerate(names)}
+    signed = r"(?:((?:19|20)\d\d)[年년])?(?:(1[0-2]|0?[1-9])[月월](?:(3[01]|[12]\d|0?[1-9])[日号號일])?)?"
+    return _Names(months, weekdays, re.compile(signed))
 
 
 @cache
@@ -359,7 +342,7 @@ class _Scan:
         self.today = today
         self.alone = alone
         """Whether the text is nothing but a date: then months need no capital letter or preposition."""
-        self.other_languages = _other_languages() if alone or any(map(str.isdigit, text)) else None
+        self.names = _names() if alone or any(map(str.isdigit, text)) else _NO_NAMES
         spans = [m.span() for m in (WORD if text.isascii() else _pieces()).finditer(text)]
         self.raw = [text[a:b] for a, b in spans]
         text = _ascii_digits(text)
@@ -389,15 +372,14 @@ class _Scan:
 
     def first(self, i: int) -> int:
         """Return the index of the first word of a day at i: its weekday and article belong to it."""
-        weekdays = self.other_languages.weekdays if self.other_languages else ()
-        while i > 0 and self.gaps[i - 1] in ("", ",") and self.words[i - 1] in (*weekdays, *_BEFORE_DAY):
+        while i > 0 and self.gaps[i - 1] in ("", ",") and self.words[i - 1] in {*self.names.weekdays, *_BEFORE_DAY}:
             i -= 1
         return i
 
     def is_beside(self, word: str) -> bool:
         """Whether a word may stand beside a date in a value: a preposition, an article, a day of the week."""
-        weekdays = self.other_languages.weekdays if self.other_languages else ()
-        return word in STOP_WORDS or word in weekdays or (len(word) <= _LONGEST_PREPOSITION and word.isalpha())
+        is_short = len(word) <= _LONGEST_PREPOSITION and word.isalpha()
+        return is_short or word in STOP_WORDS or word in self.names.weekdays
 
     def word(self, i: int) -> str:
         """Return the word at i if it is the first or only a space, comma, full stop or degree sign (of an Italian
@@ -409,20 +391,20 @@ class _Scan:
 
     def year_of(self, word: str) -> int | None:
         """Return the year that a word names: 1900 to 2099, or any four digits if the text is nothing but a date."""
-        if self.alone and len(word) == 4 and _digits(word):
-            return int(word) or None
-        return _year_number(word)
+        if len(word) != 4 or not _digits(word) or not (self.alone or word[:2] in ("19", "20")):
+            return None
+        return int(word) or None
 
     def month(self, word: str) -> int | None:
         """Return the number of the month that a word names."""
-        return _MONTHS.get(word) or (self.other_languages.months.get(fold(word)) if self.other_languages else None)
+        return _MONTHS.get(word) or self.names.months.get(fold(word))
 
     def month_at(self, i: int) -> tuple[int, int] | None:
         """Return the number of the month named at i, and the index after it; in Vietnamese it is two words."""
         word = self.word(i)
         month = self.month(word)
-        if month is None and word and self.other_languages and self.word(i + 1):
-            two = self.other_languages.months.get(fold(f"{word} {self.word(i + 1)}"))
+        if month is None and word and self.word(i + 1):
+            two = self.names.months.get(fold(f"{word} {self.word(i + 1)}"))
             return (two, i + 2) if two is not None else None
         return (month, i + 1) if month is not None else None
 
@@ -457,7 +439,7 @@ class _Scan:
 
     def signed(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``2026年10月3日``, ``2026년 10월 3일``, ``10월``: every number has the sign of its unit."""
-        found = self.other_languages.signed.match("".join(self.words[i : i + 3])) if self.other_languages else None
+        found = self.names.signed.match("".join(self.words[i : i + 3])) if self.names.signed else None
         if found is None:
             return None
         taken, end = 1, len(self.words[i])
@@ -569,8 +551,8 @@ class _Scan:
             return self.days(0, 2)
         if word in ("on", "since") and after in _WEEKDAYS:
             return self.days(-((self.today.weekday() - _WEEKDAYS[after]) % 7), 2)
-        if self.alone and self.other_languages and word in self.other_languages.weekdays and i + 1 == len(self.words):
-            return self.days(-((self.today.weekday() - self.other_languages.weekdays[word]) % 7), 1)
+        if self.alone and word in self.names.weekdays and i + 1 == len(self.words):
+            return self.days(-((self.today.weekday() - self.names.weekdays[word]) % 7), 1)
         if word not in _STEPS:
             return None
         number, unit = _count(after), _unit(self.word(i + 2))
@@ -729,11 +711,6 @@ def _safe(year: int, month: int, day: int) -> date | None:
         return date(year, month, day)
     except ValueError:
         return None
-
-
-def _year_number(word: str) -> int | None:
-    """Return a year from 1900 to 2099."""
-    return int(word) if len(word) == 4 and word[:2] in ("19", "20") and _digits(word) else None
 
 
 def _number(word: str, most: int) -> int | None:

@@ -170,18 +170,16 @@ def is_inflected(text: str) -> bool:
 
 def symbols(text: str) -> list[str]:
     """Return the emoji and other symbols of a text; joined ones as one, without variation selectors."""
-    found: list[str] = []
-    current = ""
-    for c in [*text, " "]:
-        if unicodedata.category(c) == "So" or (current and c in _JOINING):
-            current += c
-        elif current:
-            found.append(current.replace("\ufe0f", "").strip("\u200d"))
-            current = ""
-    return [symbol for symbol in found if symbol]
+    runs = ("".join(signs).lstrip(_JOINING) for is_symbol, signs in groupby(text, _is_symbol) if is_symbol)
+    return list(filter(None, (run.replace("\ufe0f", "").strip("\u200d") for run in runs)))
 
 
-_JOINING = frozenset("\u200d\ufe0f\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
+def _is_symbol(sign: str) -> bool:
+    """Whether a character is a symbol, or joins symbols."""
+    return sign in _JOINING or unicodedata.category(sign) == "So"
+
+
+_JOINING = "\u200d\ufe0f\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 """Zero-width joiner, emoji variation selector, combining keycap, skin tones."""
 
 
@@ -218,15 +216,10 @@ _STEP4 = (
 )  # fmt: skip
 
 
-_known: dict[str, str] = {}
-
-
+@cache
 def stem(word: str) -> str:
     """Return the stem of one folded word, as FTS5 stores it."""
-    found = _known.get(word)
-    if found is None:
-        found = _known[word] = _stem(word) if 2 < len(word) <= _LONGEST else word
-    return found
+    return _stem(word) if 2 < len(word) <= _LONGEST else word
 
 
 def stems(words: Iterable[str]) -> dict[str, str]:
@@ -425,32 +418,25 @@ class Language:
         self.code = code
         self.table: dict[str, Any] = _file(code)
         self._names = {name: joined(text) for name, text in self.table.get("names", {}).items()}
-        self._compiled: dict[str, re.Pattern[str]] = {}
-        self._words: dict[str, frozenset[str]] = {}
-        self._forms: dict[str, list[tuple[re.Pattern[str], dict[str, Any]]]] = {}
 
+    @cache  # noqa: B019  # there is one object of each language
     def words(self, name: str) -> frozenset[str]:
         """Return a list of words by its key."""
-        if name not in self._words:
-            self._words[name] = frozenset(self.table[name].split())
-        return self._words[name]
+        return frozenset(self.table[name].split())
 
+    @cache  # noqa: B019
     def pattern(self, name: str) -> re.Pattern[str]:
         """Return an expression by its key, compiled to ignore case."""
-        found = self._compiled.get(name)
-        if found is None:
-            found = self._compiled[name] = self.expression(self.table[name])
-        return found
+        return self.expression(self.table[name])
 
     def expression(self, text: str) -> re.Pattern[str]:
         """Compile an expression that may contain named parts (``<<name>>``), to ignore case."""
         return re.compile(filled(text, self._names), re.IGNORECASE)
 
+    @cache  # noqa: B019
     def forms(self, name: str) -> list[tuple[re.Pattern[str], dict[str, Any]]]:
         """Return the compiled expressions of a list of forms by its key, each with its table."""
-        if name not in self._forms:
-            self._forms[name] = [(self.expression(form["form"]), form) for form in self.table[name]]
-        return self._forms[name]
+        return [(self.expression(form["form"]), form) for form in self.table[name]]
 
 
 def alternatives_of_all(part: str, name: str) -> str:
