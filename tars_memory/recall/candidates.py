@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from datetime import date
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import index, vault
 from tars_memory.index.fulltext import Filter, expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
-from tars_memory.language.words import is_run, stem
+from tars_memory.language.words import is_run, stem, tokens, unspaced_runs
 from tars_memory.recall import weights
 from tars_memory.recall.weights import Exclusion, Terms, bm25, heads_of, idf
 
@@ -74,6 +74,23 @@ class CandidateLine:
         self.before: CandidateLine | None = None
         self.parts: tuple[float, ...] = ()
         self.score = 0.0
+
+    @cached_property
+    def content_words(self) -> frozenset[str]:
+        """Its words; of text written without blanks the single signs.
+
+        Times, states, block ids and sources don't count as words: the index knows them, so that a search needs no
+        grammar to find them.
+        """
+        known, words = self.known, set[str]()
+        for word in tokens(self.text):
+            if len(word) <= 2 and word.isdigit():
+                continue
+            if word.isascii() or not unspaced_runs(word):
+                words.add(word)
+            else:
+                words.update(word)
+        return frozenset(words.difference([known.state], tokens(known.block_id), tokens(known.source)))
 
 
 class Candidate:

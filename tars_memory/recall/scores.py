@@ -12,8 +12,10 @@ both are found.
 
 from __future__ import annotations
 
+from functools import cache, partial
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from tars_memory import vault
 from tars_memory.language.words import tokens, unspaced_runs
@@ -23,7 +25,7 @@ from tars_memory.recall.query import Fading, Hit, Query
 from tars_memory.recall.weights import REFUSED, mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.index.reader import ChunkRow, IndexReader
 
@@ -72,9 +74,9 @@ class _Note:
 def rank(pool: Pool, query: Query) -> None:
     """Set the score of every line of the pool, and its weighted parts, of which the score is the sum."""
     lines = pool.lines
-    speakers = Speakers(query.tokens)
+    speaker_share = cache(partial(_speaker_share, query.tokens))
     for line in lines:
-        line.speaker = speakers.share(line.known.speaker)
+        line.speaker = speaker_share(line.known.speaker)
         line.validity = weights.validity(line.known, query.today, query.dates)
         if line.index in line.chunk.decided:
             line.validity = min(line.validity, weights.OVER)  # rejected lines are not in the pool
@@ -122,7 +124,7 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
     lines = [line for chunk in chunks for line in chunk.lines]
     notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in chunks}
     nearest_of = _collect_nearest(chunks, notes) if by_meaning else [0.0] * len(chunks)
-    words = [_with_before(line) for line in lines]
+    words = [line.words + (weights.BEFORE * line.before.words if line.before else 0.0) for line in lines]
     by_words = weights.scale(words)
     nearest = [mean(line.nearest) for line in lines] if by_meaning else [0.0] * len(lines)
     floor = pool.scale.lines_above
@@ -221,65 +223,36 @@ def _put_newest_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) 
     Only words decide what is the same (:func:`_is_alike`): titles, neighbours and lengths of notes make any difference
     between the scores of equal lines. Lines that never fade count as the newest.
     """
-    bits: dict[str, int] = {}
-    dated = [
-        _Dated(
-            line,
-            day,
-            line.chunk.row.note_id,
-            sum(bits.setdefault(term, 1 << len(bits)) for term in line.counts),
-            _content_length(line),
-        )
+    days = {
+        line: day
         for line in lines
         if line.known.kind != HEADING and line.validity > REFUSED and (day := _comparable_day(line, query))
-    ]
-    words: dict[int, frozenset[str]] = {}
-    exchanged: set[int] = set()
+    }
+    exchanged: set[CandidateLine] = set()
     total = sum(pool.idfs.values())
-    for best in nlargest(weights.LINES_COMPARED, dated, key=lambda one: one.line.score):
-        if best.day == NEVER_FADES or id(best.line) in exchanged:
+    for best in nlargest(weights.LINES_COMPARED, days, key=lambda line: line.score):
+        if days[best] == NEVER_FADES or best in exchanged:
             continue
-        asked = sum(pool.idfs.get(term, 0.0) for term in best.line.counts)
+        asked = sum(pool.idfs.get(term, 0.0) for term in best.counts)
         least = weights.SAME_WORDS if asked < weights.MUCH_ASKED * total or not total else weights.SAME_WORDS_ASKED
         newer = [
             other
-            for other in dated
-            if other.day > best.day
-            and not best.terms & ~other.terms
-            and other.line.score <= best.line.score
-            and id(other.line) not in exchanged
-            and _is_alike(best, other, least, words)
+            for other, day in days.items()
+            if day > days[best] and other.score <= best.score and other not in exchanged
+            if _is_alike(best, other, least)
         ]
-        group: list[_Dated] = []
-        for candidate in sorted(newer, key=lambda one: (one.day, one.line.score), reverse=True):
-            if all(_is_alike(candidate, other, least, words) for other in group):
+        group: list[CandidateLine] = []
+        for candidate in sorted(newer, key=lambda line: (days[line], line.score), reverse=True):
+            if all(_is_alike(candidate, other, least) for other in group):
                 group.append(candidate)
         if group:
             group.append(best)
-            exchanged.update(id(member.line) for member in group)
-            scores = sorted((member.line.score for member in group), reverse=True)
+            exchanged.update(group)
+            scores = sorted((member.score for member in group), reverse=True)
             for n, (member, score) in enumerate(zip(group, scores, strict=True)):
                 score -= n * TIE_BREAK
-                member.line.parts = (*member.line.parts[:-1], score - member.line.score)
-                member.line.score = score
-
-
-class _Dated(NamedTuple):
-    """A line that can be compared with others by its day.
-
-    Attributes:
-        line: the line.
-        day: ISO, or :data:`NEVER_FADES`.
-        note: id of its note.
-        terms: a bit for each word of the query that it contains.
-        length: from :func:`_content_length`.
-    """
-
-    line: CandidateLine
-    day: str
-    note: int
-    terms: int
-    length: int
+                member.parts = (*member.parts[:-1], score - member.score)
+                member.score = score
 
 
 def _comparable_day(line: CandidateLine, query: Query) -> str:
@@ -289,7 +262,7 @@ def _comparable_day(line: CandidateLine, query: Query) -> str:
     return day_of(row, line.index) if fades else NEVER_FADES
 
 
-def _is_alike(older: _Dated, newer: _Dated, least: float, words: dict[int, frozenset[str]]) -> bool:
+def _is_alike(older: CandidateLine, newer: CandidateLine, least: float) -> bool:
     """Whether a newer line of another note says the same as an older one.
 
     It does if it contains all words of the query that the older line contains, fits a named day or speaker as well, is
@@ -299,43 +272,22 @@ def _is_alike(older: _Dated, newer: _Dated, least: float, words: dict[int, froze
         older: a line.
         newer: a line of a later day.
         least: the least share of common words, 0 to 1.
-        words: cache of the words of lines, by ``id``.
     """
-    if newer.note == older.note or older.terms & ~newer.terms:
+    if not older.counts.keys() <= newer.counts.keys() or newer.chunk.row.note_id == older.chunk.row.note_id:
         return False
-    if min(older.length, newer.length) < least * least * max(older.length, newer.length):
-        return False  # cheap: the words of most lines need not be read
-    old, new = older.line, newer.line
-    if new.validity < old.validity or new.chunk.date < old.chunk.date or new.speaker < old.speaker:
+    if newer.validity < older.validity or newer.chunk.date < older.chunk.date or newer.speaker < older.speaker:
         return False
-    for line in (old, new):
-        if id(line) not in words:
-            words[id(line)] = _words_of(line)
-    old_words, new_words = words[id(old)], words[id(new)]
-    return bool(old_words) and len(old_words & new_words) >= least * len(old_words | new_words)
+    lengths = (_content_length(older), _content_length(newer))
+    if min(lengths) < least * least * max(lengths):
+        return False
+    old, new = older.content_words, newer.content_words
+    return bool(old) and len(old & new) >= least * len(old | new)
 
 
 def _content_length(line: CandidateLine) -> int:
     """Return about how many characters a line has without its state, block id and source."""
     parts = (line.known.state, line.known.block_id, line.known.source)
     return max(1, line.length - sum(len(part) + MARK_CHARACTERS for part in parts if part))
-
-
-def _words_of(line: CandidateLine) -> frozenset[str]:
-    """Return the words of a line; of text written without blanks the single signs.
-
-    Times, states, block ids and sources don't count as words: the index knows them, so that a search needs no grammar
-    to find them.
-    """
-    known, words = line.known, set[str]()
-    for word in tokens(line.text):
-        if len(word) <= 2 and word.isdigit():
-            continue
-        if word.isascii() or not unspaced_runs(word):
-            words.add(word)
-        else:
-            words.update(word)
-    return frozenset(words.difference([known.state], tokens(known.block_id), tokens(known.source)))
 
 
 def best_lines_of_named_notes(pool: Pool) -> list[CandidateLine]:
@@ -407,30 +359,13 @@ def _as_written(pool: Pool, query: Query) -> dict[str, float]:
     }
 
 
-def _with_before(line: CandidateLine) -> float:
-    """Return the BM25 of a line, with the share that it inherits from the line before it."""
-    return line.words + weights.BEFORE * line.before.words if line.before is not None else line.words
-
-
-# --- whether the question names the speaker of a line
-
-
-class Speakers:
-    """How much of the names of speakers a question contains; ``words`` are its folded words."""
-
-    def __init__(self, words: frozenset[str]) -> None:
-        self._words = words
-        self._shares: dict[str, float] = {"": 0.0}
-
-    def share(self, name: str) -> float:
-        """Return the share of a name's words that the question contains; 0 if these are only single letters."""
-        share = self._shares.get(name)
-        if share is None:
-            parts = tokens(name)
-            named = [part for part in parts if part in self._words]
-            share = len(named) / len(parts) if any(len(part) > 1 for part in named) else 0.0
-            self._shares[name] = share
-        return share
+def _speaker_share(words: Container[str], name: str) -> float:
+    """Return the share of the words of a speaker's name that a question contains, which is given by its folded words; 0
+    if these are only single letters.
+    """
+    parts = tokens(name)
+    named = [part for part in parts if part in words]
+    return len(named) / len(parts) if any(len(part) > 1 for part in named) else 0.0
 
 
 # --- passages: the line that answers, with the lines around it
@@ -534,22 +469,16 @@ ITEM, EMPTY, MACHINERY = "item", "empty", "machinery"
 APPROVED, CANDIDATE, FACT, QUOTE = range(4)
 """What a line is of its statement. A line represents lines of later kinds, never another line of its own kind."""
 
-APPROVED_IN = frozenset({"semantic", "procedural"})
-"""The tiers with approved lines."""
+KINDS = {"semantic": APPROVED, "procedural": APPROVED, "daily": CANDIDATE}
+"""What lines are of their statements in each tier but that of session notes."""
 QUOTED_SHARE = 0.5
 """Share of a turn's characters that are in quotes, from which on a turn without a word of the question adds nothing."""
 
 
-class StatementPart(NamedTuple):
-    """The statement that a line belongs to, and what it is of it.
-
-    Attributes:
-        statement: the block id of the daily line that was the candidate.
-        kind: :data:`APPROVED`, :data:`CANDIDATE`, :data:`FACT` or :data:`QUOTE`.
-    """
-
-    statement: str
-    kind: int
+StatementPart = tuple[str, int]
+"""The statement that a line belongs to, by the block id of the daily line that was the candidate, and what it is of it:
+:data:`APPROVED`, :data:`CANDIDATE`, :data:`FACT` or :data:`QUOTE`.
+"""
 
 
 def without_repeats(reader: IndexReader, lines: Sequence[CandidateLine]) -> list[CandidateLine]:
@@ -559,31 +488,29 @@ def without_repeats(reader: IndexReader, lines: Sequence[CandidateLine]) -> list
     no passage shows them next to another line. Another line of such a chunk ("Ok.") is removed as well if it contains
     no word of the question and is no nearer to it than the removed lines.
     """
-    parts = {id(line): part for chunk in _by_chunk(lines) for line, part in _statement_parts(reader, chunk)}
+    chunks = (list(of_chunk) for _, of_chunk in groupby(lines, key=lambda line: line.chunk))
+    parts = dict(part for chunk in chunks for part in _statement_parts(reader, chunk))
     if not parts:
         return [*lines]
-    best: dict[str, list[CandidateLine]] = {}
-    for line in lines:
-        if part := parts.get(id(line)):
-            known = best.setdefault(part.statement, [line])
-            kind = parts[id(known[0])].kind
-            if part.kind < kind:
-                best[part.statement] = [line]
-            elif part.kind == kind and known[0] is not line:
-                known.append(line)
-    removed: set[int] = set()
-    for line in lines:
-        part = parts.get(id(line))
-        if part and part.kind > parts[id(best[part.statement][0])].kind:
-            _raise_scores(best[part.statement], line)
-            removed.add(id(line))
+    kinds: dict[str, int] = {}
+    for statement, kind in parts.values():
+        kinds[statement] = min(kind, kinds.get(statement, kind))
+    best: dict[str, list[CandidateLine]] = {statement: [] for statement in kinds}
+    for line, (statement, kind) in parts.items():
+        if kind == kinds[statement]:
+            best[statement].append(line)
+    removed: set[CandidateLine] = set()
+    for line, (statement, kind) in parts.items():
+        if kind > kinds[statement]:
+            _raise_scores(best[statement], line)
+            removed.add(line)
     _remove_turns(reader, lines, parts, best, removed)
-    irrelevant: set[int] = set()
-    for chunk in {id(line.chunk): line.chunk for line in lines if id(line) in removed}.values():
-        near = max((mean(line.nearest) for line in chunk.lines if id(line) in removed), default=0.0)
-        chunk.lines = [line for line in chunk.lines if id(line) not in removed]
-        irrelevant |= {id(line) for line in chunk.lines if not line.counts and mean(line.nearest) <= near}
-    return [line for line in lines if id(line) not in removed and id(line) not in irrelevant]
+    irrelevant: set[CandidateLine] = set()
+    for chunk in {line.chunk for line in lines if line in removed}:
+        near = max((mean(line.nearest) for line in chunk.lines if line in removed), default=0.0)
+        chunk.lines = [line for line in chunk.lines if line not in removed]
+        irrelevant |= {line for line in chunk.lines if not line.counts and mean(line.nearest) <= near}
+    return [line for line in lines if line not in removed and line not in irrelevant]
 
 
 def statement_of(row: ChunkRow, index: int) -> str:
@@ -657,22 +584,14 @@ def not_in_vault(
     ]
 
 
-def _by_chunk(lines: Sequence[CandidateLine]) -> list[list[CandidateLine]]:
-    """Group the lines that may belong to a statement by chunk."""
-    found: dict[int, list[CandidateLine]] = {}
-    for line in lines:
-        if line.chunk.row.tier in APPROVED_IN or line.chunk.row.tier in ("daily", "episodic"):
-            found.setdefault(line.chunk.row.id, []).append(line)
-    return [*found.values()]
-
-
 def _statement_parts(reader: IndexReader, lines: Sequence[CandidateLine]) -> list[tuple[CandidateLine, StatementPart]]:
     """Return those lines of one chunk that belong to a statement, each with its part in it."""
     row = lines[0].chunk.row
-    if row.tier != "episodic":
-        kind = CANDIDATE if row.tier == "daily" else APPROVED
+    if row.tier in KINDS:
         named = ((line, statement_of(row, line.index)) for line in lines)
-        return [(line, StatementPart(statement, kind)) for line, statement in named if statement]
+        return [(line, (statement, KINDS[row.tier])) for line, statement in named if statement]
+    if row.tier != "episodic":
+        return []
     statement = ""
     is_known = not any(line.indent for line in row.lines[:1])
     statements = []
@@ -685,7 +604,7 @@ def _statement_parts(reader: IndexReader, lines: Sequence[CandidateLine]) -> lis
             statement, is_known = reader.source_above(row.note_id, row.position), True
         statements.append(statement)
     return [
-        (line, StatementPart(statements[line.index], QUOTE if line.known.indent else FACT))
+        (line, (statements[line.index], QUOTE if line.known.indent else FACT))
         for line in lines
         if statements[line.index]
     ]
@@ -700,29 +619,27 @@ def _raise_scores(better: Sequence[CandidateLine], removed: CandidateLine) -> No
 def _remove_turns(
     reader: IndexReader,
     lines: Sequence[CandidateLine],
-    parts: Mapping[int, StatementPart],
+    parts: Mapping[CandidateLine, StatementPart],
     best: Mapping[str, Sequence[CandidateLine]],
-    removed: set[int],
+    removed: set[CandidateLine],
 ) -> None:
     """Add to ``removed`` the turns of session notes that add nothing to the quotes of the statements found."""
-    turns = [line for line in lines if line.chunk.row.tier == "episodic" and id(line) not in parts]
-    turns = [
-        line for line in turns if line.chunk.row.headings[-1:] and line.chunk.row.headings[-1].casefold() == "turns"
-    ]
-    if not turns or not best:
+    sessions = [line for line in lines if line.chunk.row.tier == "episodic" and line not in parts]
+    turns = [line for line in sessions if "".join(line.chunk.row.headings[-1:]).casefold() == "turns"]
+    if not turns:
         return
     texts = reader.linking_texts({line.chunk.row.note_id for line in turns})
     known = quotes(text for texts_of_note in texts.values() for text in texts_of_note)
     words_of: dict[str, set[str]] = {}
     for line in lines:
-        if part := parts.get(id(line)):  # a quote that contains a word of the question is a line too
-            words_of.setdefault(part.statement, set()).update(line.counts)
+        if part := parts.get(line):  # a quote that contains a word of the question is a line too
+            words_of.setdefault(part[0], set()).update(line.counts)
     found = {quote: words_of[statement] for statement, quote in known.items() if statement in words_of}
     statement_by_quote = {quote: statement for statement, quote in known.items()}
     for line in turns:
         text = line.text
         if adds_nothing(text, line.counts, found):
-            removed.add(id(line))
+            removed.add(line)
             for quote in found:
                 if quote in text:
                     _raise_scores(best[statement_by_quote[quote]], line)

@@ -7,8 +7,8 @@ rather than its nearest neighbours.
 from __future__ import annotations
 
 import unicodedata
-from collections import deque
 from copy import copy
+from heapq import merge
 from itertools import islice
 from math import exp, fsum, log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -98,7 +98,9 @@ def search(
         found = _newest_chunks(reader, query, narrowed, limit) if query.filters else iter(())
     else:
         lines, blank = scored(reader, query, narrowed, vector, mode, limit)
-        found = _insert_blank_notes(_blank_note_hits(blank, read), passages(without_repeats(reader, lines), query))
+        # Blank notes that the query names come after other notes of that name, before all other hits.
+        others = passages(without_repeats(reader, lines), query)
+        found = merge(others, _blank_note_hits(blank, read), key=lambda hit: hit.score < LEAST_NAMED)
     if request.per_note:
         hits, result.more = _hits_per_note(found, read, limit, request.per_note, own=own)
     else:
@@ -165,15 +167,6 @@ def _verified_hits(found: Iterator[Hit], read: Callable[[str], bytes], limit: in
     return [*(hit for hit in hits if id(hit) not in left_out), *others]
 
 
-def _insert_blank_notes(blank: Iterator[Hit], found: Iterator[Hit]) -> Iterator[Hit]:
-    """Insert the blank notes that the query names after other notes of that name, before all other hits."""
-    for hit in found:
-        if hit.score < LEAST_NAMED:
-            yield from blank
-        yield hit
-    yield from blank
-
-
 def _blank_note_hits(paths: Iterable[str], read: Callable[[str], bytes]) -> Iterator[Hit]:
     """Yield the first line of notes that are empty but for their title, which the query names."""
     for path in paths:
@@ -181,8 +174,7 @@ def _blank_note_hits(paths: Iterable[str], read: Callable[[str], bytes]) -> Iter
             first = note_lines(read(path))[0]
         except (OSError, TarsError):
             continue
-        title = path.rpartition("/")[2].removesuffix(".md")
-        hit = Hit(path, 1, 1, first, title=title)
+        hit = Hit(path, 1, 1, first, title=path.rpartition("/")[2].removesuffix(".md"))
         hit.score = LINE_NAMED
         yield hit
 
@@ -722,13 +714,14 @@ def merged(ours: Sequence[Item], said: Sequence[Item], sort_key: Callable[[Item]
     dated = [item for item in ours if keys[id(item)].day]
     undated = [item for item in ours if not keys[id(item)].day]
 
-    def share(item: Item) -> float:
-        return keys[id(item)].share
+    def order(item: Item) -> float:
+        return -keys[id(item)].share
 
-    return _zipped(undated, _newer_first(_zipped(dated, said, share), keys), share)
+    found = _newer_first(merge(dated, said, key=order), keys)
+    return [*merge(undated, found, key=order)]  # of items with equal shares those of the first list come first
 
 
-def _newer_first(found: Sequence[Item], keys: Mapping[int, SortKey]) -> list[Item]:
+def _newer_first(found: Iterable[Item], keys: Mapping[int, SortKey]) -> list[Item]:
     """Move, of the items that cover the same words, the newer before the older; keep the order otherwise.
 
     Items that cover no word were found by their meaning; they are not moved.
@@ -742,13 +735,3 @@ def _newer_first(found: Sequence[Item], keys: Mapping[int, SortKey]) -> list[Ite
             at = max(alike, key=lambda n: left[n][1])
         ordered.append(left.pop(at)[2])
     return ordered
-
-
-def _zipped(first: Sequence[Item], second: Sequence[Item], share: Callable[[Item], float]) -> list[Item]:
-    """Merge two lists, each in its own order, by the shares of their first items; ties go to the first list."""
-    ours, theirs = deque(first), deque(second)
-    found: list[Item] = []
-    while ours or theirs:
-        from_first = ours and (not theirs or share(ours[0]) >= share(theirs[0]))
-        found.append((ours if from_first else theirs).popleft())
-    return found
