@@ -11,6 +11,7 @@ as data, Memory.md and Procedural.md of shared vaults.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import index
@@ -292,17 +293,10 @@ class _Filling(Reading):
             question = " ".join((question, *self.selection.names))  # the names asked about are part of the question
         me, predicates = facts.names(options.me), facts.Predicates.of(options)
         conflicts = FactConflicts(predicates, me)
+        pick = partial(names.relevant, today=today, predicates=predicates, me=me, expired=self.on is None)
         for note in self.read([self.vault.layout.within(scope, Layout.facts) for scope in self.scopes()]):
             known = facts.read(note.path, note.document)
-            picked = names.relevant(
-                [fact for entry, fact in known if self._selects(note, entry)],
-                question,
-                today=today,
-                predicates=predicates,
-                me=me,
-                most=most,
-                expired=self.on is None,
-            )
+            picked = pick([fact for entry, fact in known if self._selects(note, entry)], question, most=most)
             most -= len(picked)
             picked, sentences = conflicts.add([fact for _, fact in known if fact.holds(today)], picked)
             self.conflict_sentences |= sentences
@@ -331,6 +325,8 @@ class _Filling(Reading):
 
     def load_shared_facts(self, request: ContextRequest, today: date) -> None:
         """Read the facts of shared vaults that the question touches: there, no subject is known to be the user."""
+        predicates = facts.Predicates.of(request.facts or FactsOptions())
+        pick = partial(names.relevant, today=today, predicates=predicates, me=(), expired=self.on is None)
         for other in request.shared:
             for scope in self.scopes():
                 note = self.read_shared(other, other.vault.layout.within(scope, Layout.facts))
@@ -338,15 +334,7 @@ class _Filling(Reading):
                     continue
                 units = {unit.start_line: unit for unit in note.units}
                 known = [fact for _, fact in facts.read(note.path, note.document) if fact.line in units]
-                picked = names.relevant(
-                    known,
-                    request.question,
-                    today=today,
-                    predicates=facts.Predicates.of(request.facts or FactsOptions()),
-                    me=(),
-                    most=request.most_facts,
-                    expired=self.on is None,
-                )
+                picked = pick(known, request.question, most=request.most_facts)
                 self._leave_out_ended(known, units, today)
                 for first, last, why in note.omitted:
                     self.leave_out(note.path, first, last, why)
@@ -439,7 +427,7 @@ class _Filling(Reading):
 
     def fill(self) -> None:
         """Add everything that there is room for, in the order that the module describes."""
-        ranks = {place: rank for rank, place in enumerate(self.order)}
+        ranks, scope_of = {place: rank for rank, place in enumerate(self.order)}, self.vault.layout.scope_of
         found_first = bool(self.order or any(part.units for part in self.touched_facts)) and self.recall_share is None
         scoped = self._rules_and_memory(rules_first=found_first)
         facts_parts = [part for part in self.parts if part.kind == "facts"]
@@ -452,63 +440,76 @@ class _Filling(Reading):
                 found_first = False
                 self._add_playbooks()
                 self._fill_found([*scoped[at:], *rest, *facts_parts])
-            scope = self.vault.layout.scope_of(part.note.path)
+            scope = scope_of(part.note.path)
             self._reserve_recall(scope)
-            if part.kind == "memory" and (not scope or any(map(self._in_project, user_parts))):
-                self._fill_user(user_parts, ranks, sum(map(_size, (*scoped[at:], *rest))))
+            if part.kind == "memory" and (not scope or any(scope_of(part.note.path) for part in user_parts)):
+                # In half of the room; if the project is a person and has such a note, even before the project's memory.
+                room, need = self.packing.room, sum(map(_size, (*scoped[at:], *rest)))
+                self._fill_shares(user_parts, ranks, room // 2, retried=True, beginnings=need > room)
                 user_parts = []
             self._fill_part(part, ranks, beginnings=part.kind == "memory")
             after = scoped[at + 1] if at + 1 < len(scoped) else None
-            done = after is None or self.vault.layout.scope_of(after.note.path) != scope
+            done = after is None or scope_of(after.note.path) != scope
             if scope and done and any(why == NO_ROOM for *_, why in self.left_out):
                 self.packing.close()  # lines that are worth less must not get the room that the project lacks
         if found_first:
             self._add_playbooks()
             self._fill_found([*rest, *facts_parts])
         for part in rest:
-            self._reserve_recall(self.vault.layout.scope_of(part.note.path) if part.kind == "unapproved" else "")
+            self._reserve_recall(scope_of(part.note.path) if part.kind == "unapproved" else "")
             self._fill_part(part, ranks, beginnings=part.kind != "unapproved")
         if self.recall_share is not None:
             self._reserve_recall("")
-            self._fill_shared(shared, ranks)
+            self._fill_shares(shared, ranks)
             self.packing.limit(self.recall_share)  # the loaded notes are in; what they left of their share stays free
             self._add_playbooks()
         for part in (*self.touched_facts, *facts_parts, *shared_facts):
             self._fill_part(part, {})
         self.left_out += [(path, number, number, why) for (path, number), why in self._recall().items()]
         if self.recall_share is None:
-            self._fill_shared(shared, ranks)
-        for part in self.parts:
-            if part.whole:
-                self._leave_out_unused_headings(part.note)
+            self._fill_shares(shared, ranks)
+        headings = (heading for part in self.parts if part.whole for heading in part.note.headings)
+        for heading in headings:  # those that were not added with any line below them
+            if not self.packing.holds(heading.path, heading.start_line):
+                self.leave_out(heading.path, heading.start_line, heading.end_line, loaded.ALONE)
 
-    def _fill_shared(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int]) -> None:
-        """Add the always-loaded notes of shared vaults; each gets its share of the room, so that no long one pushes
-        another out.
+    def _fill_shares(
+        self,
+        parts: Sequence[_Part],
+        ranks: Mapping[tuple[str, int], int],
+        kept: int = 0,
+        *,
+        retried: bool = False,
+        beginnings: bool = True,
+    ) -> None:
+        """Add notes; each gets its share of the room, so that no long one pushes another out.
+
+        Args:
+            parts: of the notes.
+            ranks: of the lines that answer.
+            kept: characters of the room that stay free.
+            retried: see :meth:`_fill_part`.
+            beginnings: likewise; of notes of rules no beginnings are added.
         """
         reserved = self.packing.reserved
         for at, part in enumerate(parts):
-            room = self.packing.room
-            self.packing.reserved = reserved + room - room // (len(parts) - at)
-            self._fill_part(part, ranks, beginnings=not part.note.whole_items)
+            left = self.packing.room - kept
+            self.packing.reserved = reserved + kept + left - left // (len(parts) - at)
+            self._fill_part(part, ranks, retried=retried, beginnings=beginnings and not part.note.whole_items)
             self.packing.reserved = reserved
 
     def _add_playbooks(self) -> None:
         """Add the best playbook whole, if it needs at most half of the room, and name the others."""
         for book, whole, kind in self.playbooks:
-            if whole is not None and not self.packing.add(kind, whole, self.packing.room // 2):
-                self.shown_playbooks.append(
-                    packing.NamedPlaybook(book.path, book.title, whole=True, approved=book.approved)
-                )
-                if not book.approved:
-                    self.notices.append(f"{book.path}: a playbook, not approved here, is shown with the data")
-                continue
-            title = next((at for at, row in enumerate(self.notes[book.path], 1) if row.startswith("# ")), 1)
-            text = packing.shown(f"- {veiled(book.named.encode('utf-8', 'replace')).decode('utf-8', 'replace')}")
-            if not self.packing.add("playbooks", Portion(book.path, title, [text])):
-                self.shown_playbooks.append(
-                    packing.NamedPlaybook(book.path, book.title, whole=False, approved=book.approved)
-                )
+            is_whole = whole is not None and not self.packing.add(kind, whole, self.packing.room // 2)
+            if not is_whole:
+                title = next((at for at, row in enumerate(self.notes[book.path], 1) if row.startswith("# ")), 1)
+                text = packing.shown(f"- {veiled(book.named.encode('utf-8', 'replace')).decode('utf-8', 'replace')}")
+                if self.packing.add("playbooks", Portion(book.path, title, [text])):
+                    continue
+            elif not book.approved:
+                self.notices.append(f"{book.path}: a playbook, not approved here, is shown with the data")
+            self.shown_playbooks.append(packing.NamedPlaybook(book.path, book.title, is_whole, book.approved))
 
     def _rules_and_memory(self, *, rules_first: bool) -> list[_Part]:
         """Return approved rules and memory: all of the project before the vault's, or all rules first."""
@@ -530,28 +531,6 @@ class _Filling(Reading):
             self._fill_part(part, {}, retried=True)
         self._recall()
         self.packing.reserved = 0
-
-    def _fill_user(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int], need: int) -> None:
-        """Add the notes that say who somebody is; each gets its share of half of the room, so that no long one pushes
-        another out.
-
-        If the project is a person and has such a note, these notes go even before the project's memory.
-
-        Args:
-            parts: of those notes.
-            ranks: of the lines that answer.
-            need: characters of everything that is still to be added; if all of it fits, no long unit needs to be cut.
-        """
-        reserved, room = self.packing.reserved, self.packing.room
-        beginnings = need > room
-        for at, part in enumerate(parts):
-            left = self.packing.room - room // 2
-            self.packing.reserved = reserved + room // 2 + left - left // (len(parts) - at)
-            self._fill_part(part, ranks, retried=True, beginnings=beginnings)
-            self.packing.reserved = reserved
-
-    def _in_project(self, part: _Part) -> bool:
-        return bool(self.vault.layout.scope_of(part.note.path))
 
     def _reserve_recall(self, scope: str) -> None:
         """Reserve the recalled lines' share of the budget, unless notes of a project, the scope, are added."""
@@ -751,12 +730,6 @@ class _Filling(Reading):
         order = {path: index for index, path in enumerate(self.notes)}
         for path, number in sorted(whys, key=lambda place: (order[place[0]], place[1])):
             self.packing.drop(path, number, number, whys[path, number])
-
-    def _leave_out_unused_headings(self, note: Loaded) -> None:
-        """Record the headings that were not added with any line below them."""
-        for heading in note.headings:
-            if not self.packing.holds(heading.path, heading.start_line):
-                self.leave_out(heading.path, heading.start_line, heading.end_line, loaded.ALONE)
 
 
 def _whole(note: Loaded) -> Portion | None:
