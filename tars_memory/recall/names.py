@@ -302,7 +302,7 @@ def selection(reader: IndexReader, about: Sequence[str], topics: Sequence[str], 
     """
     table = reader.names(scope)
     criteria: list[Criterion] = []
-    chunks: set[int] | None = None
+    chunks: list[set[int]] = []
     asked: set[str] = set()
     for name in about:
         found = table.named(bare(name, "--about"))
@@ -310,7 +310,7 @@ def selection(reader: IndexReader, about: Sequence[str], topics: Sequence[str], 
         asked |= names.names
         paths, holding = table.about_name(found, names.found_in)
         criteria.append(Criterion(names.found_in, paths))
-        chunks = holding if chunks is None else chunks & holding
+        chunks.append(holding)
     for topic in topics:
         tag = Tag(bare(topic, "--topic").strip("/ "))
         words = Names([spaced(tag.name)])
@@ -320,8 +320,8 @@ def selection(reader: IndexReader, about: Sequence[str], topics: Sequence[str], 
 
         paths, holding = table.about_tag(tag.name, tag.covers, listed)
         criteria.append(Criterion(tag.found_in, paths))
-        chunks = holding if chunks is None else chunks & holding
-    return Selection(criteria, chunks or (), asked)
+        chunks.append(holding)
+    return Selection(criteria, set.intersection(*chunks) if chunks else (), asked)
 
 
 def bare(text: str, option: str) -> str:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from tars_memory import vault
 from tars_memory.errors import TarsError, UsageError, counted
@@ -216,12 +217,9 @@ class Query:
     @property
     def exact(self) -> bool:
         """Whether the query is nothing but quotes: then a hit has to contain one of them."""
-        return bool(self.quoted) and not (self.prefixes or self.literals) and not self._has_unquoted()
-
-    def _has_unquoted(self) -> bool:
-        """Whether there are words or phrases outside quotes."""
         inside = {word for phrase in self.quoted for word in phrase}
-        return any(word not in inside for word in self.words) or len(self.quoted) < len(self.phrases)
+        others = self.prefixes or self.literals or len(self.quoted) < len(self.phrases)
+        return bool(self.quoted) and not others and inside.issuperset(self.words)
 
 
 def parse(request: SearchRequest | str, today: date) -> Query:
@@ -242,12 +240,11 @@ def parse(request: SearchRequest | str, today: date) -> Query:
         query.on, query.started_by = request.as_of or today, request.as_of
     query.unfinished = unfinished
     parser = _Parser(query, today)
-    for name, value in (("since", request.since), ("until", request.until)):
-        if value is not None:
-            parser.filter(name, value, negated=False)
-    for name, values in (("tier", request.tiers), ("tag", request.tags), ("path", request.paths)):
+    days = {"since": [request.since], "until": [request.until]}
+    for name, values in {**days, "tier": request.tiers, "tag": request.tags, "path": request.paths}.items():
         for value in values:
-            parser.filter(name, value, negated=False)
+            if value is not None:
+                parser.filter(name, value, negated=False)
     source = text
     if len(source) > LONGEST:
         source = source[:LONGEST]
@@ -480,8 +477,6 @@ def _overlapping(run: str) -> list[str]:
 
 _UNLINKABLE = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
 """Characters that Obsidian leaves out of a link to a heading."""
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-"""Bytes that are not encoded in a URL (RFC 3986)."""
 
 
 class Fading(NamedTuple):
@@ -502,6 +497,13 @@ class Fading(NamedTuple):
             return "never fades"
         age = "of unknown age" if self.age is None else f"{counted(self.age, 'day')} old"
         return f"{age}: {self.factor:.4f} of its recency left (half-life in days: {self.half_life:g})"
+
+
+_FIELDS_SHOWN = (
+    *("rank", "score", "path", "start_line", "end_line", "tier", "date", "title", "headings", "text", "block_id"),
+    "obsidian_url",
+)
+"""The fields of a hit in its documented object."""
 
 
 class Hit:
@@ -574,20 +576,8 @@ class Hit:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the documented object of ``search --json``."""
-        record: dict[str, Any] = {
-            "rank": self.rank,
-            "score": round(self.score, 4),
-            "path": self.path,
-            "start_line": self.start_line,
-            "end_line": self.end_line,
-            "tier": self.tier,
-            "date": self.date,
-            "title": self.title,
-            "headings": list(self.headings),
-            "text": self.text,
-            "block_id": self.block_id,
-            "obsidian_url": self.obsidian_url,
-        }
+        record: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS_SHOWN}
+        record |= {"score": round(self.score, 4), "headings": list(self.headings)}
         if self.places:
             record |= {"speaker": self.speaker, "answer": self.answer}
         if self.vault:
@@ -671,7 +661,7 @@ def obsidian_url(vault_name: str, path: str, *, headings: tuple[str, ...] = (), 
 
 def _percent(text: str) -> str:
     """Percent-encode a text; surrogates for undecodable bytes of a file name become a question mark."""
-    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
+    return quote(text, safe="", errors="replace")
 
 
 # --- a hit is only shown if its note contains its text now, where it was or where it has moved to
@@ -691,16 +681,10 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
     """
 
     @cache
-    def data_of(path: str) -> bytes | None:
-        try:
-            return read(path)
-        except (OSError, TarsError):
-            return None
-
-    @cache
     def lines_of(path: str, masked: bool) -> list[str]:
-        data = data_of(path)
-        if data is None:
+        try:
+            data = read(path)
+        except (OSError, TarsError):
             return []
         return note_lines(vault.secrets.veiled(data) if masked else data)
 

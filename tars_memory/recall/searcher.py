@@ -382,7 +382,10 @@ class Search:
                 return self.team.read(lambda reader: ask(reader, RefreshReport(), self._compares_meaning(query)))
             except errors.TeamIndexError as error:
                 self._fall_back(error)
-        report, compares_meaning = self._update_index(query)
+        report = self.workspace.look(self.request.text)
+        self.notices += report.notices
+        compares_meaning = not self._own_index_only and self._compares_meaning(query)
+        compares_meaning = compares_meaning and self._embed_pending(report, query.meaning)
         return self.workspace.index().read(lambda reader: ask(reader, report, compares_meaning))
 
     def selection(self) -> Selection:
@@ -580,16 +583,6 @@ class Search:
             found.append(recall.search.Answer(name, answer.number, text, day=answer.day))
         return found, recall.search.Shares(query, (reader, other))
 
-    # --- the index
-
-    def _update_index(self, query: Query) -> tuple[RefreshReport, bool]:
-        """Update the index; returns what was found, and whether the question can be compared by meaning."""
-        report = self.workspace.look(self.request.text)
-        self.notices += report.notices
-        if self._own_index_only:
-            return report, False
-        return report, self._compares_meaning(query) and self._embed_pending(report, query.meaning)
-
     # --- the vector of the question
 
     def _without_model(self, error: errors.TarsError) -> None:
@@ -661,20 +654,16 @@ class Search:
             if not model:
                 return None
             self.notices += self.searcher.unknown_language(query.language, model)
-            if self.mode != "semantic" and not (query.is_latin or self._reads_other_scripts(model)):
-                return None
-            shown = _without_credentials(query.meaning)
             ours = workspace.embedder
+            if self.mode != "semantic" and not query.is_latin:  # else texts in other scripts are searched by words only
+                known = ours or index.models.manifest_of(model, workspace.settings.places.cache)
+                if known.scripts == index.models.LATIN:
+                    return None
+            shown = _without_credentials(query.meaning)
             return self.searcher.queries(model).query(shown) if ours is None else ours.embed_query(shown)
         except (errors.ModelUnavailableError, errors.UnwritableError) as error:
             self._without_model(error)
             return None
-
-    def _reads_other_scripts(self, model: str) -> bool:
-        """Whether a model knows other scripts than Latin; else texts in them are searched for by words only."""
-        workspace = self.workspace
-        known = workspace.embedder or index.models.manifest_of(model, workspace.settings.places.cache)
-        return known.scripts != index.models.LATIN
 
     def _model_of(self, reader: IndexReader) -> str:
         """Return the name of the model of the index's vectors: the one in the settings or, with a notice, another one
