@@ -15,7 +15,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import cache, lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.vault.suspicion import LINE_BREAK, MARK, MIN_SHAPED_LENGTH, UNSEEN, suspicious
@@ -63,13 +63,10 @@ def find(text: str) -> list[Secret]:
     invisible = [match.span() for match in re.finditer(UNSEEN, plain) if match[0] != "\r"]
     if not invisible:
         return _merge_overlapping(plain, _find_all(plain))
-    kept, at = [], 0
-    for start, end in invisible:
-        kept.append(range(at, start))
-        at = end
-    kept.append(range(at, len(text)))
-    places = [*chain(*kept)]
-    plain = "".join([plain[part.start : part.stop] for part in kept])
+    places = list(range(len(text)))
+    for start, end in reversed(invisible):
+        del places[start:end]
+    plain = "".join([plain[at] for at in places])
     found = _merge_overlapping(plain, _find_all(plain))
     return [Secret(places[secret.start], places[secret.end - 1] + 1, secret.kind) for secret in found]
 
@@ -211,41 +208,29 @@ def _find_wrapped(text: str) -> Iterator[Secret]:
     The beginning of the next line belongs to the key if there is no key without it, if it doesn't look like a word, or
     if it is alone on its line below a full line.
     """
-    joined: list[str] = []
-    places: list[tuple[int, int]] = []  # where each joined part begins in the joined text, and where in the text
+    unwrapped = ""
+    places: list[int] = []  # of each joined character, where it is in the text
     ends: list[int] = []
-    length = 0
-    broken = compiled(LINE_BREAK)
     for at, last in _broken_runs(text):
-        for gap in broken.finditer(text, at, last):
+        for gap in compiled(LINE_BREAK).finditer(text, at, last):
             start, after = gap.span()
             soft = start - (text[start - 1] == "=")
-            joined.append(text[at:soft])
-            places.append((length, at))
-            length += soft - at
-            ends.append(length)
+            unwrapped += text[at:soft]
+            places += range(at, soft)
+            ends.append(len(places))
             at = after
-        joined += [text[at:last], "\n"]
-        places.append((length, at))
-        length += last + 1 - at
-    if not ends:
-        return
-    unwrapped = "".join(joined)
-
-    def place(number: int) -> int:
-        begins, at = places[bisect_right(places, (number, len(text))) - 1]
-        return at + number - begins
-
+        unwrapped += text[at:last] + "\n"
+        places += range(at, last + 1)
     for secret in _find_prefixed(unwrapped):
         cuts = ends[bisect_right(ends, secret.start) : bisect_left(ends, secret.end)]
         end = secret.start
         for cut, after in pairwise([*cuts, secret.end]):
             is_key = any(found.start == 0 for found in _find_prefixed(unwrapped[secret.start : cut] + "\n"))
-            if is_key and not _continues(text, place(cut), place(after - 1) + 1, unwrapped[cut:after]):
+            if is_key and not _continues(text, places[cut], places[after - 1] + 1, unwrapped[cut:after]):
                 break
             end = after
         if end > secret.start:
-            yield Secret(place(secret.start), place(end - 1) + 1, secret.kind)
+            yield Secret(places[secret.start], places[end - 1] + 1, secret.kind)
 
 
 def _broken_runs(text: str) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.language.words import letters_of
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 LEFT_OUT = "Left out"
 """The section of facts that the second look found not worth a decision: they are shown only on request."""
-SECTIONS = ("Summary", "Topics", "Decisions", "Open ends", "Tools", "Facts", LEFT_OUT, "Turns")
+_LISTS = {"Topics": "topics", "Decisions": "decisions", "Open ends": "open_ends", "Tools": "tools"}
+_FACTS = {"Facts": "facts", LEFT_OUT: "left_out"}
+"""Sections of short lines, and of facts, each with the attribute of :class:`SessionNote` that it holds."""
+SECTIONS = ("Summary", *_LISTS, *_FACTS, "Turns")
 """Headings of level 2, in this order; empty sections are left out."""
 
 TAG = "session"
@@ -138,38 +141,23 @@ def read(path: str, data: bytes) -> SessionNote | None:
 def _content(path: str, data: bytes) -> SessionNote:
     """Read a session note that may have lost its front matter: then ``source_hash`` is empty."""
     document = Document(data)
-    front = document.front_matter
     found = entries.read(path, document)
+    front = {key: value.strip() for key, value in document.front_matter.items() if isinstance(value, str)}
+    members: Any = {key: front.get(key, "") for key in ("date", "source", "source_hash", "session", "format", "title")}
+    for title, name in _LISTS.items():
+        named = (entry for entry in found if entry.section.casefold() == title.casefold())
+        members[name] = tuple(entry.text for entry in named if not entry.depth)
+    for title, name in _FACTS.items():
+        members[name] = tuple(fact for _, fact in facts_of(found, title))
+    turns = front.get("turns", "")
     return SessionNote(
-        date=_string(front, "date"),
-        source=_string(front, "source"),
-        source_hash=_string(front, "source_hash"),
-        turns=int(turns) if (turns := _string(front, "turns")).isdecimal() and len(turns) < 10 else 0,
-        session=_string(front, "session"),
-        format=_string(front, "format"),
-        title=_string(front, "title"),
+        turns=int(turns) if turns.isdecimal() and len(turns) < 10 else 0,
         summary=_paragraphs(document),
-        topics=_section_texts(found, "Topics"),
-        decisions=_section_texts(found, "Decisions"),
-        open_ends=_section_texts(found, "Open ends"),
-        tools=_section_texts(found, "Tools"),
-        facts=tuple(fact for _, fact in facts_of(found)),
-        left_out=tuple(fact for _, fact in facts_of(found, LEFT_OUT)),
         kept=tuple(_turns_in(document)),
         path=path,
         extracted=extracted_on(data),
+        **members,
     )
-
-
-def _string(front: Mapping[str, object], key: str) -> str:
-    """Return a property as text; empty if it is missing or no text."""
-    value = front.get(key)
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _section_texts(found: Sequence[Entry], section: str) -> tuple[str, ...]:
-    """Return the words of the top-level bullets of a section."""
-    return tuple(entry.text for entry in found if entry.section.casefold() == section.casefold() and not entry.depth)
 
 
 def _paragraphs(document: Document) -> str:
@@ -460,12 +448,11 @@ def _blocks(note: SessionNote) -> dict[str, list[str]]:
     """Return the blocks of every section, by title."""
     return {
         "Summary": paragraphs(note.summary),
-        "Topics": bullets(note.topics),
-        "Decisions": bullets(note.decisions),
-        "Open ends": bullets(note.open_ends),
-        "Tools": bullets(note.tools),
-        "Facts": [fact_lines(fact) for fact in note.facts if words_of(fact.text)],
-        LEFT_OUT: [fact_lines(fact) for fact in note.left_out if words_of(fact.text)],
+        **{title: bullets(getattr(note, name)) for title, name in _LISTS.items()},
+        **{
+            title: [fact_lines(fact) for fact in getattr(note, name) if words_of(fact.text)]
+            for title, name in _FACTS.items()
+        },
         "Turns": [turn_lines(turn) for turn in note.kept],
     }
 
@@ -655,18 +642,13 @@ def _earlier_hashes(data: bytes, last: str) -> list[str]:
 
 def _new_bullets(data: bytes, old: SessionNote, new: SessionNote) -> Iterable[tuple[str, list[str]]]:
     """Yield the title of each section with the bullets that it lacks."""
-    for title, old_texts, new_texts in (
-        ("Topics", old.topics, new.topics),
-        ("Decisions", old.decisions, new.decisions),
-        ("Open ends", old.open_ends, new.open_ends),
-        ("Tools", old.tools, new.tools),
-    ):
-        present = {f"- {text}" for text in old_texts}
-        yield title, [line for line in bullets(new_texts) if line not in present]
-    for title, old_facts, new_facts in (("Facts", old.facts, new.facts), (LEFT_OUT, old.left_out, new.left_out)):
-        known = {(fact.text, fact.turn) for fact in old_facts}
+    for title, name in _LISTS.items():
+        present = {f"- {text}" for text in getattr(old, name)}
+        yield title, [line for line in bullets(getattr(new, name)) if line not in present]
+    for title, name in _FACTS.items():
+        known = {(fact.text, fact.turn) for fact in getattr(old, name)}
         lines = []
-        for fact in new_facts:
+        for fact in getattr(new, name):
             words = words_of(fact.text)
             linked = bool(fact.source) and f"{fact.source}|".encode("utf-8", "replace") in data
             if words and not linked and (words, fact.turn) not in known:
