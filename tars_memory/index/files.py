@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 from typing import TYPE_CHECKING
@@ -78,20 +78,16 @@ class IndexFiles:
         built.rename(path)
         for name in os.listdir(self.folder):
             if _OURS.fullmatch(name) and not name.startswith(path.name):
-                try:
+                with suppress(OSError):  # on Windows, open in another process; the next rebuild removes it
                     os.unlink(self.folder / name)
-                except OSError:  # on Windows, open in another process; the next rebuild removes it
-                    continue
         return path
 
     @staticmethod
     def remove(path: Path) -> None:
         """Remove a database file and its journals, if they exist."""
         for suffix in ("", "-journal", "-wal", "-shm"):
-            try:
+            with suppress(FileNotFoundError):
                 os.unlink(f"{path}{suffix}")
-            except FileNotFoundError:
-                continue
 
     def is_held(self, name: str) -> bool:
         """Whether a process holds one of the index's locks; never creates the lock's file."""
@@ -112,20 +108,13 @@ class IndexFiles:
         path = self.folder / name
         database.create(path)
         handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        deadline = time.monotonic() + wait
         try:
-            yield _acquire(handle, wait)
+            while not (held := _try_lock(handle)) and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS)
+            yield held
         finally:
             os.close(handle)
-
-
-def _acquire(handle: int, wait: float) -> bool:
-    """Lock an open file; return whether that succeeded within ``wait`` seconds."""
-    deadline = time.monotonic() + wait
-    while not _try_lock(handle):
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(POLL_SECONDS)
-    return True
 
 
 if sys.platform == "win32":
@@ -210,10 +199,8 @@ class OpenIndex:
             with closing(_opened(path)) as connection:
                 meta = database.meta(connection)
             return str(meta["model"]), int(meta["dimension"])
-        except (LookupError, ValueError, TypeError, OSError):
-            return None
         except Exception as error:
-            if not database.damaged(error):
+            if not isinstance(error, LookupError | ValueError | TypeError | OSError) and not database.damaged(error):
                 raise
             return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -574,10 +574,8 @@ def _size(path: Path) -> int:
     """Return the size of a database with its write-ahead log, in bytes."""
     total = 0
     for suffix in ("", "-wal"):
-        try:
+        with suppress(OSError):
             total += path.with_name(path.name + suffix).stat().st_size
-        except OSError:
-            continue
     return total
 
 

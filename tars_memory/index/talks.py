@@ -29,17 +29,6 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-LOCK_WAIT = 30.0
-"""Seconds to wait for another process that writes to the index."""
-
-_NEXT = f"""(SELECT id FROM notes WHERE tier = {TIERS.index("talk")} AND (links, scope) > ({{}})
- ORDER BY links, scope LIMIT 1)"""
-_FOLDERS = f"""WITH RECURSIVE found (id, links, scope) AS (
- SELECT id, links, scope FROM notes WHERE id = {_NEXT.format("'', 9e99")}
- UNION ALL SELECT n.id, n.links, n.scope FROM found f JOIN notes n ON n.id = {_NEXT.format("f.links, f.scope")}
-) SELECT f.links, s.name FROM found f JOIN scopes s ON s.id = f.scope"""
-"""SQL for each (folder, scope) of conversations, jumping from one to the next: DISTINCT would read all notes."""
-
 
 class Log(NamedTuple):
     """How far a file of conversations was read.
@@ -225,7 +214,7 @@ class TalkIndex:
             UnwritableError: the index is busy in another process, or none can be created.
         """
         self.close()
-        with files.explained("the index of conversations can't be rebuilt"), self.files.lock(LOCK_WAIT) as held:
+        with files.explained("the index of conversations can't be rebuilt"), self.files.lock(files.WRITER_WAIT) as held:
             if not held:
                 raise UnwritableError("the index of conversations is busy in another process", "try again later")
             if damaged is None or self.files.current() in (None, damaged):
@@ -254,8 +243,9 @@ class TalkIndex:
 
     def folders(self) -> dict[str, str]:
         """Return folder → stored scope, for the folders in which conversations were held."""
-        rows = self._open.connection().execute(_FOLDERS)
-        return {str(folder): str(scope) for folder, scope in rows}
+        found = f"SELECT DISTINCT links, scope FROM notes WHERE tier = {TIERS.index('talk')} AND links > ''"
+        sql = f"SELECT f.links, s.name FROM ({found}) f JOIN scopes s ON s.id = f.scope ORDER BY f.links, f.scope"
+        return {str(folder): str(scope) for folder, scope in self._open.connection().execute(sql)}
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of logs, conversations, passages and lines."""
@@ -304,7 +294,10 @@ class TalkIndex:
         """
         self.prune()
         if model is not None and self.most and (self.cache / CACHE_FILE).exists():
-            with files.explained("the vectors of conversations can't be kept"), self.files.lock(LOCK_WAIT) as held:
+            with (
+                files.explained("the vectors of conversations can't be kept"),
+                self.files.lock(files.WRITER_WAIT) as held,
+            ):
                 if held:
                     vectors.restore(self._open.connection(), self.cache, *model, self.most)
 
@@ -317,7 +310,7 @@ class TalkIndex:
         newest = vectors.among(self.most)
         connection = self._open.connection()
         with files.explained("the vectors of conversations can't be dropped"):
-            with self.files.lock(LOCK_WAIT) as held:
+            with self.files.lock(files.WRITER_WAIT) as held:
                 if not held:
                     raise UnwritableError("the index of conversations is busy in another process", "try again later")
                 with database.transaction(connection):

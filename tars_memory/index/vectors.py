@@ -31,6 +31,7 @@ from tars_memory.disk import read, replace, sha256
 from tars_memory.errors import SettingsError
 from tars_memory.index import database, models
 from tars_memory.index.database import ALWAYS_LOADED, TIERS, Progress
+from tars_memory.index.files import WRITER_WAIT
 
 if TYPE_CHECKING:
     import sqlite3
@@ -50,8 +51,6 @@ STEP = 16
 estimated."""
 FILL_PAGE = 2_000
 """Number of vectors taken over from the cache in one transaction."""
-LOCK_WAIT = 30.0
-"""Seconds to wait for another process that writes to the index."""
 EMBEDDING_ORDER = (
     f"tier NOT IN ({', '.join(str(TIERS.index(tier)) for tier in ALWAYS_LOADED)}), position > 0, day DESC, id"
 )
@@ -67,7 +66,7 @@ def embed(
     limit: int | None,
     progress: Progress | None,
     newest: int | None = None,
-    wait: float = LOCK_WAIT,
+    wait: float = WRITER_WAIT,
 ) -> int:
     """Give pending chunks their vectors, from the cache or else from the model.
 
@@ -342,10 +341,6 @@ class VectorCache:
     def hashes(self) -> set[bytes]:
         """Return the hashes of all texts that have a vector, of any model."""
         return {bytes(digest) for (digest,) in self._connection.execute("SELECT DISTINCT hash FROM vectors")}
-
-    def count(self) -> int:
-        """Return the number of vectors, of all models."""
-        return int(self._connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
 
     def is_whole(self) -> bool:
         """Whether SQLite finds no damage in the file. Reads the whole file."""
