@@ -20,11 +20,10 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.index.database import ALWAYS, SIGNS, TIERS, WORDS
+from tars_memory.index.database import SIGNS, TIERS, WORDS
 from tars_memory.language.words import plainer
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
@@ -243,7 +242,7 @@ def conditions_of(
         within: the filter.
         scopes: name → id of all scopes.
         notes: return conditions on ``notes c`` instead.
-        ending: whether any row has ended by the day of the filter (:func:`ended`); if not, none is checked.
+        ending: whether any row has ended by the day of the filter; if not, none is checked.
     """
     pairs = list(_conditions(within, scopes, notes=notes, ending=ending))
     return [condition for condition, _ in pairs], [value for _, values in pairs for value in values]
@@ -260,8 +259,8 @@ def _conditions(
     for tier in within.not_tiers:
         yield f"c.tier <> {TIERS.index(str(tier))}", ()
     if within.since or within.until:
-        yield "c.day >= ?", (_number(within.since) if within.since else 1,)
-        yield "c.day <= ?", (_number(within.until) if within.until else 99991231,)
+        yield "c.day >= ?", (number_of(within.since) if within.since else 1,)
+        yield "c.day <= ?", (number_of(within.until) if within.until else 99991231,)
     yield from _tag_conditions(within, notes=notes)
     note = "c.id" if notes else "c.note"
     for paths, keyword in ((within.paths, "IN"), (within.not_paths, "NOT IN")):
@@ -280,7 +279,7 @@ def _conditions(
     if within.each_year is not None:
         yield "c.day > 0 AND c.day - c.day / 10000 * 10000 BETWEEN ? AND ?", within.each_year
     if ending and within.on:
-        yield "c.until > ?", (_number(within.on),)
+        yield "c.until > ?", (number_of(within.on),)
 
 
 def _tag_conditions(within: Filter, *, notes: bool) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -293,22 +292,6 @@ def _tag_conditions(within: Filter, *, notes: bool) -> Iterator[tuple[str, Seque
             name = clean(tag).lstrip("#").strip("/").lower()
             condition = f"c.id {keyword} (SELECT {source} WHERE g.tag = ? OR g.tag >= ? AND g.tag < ?)"
             yield condition, (name, f"{name}/", f"{name}0")
-
-
-def ended(connection: sqlite3.Connection, on: str | None, scopes: Iterable[int] | None = None) -> frozenset[int]:
-    """Return the chunks that no longer count on a day: usually none, which a partial index tells at once.
-
-    Args:
-        connection: of the index.
-        on: ISO date; None: nothing has ended.
-        scopes: ids of the scopes to search; None: all.
-    """
-    if on is None:
-        return frozenset()
-    sql = f"SELECT id, scope FROM chunks WHERE until < {ALWAYS} AND until <= ?"
-    rows = connection.execute(sql, (_number(on),))
-    allowed = None if scopes is None else set(scopes)
-    return frozenset(int(chunk) for chunk, scope in rows if allowed is None or scope in allowed)
 
 
 def scope_condition(within: Filter, scopes: Mapping[str, int]) -> str:
@@ -360,6 +343,6 @@ def _caseless(pattern: str) -> str:
     return "".join(parts)
 
 
-def _number(day: str) -> int:
+def number_of(day: str) -> int:
     """Return an ISO date as yyyymmdd."""
     return int(day.replace("-", "")[:8])

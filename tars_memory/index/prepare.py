@@ -443,13 +443,6 @@ class Weights:
         return np.frombuffer(self._map, np.dtype(_ROW), count // BLOCK, offset).reshape(rows, -1)
 
 
-def _trie() -> Any:
-    """Return the class of the library; ImportError if it is not installed."""
-    import marisa_trie
-
-    return marisa_trie.Trie
-
-
 class Pieces:
     """The tokenizer: SentencePiece's unigram model over a trie that is mapped into memory.
 
@@ -463,7 +456,9 @@ class Pieces:
             ImportError: marisa-trie is not installed.
             OSError: a file can't be read.
         """
-        self._trie = _trie()()
+        import marisa_trie
+
+        self._trie = marisa_trie.Trie()
         self._trie.mmap(str(folder / TRIE))
         count = len(self._trie)
         with (folder / PIECES).open("rb") as file:
@@ -658,14 +653,16 @@ def build(folder: Path) -> tuple[str, ...]:
     """
     weights = Weights(folder / WEIGHTS)
     try:
-        trie_of, np = _trie(), load_numpy()
+        import marisa_trie
+
+        np = load_numpy()
     except ImportError as error:
         raise ModelUnavailableError(
             f"the multilingual model can't be prepared here: {error}", models.install_hint(models.MULTILINGUAL)
         ) from error
     (folder / GRAPH).write_bytes(_Graph(np, weights).model())
     pieces = [(name, score, number) for number, (name, score) in enumerate(weights.pieces()) if name not in _SPECIAL]
-    trie = trie_of([name for name, _, _ in pieces])
+    trie = marisa_trie.Trie([name for name, _, _ in pieces])
     scores, numbers = array("d", bytes(8 * len(trie))), array("i", bytes(4 * len(trie)))
     for name, score, number in pieces:
         key = trie[name]

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory.index import database, fulltext
-from tars_memory.index.database import BETWEEN, TIERS, iso
-from tars_memory.index.fulltext import Filter, conditions_of, ended
+from tars_memory.index.database import ALWAYS, BETWEEN, TIERS, iso
+from tars_memory.index.fulltext import Filter, conditions_of
 from tars_memory.index.naming import NameTable
 from tars_memory.language.words import fold
 from tars_memory.vault.model import Line
@@ -116,7 +116,10 @@ class IndexReader:
         self._connection = connection
         self._cache = cache
         self._attached = False
-        self._ended_on: tuple[str | None, frozenset[int]] = (None, frozenset())  # a day, and the chunks ended by then
+        self._ended_on: tuple[str | None, frozenset[int]] = (
+            None,
+            frozenset(),
+        )  # a day, and the scopes with ended chunks
         self._chunk_count: int | None = None
         self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
         self._scope_names = {key: name for name, key in self._scopes.items()}
@@ -525,7 +528,7 @@ class IndexReader:
 
     def has_ended(self, on: str, scope: str = "") -> bool:
         """Whether any chunk outside projects, or of this project, has ended by a day."""
-        return bool(ended(self._connection, on, {0, self._scopes.get(scope, 0)}))
+        return not self._ended(on).isdisjoint({0, self._scopes.get(scope, 0)})
 
     # --- inside
 
@@ -537,9 +540,14 @@ class IndexReader:
         return conditions_of(within, self._scopes, notes=notes, ending=bool(self._ended(within.on)))
 
     def _ended(self, on: str | None) -> frozenset[int]:
-        """Return the chunks that no longer count on a day; queried once per day."""
+        """Return the ids of the scopes with chunks that no longer count on a day; queried once per day.
+
+        Usually there are none, which a partial index tells at once. With ``on`` None, nothing has ended.
+        """
         if self._ended_on[0] != on:
-            self._ended_on = on, ended(self._connection, on)
+            sql = f"SELECT DISTINCT scope FROM chunks WHERE until < {ALWAYS} AND until <= ?"
+            rows = self._connection.execute(sql, (fulltext.number_of(on),)) if on else ()
+            self._ended_on = on, frozenset(int(scope) for (scope,) in rows)
         return self._ended_on[1]
 
     def _cached(self, column: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:

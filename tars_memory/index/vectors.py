@@ -31,14 +31,13 @@ from tars_memory.disk import read, replace, sha256
 from tars_memory.errors import SettingsError
 from tars_memory.index import database, models
 from tars_memory.index.database import ALWAYS_LOADED, TIERS, Progress
-from tars_memory.index.files import WRITER_WAIT
+from tars_memory.index.files import WRITER_WAIT, IndexFiles
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from tars_memory.index.files import IndexFiles
     from tars_memory.index.passages import Embedder
 
 
@@ -634,7 +633,9 @@ class QueryVectors:
             if self._socket is not None and self.embed is None:
                 found = models.ask(self._socket, self.identity, self.dimension, text)
             if found is None:
-                embed = self.embed or self._open()
+                from tars_memory.index.passages import open_runner
+
+                embed = self.embed or open_runner(self.model, self._cache).query
                 found = embed(text)
                 if self._used:
                     self.embed = embed
@@ -647,11 +648,6 @@ class QueryVectors:
         if _read(self._path(text), self.dimension) is not None:
             return True
         return self._socket is not None and models.is_ours(self._socket)
-
-    def _open(self) -> Callable[[str], models.QueryVector]:
-        from tars_memory.index.passages import open_runner
-
-        return open_runner(self.model, self._cache).query
 
     def _path(self, text: str) -> Path:
         digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

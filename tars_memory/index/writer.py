@@ -456,7 +456,7 @@ def _chunks(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Iterator[Chunk]
     rows: list[tuple[OwnTurn, str, str]] = []  # turn, line of it, answer to it (with its last line)
     size = 0
     for turn in turns:
-        texts = [part for text in turn.texts[:MAX_LINES] for part in _fitting(text)]
+        texts = [text[start:stop] for text in turn.texts[:MAX_LINES] for start, stop in pieces(text)]
         for place, text in enumerate(texts):
             if rows and (size + len(text) + 1 > CUT.size or rows[-1][0].day != turn.day):
                 yield _chunk(talk, rows, after)
@@ -466,14 +466,6 @@ def _chunks(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Iterator[Chunk]
             size += len(text) + 1
     if rows:
         yield _chunk(talk, rows, after)
-
-
-def _fitting(text: str) -> Iterator[str]:
-    """Yield a line, in pieces if it is longer than a chunk."""
-    if len(text) <= CUT.size:
-        yield text
-    else:
-        yield from (text[start:stop] for start, stop in pieces(text))
 
 
 def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> Chunk:
