@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import disk, errors
+from tars_memory import disk, errors, vault
 from tars_memory.capture.remember import SECTION, place_spool
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
 from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
@@ -26,23 +26,11 @@ from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.merge import ATTRIBUTES, merge_problem
 from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, current_model, loaded, refresh_index
-from tars_memory.vault import inbox, secrets
 from tars_memory.vault.layout import FORGOTTEN, Layout
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import insert_bullet, lines_of, without_ending
 from tars_memory.vault.markdown.lines import unmarked
 from tars_memory.vault.model import Splice
-from tars_memory.vault.suspicion import conversion, shell_path
-from tars_memory.vault.vault import (
-    MISNAMED,
-    WrongEncodingError,
-    has_markers,
-    is_conflict_copy,
-    is_single_byte,
-    lines_only_in_copy,
-    original_of,
-    original_of_numbered,
-)
 from tars_memory.vault.writing.history import RESTORE, LostLine
 from tars_memory.vault.writing.journal import NO_FILE, Journal
 from tars_memory.vault.writing.store import ELSEWHERE, Spool, Store, Written
@@ -252,8 +240,8 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
         asked = item.arguments
         hidden = workspace.project or asked.get("asked_vault") or asked.get("asked_project")
         text = "" if hidden else f" {asked.get('text', '')!r}"
-        vault, folder = asked.get("asked_vault"), asked.get("asked_folder")
-        origin = f"{vault} was named" if vault else f"called in {folder}"
+        named, folder = asked.get("asked_vault"), asked.get("asked_folder")
+        origin = f"{named} was named" if named else f"called in {folder}"
         yield Diagnosis(
             "spool",
             f"{item.command}{text} waits as {item.id} for its vault: {origin}",
@@ -265,7 +253,7 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
         yield Diagnosis("spool", f"{damaged} can't be read", hint, fix=partial(spool.set_aside, damaged))
     for path in sorted(workspace.kept_folder.glob("*.txt")):
         command = f"tars-memory {'log' if path.stem.endswith('-log') else 'remember'} --stdin"
-        first, *rest = [*conversion(disk.read(path, most=disk.LARGEST_OWN) or b""), command]
+        first, *rest = [*vault.suspicion.conversion(disk.read(path, most=disk.LARGEST_OWN) or b""), command]
         pipeline = " | ".join((f"{first} < {shlex.quote(str(path))}", *rest))
         hint = f"{pipeline} writes it; remove it when you don't need it"
         yield Diagnosis("kept", f"{path} holds words that were typed and are in no note", hint)
@@ -308,7 +296,7 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Diagnosis:
     except TarsError:
         copy, original = b"?", b""
     message = f"{name} is left next to its note"
-    if not ours and lines_only_in_copy(original, copy):
+    if not ours and vault.vault.lines_only_in_copy(original, copy):
         return Diagnosis("left over", message, "compare the two, then remove it", name)
     where = "the journal" if ours else "its note"
     hint = f"tars-memory doctor --fix removes it: {where} has all of it"
@@ -372,24 +360,25 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
             if name.startswith(".") and name.endswith(".icloud"):
                 shown = path.replace(name, name[1 : -len(".icloud")])
                 yield Diagnosis("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
-            elif name[-3:].lower() == ".md" and is_conflict_copy(name):
+            elif name[-3:].lower() == ".md" and vault.vault.is_conflict_copy(name):
                 yield _conflict_copy(workspace, path)
     paths = workspace.vault.paths()
     existing = set(paths)
     numbered_notes = {
         path: original
         for path in paths
-        if (original := original_of_numbered(path)) in existing and not workspace.vault.layout.is_session(path)
+        if (original := vault.vault.original_of_numbered(path)) in existing
+        and not workspace.vault.layout.is_session(path)
     }
     others = [path for path in paths if path not in numbered_notes]
     read = workspace.vault.readable(others if numbered_notes else ())
-    counts = Counter(line for _, data in read for line in lines_only_in_copy(b"", data))
+    counts = Counter(line for _, data in read for line in vault.vault.lines_only_in_copy(b"", data))
     common = {line for line, count in counts.items() if count >= TEMPLATE}  # as from a template: no sign of a copy
     for path, original in numbered_notes.items():
         yield from _numbered_copy(workspace, path, original, common)
     yield from _unreadable(workspace, paths)
     for path, data in workspace.vault.readable(paths):
-        if has_markers(data):
+        if vault.vault.has_markers(data):
             yield Diagnosis(
                 "conflict",
                 f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written",
@@ -400,24 +389,24 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
 
 def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosis]:
     """Find notes and proposals that can't be read or only in part: links, text that is not UTF-8, broken proposals."""
-    vault, layout = workspace.vault, workspace.vault.layout
+    layout = workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
-        if vault.look(path) is None and os.path.lexists(workspace.root / path):
+        if workspace.vault.look(path) is None and os.path.lexists(workspace.root / path):
             message = f"{path} is a link or not a file: it is neither read nor written"
             yield Diagnosis("skipped", message, "put the note itself there", path)
     for path in paths:
         try:
-            data = vault.read(path)
-        except WrongEncodingError as error:
+            data = workspace.vault.read(path)
+        except vault.vault.WrongEncodingError as error:
             yield Diagnosis("encoding", error.message, _conversion(path, error.iconv_name), path)
             continue
         except TarsError:
             continue  # _unsearched reports it
-        if is_single_byte(data):
+        if vault.vault.is_single_byte(data):
             message = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
             yield Diagnosis("encoding", message, _conversion(path, "latin1", ", cp1250, cp1251, …"), path)
     proposals: list[str] = []
-    inbox.pending(vault, proposals)
+    vault.inbox.pending(workspace.vault, proposals)
     for sentence in proposals:
         yield Diagnosis(
             "proposal", sentence, f"mend it or move it away, in {workspace.root}; review can't ask about it"
@@ -456,10 +445,10 @@ def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[b
     except (TarsError, OSError):
         return
     name = path.rpartition("/")[2].removesuffix(".md").casefold()
-    own = [line for line in lines_only_in_copy(other, copy) if line not in common]
+    own = [line for line in vault.vault.lines_only_in_copy(other, copy) if line not in common]
     if any(name in line.decode("utf-8", "replace").casefold() for line in own):
         return
-    lines = sum(line not in common for line in lines_only_in_copy(b"", copy))
+    lines = sum(line not in common for line in vault.vault.lines_only_in_copy(b"", copy))
     if lines >= TWIN_LINES and len(own) <= lines * TWIN_OWN:
         yield Diagnosis(
             "conflict copy",
@@ -471,7 +460,7 @@ def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[b
 
 def _conflict_copy(workspace: Workspace, path: str) -> Diagnosis:
     """Describe a conflict copy: the lines that its note lacks."""
-    original = original_of(path)
+    original = vault.vault.original_of(path)
     try:
         copy = workspace.vault.read(path)
     except TarsError as error:
@@ -481,7 +470,7 @@ def _conflict_copy(workspace: Workspace, path: str) -> Diagnosis:
     except TarsError:
         message = f"{path} is a copy of {original}, which is not there"
         return Diagnosis("conflict copy", message, f"rename it to {original} if it is the one to keep", path)
-    missing = lines_only_in_copy(note, copy)
+    missing = vault.vault.lines_only_in_copy(note, copy)
     if not missing:
         message = f"{path} says nothing that {original} does not"
         return Diagnosis("conflict copy", message, "remove it", path)
@@ -515,7 +504,7 @@ def _secrets(workspace: Workspace) -> Iterator[Diagnosis]:
     for path, data in workspace.vault.readable(sorted(workspace.vault.paths())):
         text = data.decode("utf-8", "surrogateescape")
         line = at = 0
-        for found in secrets.find(text):
+        for found in vault.secrets.find(text):
             line, at = line + len(re.findall(r"\r\n|\r|\n", text[at : found.start])), found.start
             message = f"{path}:{line + 1}: {found.kind}"
             yield Diagnosis("secret", message, "it is not indexed; keep it in a password manager", path)
@@ -556,8 +545,8 @@ def _unsearched(workspace: Workspace) -> Iterator[Diagnosis]:
     left_out = {**workspace.vault.skipped_paths, **workspace.index().left_out()}
     for reason, hint in UNSEARCHED.items():
         if paths := left_out.get(reason):
-            names = ", ".join(map(shell_path, paths[:NAMED])) + (", …" if len(paths) > NAMED else "")
-            whole = paths[0] if len(paths) == 1 and reason != MISNAMED else ""
+            names = ", ".join(map(vault.suspicion.shell_path, paths[:NAMED])) + (", …" if len(paths) > NAMED else "")
+            whole = paths[0] if len(paths) == 1 and reason != vault.vault.MISNAMED else ""
             yield Diagnosis("skipped", f"not searched, {reason}: {names}", hint, whole)
 
 
