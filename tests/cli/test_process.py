@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from forked import started
 from hostile import HOSTILE
 from terminal import OURS, ROOT, environment, on_a_terminal, program, script
+
+from tars_memory.testing import make_vault
 
 HERE = Path(__file__).parent
 WITH_FAKE = str(HERE / "with_fake.py")
@@ -269,3 +273,19 @@ def test_the_package_is_the_one_under_test() -> None:
     import tars_memory
 
     assert Path(tars_memory.__file__ or "").is_relative_to(ROOT)
+
+
+@pytest.mark.parametrize("nohup", [False, True])
+def test_a_watcher_ends_with_the_terminal_unless_it_was_told_to_outlive_it(tmp_path: Path, nohup: bool) -> None:
+    root = make_vault(tmp_path / "vault", {"Tea.md": "# Tea\n\ngreen\n"})
+    env = environment(tmp_path / "home", TARS_MEMORY_DIR=str(root), TARS_MEMORY_EMBEDDING_MODEL="none")
+    words = shlex.join(started("watch", "--json"))
+    shell = f"trap '' HUP; exec {words}" if nohup else f"exec {words}"
+    process = subprocess.Popen(["sh", "-c", shell], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None and b'"changed"' in process.stdout.readline()
+    process.send_signal(signal.SIGHUP)
+    if nohup:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0

@@ -240,18 +240,21 @@ class Call:
         self.typed = Typed(command, arguments)
         self.listen()
 
-    def listen(self, *, ignoring: bool = False) -> None:
-        """Until :meth:`close`, raise :class:`Terminated` on a signal to end; or, if ``ignoring``, ignore it and Ctrl-C.
+    def listen(self, act: Any = None) -> None:
+        """Until :meth:`close`, raise :class:`Terminated` on a signal to end.
 
         A signal that was ignored when the program started (``nohup``) stays ignored.
+
+        Args:
+            act: handles such a signal and Ctrl-C instead; ``signal.SIG_IGN`` ignores them.
         """
-        names = ("SIGTERM", "SIGHUP", "SIGINT") if ignoring else ("SIGTERM", "SIGHUP")
+        names = ("SIGTERM", "SIGHUP") if act is None else ("SIGTERM", "SIGHUP", "SIGINT")
         for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
             before = signal.getsignal(number)
             if before in (signal.SIG_IGN, None):
                 continue
             try:
-                signal.signal(number, signal.SIG_IGN if ignoring else _end)
+                signal.signal(number, act or _end)
             except ValueError:  # not in the main thread
                 return
             self._previous_handlers.setdefault(number, before)

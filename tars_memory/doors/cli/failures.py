@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -94,7 +95,7 @@ def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:
     """
     if call.dry_run or isinstance(error, SystemExit | GeneratorExit):
         return
-    call.listen(ignoring=True)  # a signal must not cut this off
+    call.listen(signal.SIG_IGN)  # a signal must not cut this off
     typed = call.typed
     if _is_refusal(error, typed.command if typed else ""):
         source = typed.source if typed else ""

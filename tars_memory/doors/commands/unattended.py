@@ -1,11 +1,9 @@
 """``sleep`` (a night's work) and ``watch``, and the units that start them by systemd, launchd or cron."""
 
-import contextlib
 import os
 import plistlib
 import shlex
-import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -116,15 +114,15 @@ def watch(
 
     watcher = index.watcher.Watcher(call.workspace.root, poll=poll)
     watching = nights.IndexKeeper(call.fresh_memory, watcher)
-    with _signals(watcher):
-        if once:
-            _print_batch(call, watching.once())
-            return 0
-        for number, batch in enumerate(watching.batches()):
-            if batch.has_changes:
-                _print_batch(call, batch)
-            if not number and call.out.stderr.isatty():
-                call.out.say(f"watching {call.workspace.root}; Ctrl-C ends it")
+    call.listen(lambda *_: watcher.stop())
+    if once:
+        _print_batch(call, watching.once())
+        return 0
+    for number, batch in enumerate(watching.batches()):
+        if batch.has_changes:
+            _print_batch(call, batch)
+        if not number and call.out.stderr.isatty():
+            call.out.say(f"watching {call.workspace.root}; Ctrl-C ends it")
     return 0
 
 
@@ -143,22 +141,6 @@ def _print_batch(call: Call, batch: Any) -> None:
         if parts:
             call.out.data(f"{now:%Y-%m-%d %H:%M:%S} {', '.join(parts)} in {batch.took:.2f} s")
     call.out.flush()
-
-
-@contextlib.contextmanager
-def _signals(watcher: Any) -> Iterator[None]:
-    """End the watcher cleanly on SIGTERM, SIGHUP (a closed terminal) and Ctrl-C."""
-
-    def stop(*_: object) -> None:
-        watcher.stop()
-
-    names = [name for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
-    before = {getattr(signal, name): signal.signal(getattr(signal, name), stop) for name in names}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 KINDS = ("systemd", "launchd", "cron")
