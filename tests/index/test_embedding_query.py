@@ -8,11 +8,12 @@ import sys
 import weakref
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import models
+from tars_memory.index import models, passages
 from tars_memory.index.models import QueryVector
 from tars_memory.index.vectors import QueryVectors
 from tars_memory.testing import HashEmbedder
@@ -37,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         questions.append(text)
         return expected(text)
 
-    monkeypatch.setattr(QueryVectors, "_open", lambda self: embed)
+    monkeypatch.setattr(passages, "open_runner", lambda *_: SimpleNamespace(query=embed))
     return questions
 
 
@@ -98,15 +99,15 @@ def test_the_model_is_closed_after_one_question_and_stays_open_after_two(
     opened: list[weakref.ref[object]] = []
 
     class Model:
-        def embed(self, text: str) -> QueryVector:
+        def query(self, text: str) -> QueryVector:
             return expected(text)
 
-    def open_model(vectors: QueryVectors) -> object:
+    def open_model(*_: object) -> object:
         fresh = Model()
         opened.append(weakref.ref(fresh))
-        return fresh.embed
+        return fresh
 
-    monkeypatch.setattr(QueryVectors, "_open", open_model)
+    monkeypatch.setattr(passages, "open_runner", open_model)
     vectors = QueryVectors(MODEL, tmp_path)
     alive = []
     for number in range(4):
