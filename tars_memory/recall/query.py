@@ -222,12 +222,15 @@ class Query:
         return bool(self.quoted) and not others and inside.issuperset(self.words)
 
 
-def parse(request: SearchRequest | str, today: date) -> Query:
+def parse(
+    request: SearchRequest | str, today: date, day_of_name: Callable[[str], date | None] = lambda _: None
+) -> Query:
     """Parse a query.
 
     Args:
         request: the request, or only its text; its filters are joined with those in the text.
         today: the day from which relative dates count.
+        day_of_name: returns the day whose daily note has a name, as the vault names them; None for other texts.
 
     Raises:
         UsageError: a value is not a date, or not a tier; everything else is legal.
@@ -239,7 +242,7 @@ def parse(request: SearchRequest | str, today: date) -> Query:
     if not request.expired:
         query.on, query.started_by = request.as_of or today, request.as_of
     query.unfinished = unfinished
-    parser = _Parser(query, today)
+    parser = _Parser(query, today, day_of_name)
     days = {"since": [request.since], "until": [request.until]}
     for name, values in {**days, "tier": request.tiers, "tag": request.tags, "path": request.paths}.items():
         for value in values:
@@ -325,9 +328,10 @@ def _adjacent_day(day: date, by: int) -> date:
 class _Parser:
     """Sorts the pieces of a text into the fields of a query."""
 
-    def __init__(self, query: Query, today: date) -> None:
+    def __init__(self, query: Query, today: date, day_of_name: Callable[[str], date | None]) -> None:
         self.query = query
         self.today = today
+        self.day_of_name = day_of_name
         self.meaning_parts: list[str] = []
         self.texts: list[str] = []
         """Texts that :meth:`finish` divides into words, compounds and literals."""
@@ -346,7 +350,8 @@ class _Parser:
         """
         known = self.query.filter
         if name in ("since", "until"):
-            named = dates.parse_day(value, self.today)
+            day = self.day_of_name(value)
+            named = dates.NamedDate(day, day) if day else dates.parse_day(value, self.today)
             if named is None:
                 raise UsageError(f"{name}: {value!r} {dates.refusal(value)}", f"give {dates.ACCEPTED}")
             if (name == "since") != negated:

@@ -250,7 +250,7 @@ class Search:
             ModelUnavailableError: the model can't be used, and the search is by meaning only.
         """
         workspace, request = self.workspace, self.request
-        query = queries.parse(request, self.today)
+        query = queries.parse(request, self.today, workspace.whole.layout.day_of_name)
         query.half_lives = self.half_lives
         talks = self._open_talks(query)
 

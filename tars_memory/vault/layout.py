@@ -419,6 +419,14 @@ class Layout:
             return self._day(inner[len(self.archive) + 1 :])
         return day
 
+    def day_of_name(self, name: str) -> date | None:
+        """Return the day whose daily note has a name, folders aside; None for a name that is no whole date here."""
+        form = self.daily_format.rpartition("/")[2]
+        try:
+            return markdown.moment.day(form, markdown.moment.pattern(form), name.strip())
+        except ValueError:  # such as "DD" in a folder of a month
+            return None
+
     def _day(self, path: str) -> date | None:
         """Return the day of a daily note in its place, by its path within the project; None for any other path."""
         folder = f"{self.daily_folder}/" if self.daily_folder else ""

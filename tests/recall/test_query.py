@@ -8,12 +8,22 @@ from random_documents import examples
 
 from tars_memory.errors import UsageError
 from tars_memory.recall.query import LONGEST, MOST_WORDS, SearchRequest, parse
+from tars_memory.settings import LayoutOptions
+from tars_memory.vault.layout import Layout
 
 TODAY = date(2026, 11, 21)
 
 
 def read(text: str, **options: object):
     return parse(SearchRequest(text, **options), TODAY)
+
+
+def test_a_name_of_a_daily_note_is_its_day_in_a_filter():
+    day_of_name = Layout(LayoutOptions(daily_format="DD-MM-YYYY")).day_of_name
+    query = parse(SearchRequest("tea -since:02-10-2026", since="03-09-2026"), TODAY, day_of_name)
+    assert (query.filter.since, query.filter.until) == ("2026-09-03", "2026-10-01")
+    with pytest.raises(UsageError, match="10 March or 3 October"):
+        read("tea since:03-10-2026")
 
 
 def test_words_without_the_ones_that_say_nothing():

@@ -191,6 +191,20 @@ def test_names_in_the_language_of_the_vault(tmp_path: Path, language: str) -> No
     assert filled.decode() == f"{calendar.NAMES[language][1][0]} Nov"
 
 
+@pytest.mark.parametrize(
+    ("form", "name", "day"),
+    [
+        ("DD-MM-YYYY", "03-10-2026", date(2026, 10, 3)),
+        ("MM-DD-YYYY", "03-10-2026", date(2026, 3, 10)),
+        ("YYYY/MM-MMMM/DD-MM-YYYY", "03-10-2026", date(2026, 10, 3)),
+        ("YYYY-MM-DD", "03-10-2026", None),
+        ("YYYY/MM/DD", "03", None),
+    ],
+)
+def test_the_name_of_a_daily_note_is_its_day(form: str, name: str, day: date | None) -> None:
+    assert Layout(LayoutOptions(daily_format=form)).day_of_name(name) == day
+
+
 def test_names_of_no_known_day_leave_the_language_english(tmp_path: Path) -> None:
     obsidian(tmp_path, ".obsidian/daily-notes.json", {"format": "dddd D MMMM YYYY"})
     (tmp_path / "dimanche 23 novembre 2026.md").write_text("that was a Monday\n")

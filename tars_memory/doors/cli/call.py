@@ -481,7 +481,8 @@ class Call:
         return (self.now or datetime.now().astimezone()).date()
 
     def day(self, text: str | None, option: str, *, last: bool = False) -> date | None:
-        """Parse a day as search does; of a month or year return the first day, or with ``last`` the last.
+        """Parse a day as search does; of a month or year return the first day, or with ``last`` the last. A text that
+        is the name of a daily note here is its day.
 
         Args:
             text: the day, or None: there is none.
@@ -493,6 +494,8 @@ class Call:
         """
         if text is None:
             return None
+        if named := self.workspace.whole.layout.day_of_name(text):
+            return named
         dates = language.dates
         span = dates.parse_day(text, self.today())
         if span is None:
