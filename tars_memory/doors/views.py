@@ -100,7 +100,13 @@ class View:
         """Handle Enter."""
 
     def hear(self, answer: Heard) -> None:
-        """Handle an answer, the newest of its kind."""
+        """Take in an answer, the newest of its kind: an error, a note to open, or a preview."""
+        if isinstance(answer.value, TarsError):
+            self.state = [*sentences(answer.value)]
+        elif answer.kind.startswith("open"):
+            self.live.open(*answer.value)
+        else:
+            self.passage = answer.value
 
     def block(self, item: Any, width: int) -> list[Text]:
         """Make the rows of an item."""
@@ -170,10 +176,8 @@ class SearchView(View):
                 self._take(answer)
         elif isinstance(answer.value, TarsError):
             self.reload(answer.value.message)  # the hit is not there any more
-        elif answer.kind == "open hit":
-            self.live.open(*answer.value)
         else:
-            self.passage = answer.value
+            super().hear(answer)
 
     def _take(self, answer: Heard) -> None:
         """Show the hits of an answer, or its error; keep the mark if the person moved it."""
@@ -330,7 +334,7 @@ class ReviewView(View):
         """Show the waiting proposals, and the outcome of a decision."""
         self.is_busy = False
         if isinstance(answer.value, TarsError):
-            self.state = [*sentences(answer.value)]
+            super().hear(answer)
             return
         outcome, listed = answer.value
         former = self.chosen
@@ -493,12 +497,8 @@ class FactsView(View):
 
     def hear(self, answer: Heard) -> None:
         """Take in facts or a preview, or open a note."""
-        if isinstance(answer.value, TarsError):
-            self.state = [*sentences(answer.value)]
-        elif answer.kind == "open fact":
-            self.live.open(*answer.value)
-        elif answer.kind == "look at fact":
-            self.passage = answer.value
+        if isinstance(answer.value, TarsError) or answer.kind != "facts":
+            super().hear(answer)
         else:
             found, notices = answer.value
             former = self.chosen

@@ -390,7 +390,7 @@ class Call:
             return text
         answer = self._answer(
             f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
-            "  [m] mask it (Enter)   [y] keep it as it is   [n] stop",
+            "  [m] mask it (Enter)   [y] keep it as it is   [n] stop"
         )
         if answer in STOP:
             self.settle()

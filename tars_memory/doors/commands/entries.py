@@ -72,10 +72,7 @@ ref path line end_line section text tags time state block_id author: as for `lis
 raw: its lines, verbatim
 """,
 )
-def show(
-    call: Call,
-    target: list[str] | None = REF,
-) -> int:
+def show(call: Call, target: list[str] | None = REF) -> int:
     """Show one entry: its place, heading, REF and lines."""
     entry = call.memory().show(call.target(call.words(target, "REF")))
     if call.answered({**fields(entry, ENTRY), "raw": entry.raw}):
@@ -118,10 +115,7 @@ chain[].speaker quote turn: who said what
 chain[].actor txn: who wrote it
 """,
 )
-def why(
-    call: Call,
-    target: list[str] | None = REF,
-) -> int:
+def why(call: Call, target: list[str] | None = REF) -> int:
     """Show where a line came from: who approved it, the day that noted it, who said it, and what it replaced.
 
     Without REF it explains the first hit of the last search, the one that open opens. It is read from the notes and the
@@ -236,11 +230,7 @@ def headings(
 
 
 FACT = 'add Anna "lives in" Cork'
-VERBS = {
-    "add": f"add SUBJECT PREDICATE OBJECT, as: facts {FACT}",
-    "end": "end REF",
-    "remove": "remove REF",
-}
+VERBS = {"add": f"add SUBJECT PREDICATE OBJECT, as: facts {FACT}", "end": "end REF", "remove": "remove REF"}
 
 
 MISSING = "no such fact is known"
@@ -404,10 +394,7 @@ tm timeline Anna
 as facts
 """,
 )
-def timeline(
-    call: Call,
-    about: list[str] | None = word("ABOUT…", "A name, as subject or object."),
-) -> int:
+def timeline(call: Call, about: list[str] | None = word("ABOUT…", "A name, as subject or object.")) -> int:
     """List all facts about a name in order of time, ended ones too. Those without a date come last.
 
     The same as `facts --timeline`.

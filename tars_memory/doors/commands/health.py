@@ -59,10 +59,7 @@ settings: those that are set
 shared[].name path: the shared vaults that are searched
 """,
 )
-def status(
-    call: Call,
-    verbose: bool = flag("--verbose", "Show everything, not ten lines."),
-) -> int:
+def status(call: Call, verbose: bool = flag("--verbose", "Show everything, not ten lines.")) -> int:
     """Show in ten lines the vault, how fresh its index is, what waits for you and what to do next."""
     state = dict(call.memory().status())
     notices = state.get("notices") or ()

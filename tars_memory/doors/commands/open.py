@@ -248,10 +248,7 @@ out[].path: where it leads; null if the link is dead
 back: paths of the notes that link here
 """,
 )
-def links(
-    call: Call,
-    note: list[str] | None = word("NOTE…", "Its name or path, as in a link."),
-) -> int:
+def links(call: Call, note: list[str] | None = word("NOTE…", "Its name or path, as in a link.")) -> int:
     """List where a note's links lead, and which notes link to it. Exit 1 if there are none.
 
     In a pipe one line a link, with tabs: out or back, the path (empty if the link is dead), the target as written.
@@ -299,10 +296,7 @@ notes[].whole: its properties name the tag
 notes[].lines[].line text: a line that bears it
 """,
 )
-def tags(
-    call: Call,
-    tag: list[str] | None = word("[TAG]", "List its notes and lines."),
-) -> int:
+def tags(call: Call, tag: list[str] | None = word("[TAG]", "List its notes and lines.")) -> int:
     """List all tags with the number of their notes; with TAG, the notes and lines that bear it.
 
     A nested tag (food/tea) counts for the ones above it, too. In a pipe a tag is one line, with a tab before the
