@@ -89,24 +89,12 @@ class Verdict(NamedTuple):
     fact: bool
 
 
-class Extraction(NamedTuple):
-    """The statements drawn from a conversation, or from one window of it.
-
-    Attributes:
-        facts: the statements; those of a model's answer are not grounded yet.
-        topics, decisions: short lines.
-    """
-
-    facts: tuple[DrawnFact, ...] = ()
-    topics: tuple[str, ...] = ()
-    decisions: tuple[str, ...] = ()
-
-
 class Drawn(NamedTuple):
     """The result of drawing statements from a conversation.
 
     Attributes:
-        extraction: grounded: the quote of each fact was found in its turn.
+        facts: the statements, grounded: the quote of each was found in its turn.
+        topics, decisions: short lines.
         dropped: number of facts that were dropped, by reason.
         until: number of the last turn that was read; 0 if all were.
         turns, readable: for the rules: how many turns of the person were read, and how many of them are in a language
@@ -114,8 +102,10 @@ class Drawn(NamedTuple):
         left_out: statements that the second look found not worth a person's decision.
     """
 
-    extraction: Extraction
+    facts: tuple[DrawnFact, ...]
     dropped: dict[str, int]
+    topics: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
     until: int = 0
     turns: int = 0
     readable: int = 0

@@ -11,7 +11,7 @@ from random_documents import examples, sized, within
 
 from tars_memory.curation.models import dialogues
 from tars_memory.curation.models.dialogues import ModelOp, ReplyError
-from tars_memory.curation.proposals import DrawnFact, Extraction, Refer, Verdict
+from tars_memory.curation.proposals import DrawnFact, Refer, Verdict
 
 FACT = {"text": "Anna prefers green tea.", "quote": "I prefer green tea", "turn": 3, "kind": "preference"}
 READ = DrawnFact("", "I prefer green tea", 3, "preference")
@@ -45,12 +45,12 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_fact_is_read_from_every_form(form: str) -> None:
-    assert dialogues.extraction(FORMS[form], TURNS).facts[:1] == (READ,)
+    assert dialogues.extraction(FORMS[form], TURNS)[:1] == (READ,)
 
 
 def test_of_an_answer_only_what_it_points_at_counts() -> None:
     said = {"title": "Tea and more", "summary": "Anna drinks.", "topics": ["tea"], "decisions": ["buy a pot"]}
-    assert dialogues.extraction(json.dumps({**said, "facts": [FACT]}), TURNS) == Extraction((READ,))
+    assert dialogues.extraction(json.dumps({**said, "facts": [FACT]}), TURNS) == (READ,)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_of_an_answer_only_what_it_points_at_counts() -> None:
     ],
 )
 def test_what_a_quote_refers_to_is_read(refers: object, read: tuple[Refer, ...]) -> None:
-    (fact,) = dialogues.extraction(json.dumps({"facts": [FACT | {"refers": refers}]}), TURNS).facts
+    (fact,) = dialogues.extraction(json.dumps({"facts": [FACT | {"refers": refers}]}), TURNS)
     assert fact.refers == read
 
 
@@ -87,11 +87,11 @@ def test_what_a_quote_refers_to_is_read(refers: object, read: tuple[Refer, ...])
     ],
 )
 def test_what_a_fact_lacks_is_not_guessed(change: dict[str, object], read: DrawnFact) -> None:
-    assert dialogues.extraction(json.dumps({"facts": [FACT | change]}), TURNS).facts == (read,)
+    assert dialogues.extraction(json.dumps({"facts": [FACT | change]}), TURNS) == (read,)
 
 
 def test_what_is_no_object_is_no_fact() -> None:
-    assert dialogues.extraction('{"facts": ["Anna lives here", 7, {"quote": "tea"}]}', TURNS).facts == (
+    assert dialogues.extraction('{"facts": ["Anna lives here", 7, {"quote": "tea"}]}', TURNS) == (
         DrawnFact("", "tea", 0),
     )
 
@@ -184,7 +184,7 @@ LONG = {
 def test_a_long_answer_takes_no_long_time(name: str) -> None:
     with within(5), suppress(ReplyError):
         found = dialogues.extraction(LONG[name], TURNS)
-        assert len(found.facts) <= dialogues.MAX_FACTS
+        assert len(found) <= dialogues.MAX_FACTS
 
 
 APPEND = {"op": "append", "candidates": [1], "lines": [], "section": 2, "text": "", "why": "new"}
@@ -326,10 +326,10 @@ def test_whatever_comes_it_is_an_answer_or_a_reply_error(text: str) -> None:
             found = read()
         except ReplyError:
             continue
-        if isinstance(found, Extraction):
-            assert all(not fact.text and fact.turn in {0, *TURNS} for fact in found.facts)
-        else:
+        if isinstance(found, dialogues.Ops):
             assert all(set(op.candidates) <= {1, 2} and set(op.lines) <= {1, 2} for op in found.ops)
+        else:
+            assert all(not fact.text and fact.turn in {0, *TURNS} for fact in found)
 
 
 @pytest.mark.parametrize("facts", ['"x"', "7", "true", "[1, 2]", "[[]]", '{"a": 1}'])
@@ -340,4 +340,4 @@ def test_facts_that_are_no_list_of_facts_are_no_answer(facts: str) -> None:
 
 @pytest.mark.parametrize("facts", ["[]", "null", "{}", '""'])
 def test_no_facts_are_an_answer(facts: str) -> None:
-    assert dialogues.extraction(f'{{"facts": {facts}}}', {1}).facts == ()
+    assert dialogues.extraction(f'{{"facts": {facts}}}', {1}) == ()

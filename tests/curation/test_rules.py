@@ -30,7 +30,7 @@ def read(*texts: str, day: date = DAY) -> Drawn:
 
 
 def kept(*texts: str) -> list[str]:
-    return [fact.text for fact in read(*texts).extraction.facts]
+    return [fact.text for fact in read(*texts).facts]
 
 
 @pytest.mark.parametrize(("code", "sentence", "wanted"), WORTH, ids=[f"{c}: {s[:40]}" for c, s, _ in WORTH])
@@ -55,7 +55,7 @@ def test_the_labelled_set_is_broad() -> None:
 def test_every_quote_is_verbatim_whatever_stands_around_it() -> None:
     for _, sentence, _ in WORTH:
         text = f"Hm.\n\n{sentence}\n\nThat is all."
-        for fact in read(text).extraction.facts:
+        for fact in read(text).facts:
             assert fact.quote in text
             assert fact.turn == 1
 
@@ -75,18 +75,18 @@ def test_the_models_own_words_are_no_facts_about_the_person() -> None:
 def test_speakers_are_named_where_several_people_speak() -> None:
     turns = [Turn(1, "user", "Anna", "I live in Cork."), Turn(2, "user", "Bela", "I love rowing.")]
     found = rules.read(turns, {1, 2}, {1: DAY, 2: DAY}, named=True)
-    assert [fact.text for fact in found.extraction.facts] == ["Anna: I live in Cork", "Bela: I love rowing"]
+    assert [fact.text for fact in found.facts] == ["Anna: I live in Cork", "Bela: I love rowing"]
 
 
 def test_only_examined_turns_give_facts() -> None:
     turns = [Turn(1, "user", "user", "I live in Cork."), Turn(2, "user", "user", "I love rowing.")]
-    assert [fact.text for fact in rules.read(turns, {2}, {1: DAY, 2: DAY}).extraction.facts] == ["I love rowing"]
+    assert [fact.text for fact in rules.read(turns, {2}, {1: DAY, 2: DAY}).facts] == ["I love rowing"]
 
 
 def test_dates_count_from_the_day_of_each_turn() -> None:
     turns = [Turn(1, "user", "user", "I moved to Cork yesterday."), Turn(2, "user", "user", "I adopted a cat today.")]
     found = rules.read(turns, {1, 2}, {1: date(2025, 12, 31), 2: date(2026, 1, 1)})
-    assert [fact.text for fact in found.extraction.facts] == [
+    assert [fact.text for fact in found.facts] == [
         "I moved to Cork on 2025-12-30",
         "I adopted a cat on 2026-01-01",
     ]
@@ -234,7 +234,7 @@ def test_among_people_nobody_asks_the_memory_for_anything_and_nobody_plays_a_par
         Turn(2, "user", "Bela", "I love rowing."),
     ]
     found = rules.read(turns, {1, 2}, {1: DAY, 2: DAY}, named=True)
-    assert [fact.text for fact in found.extraction.facts] == ["Bela: I love rowing"]
+    assert [fact.text for fact in found.facts] == ["Bela: I love rowing"]
 
 
 def test_topics_and_decisions() -> None:
@@ -242,7 +242,7 @@ def test_topics_and_decisions() -> None:
         "Let us plan the trip to Lisbon. We decided to fly with the morning plane.",
         "Fine.",
         "Lisbon in spring is lovely, is it not?",
-    ).extraction
+    )
     assert found.decisions == ("We decided to fly with the morning plane",)
     assert "Lisbon" in found.topics
 
@@ -342,5 +342,5 @@ def test_no_pattern_takes_longer_than_the_text_grows(code: str) -> None:
 
 def test_a_quote_of_the_rules_is_one_that_a_model_could_give() -> None:
     for _, sentence, _ in WORTH:
-        for fact in read(sentence).extraction.facts:
+        for fact in read(sentence).facts:
             assert fact.quote in grounding.folded(sentence)

@@ -93,19 +93,18 @@ def draw(
     days = {number: time.date() for number, time in when.items()}
     named = len({turn.speaker for turn in transcript.turns if turn.role == "user"}) > 1
     for dialogue, window in models.grounding.prompts_of(transcript, after, when, known.shown()):
-        grounded, ungrounded = models.grounding.ground(dialogue.ask(model).facts, *window, days, named=named)
+        grounded, ungrounded = models.grounding.ground(dialogue.ask(model), *window, days, named=named)
         found += grounded
         dropped += ungrounded
     if secret := sum(suspicion.MARK in fact.text for fact in found):
         found, dropped["secret"] = [fact for fact in found if suspicion.MARK not in fact.text], secret
     by_rules = _by_rules(transcript, after, when)
-    facts = _with_asked(found, by_rules.extraction.facts)
+    facts = _with_asked(found, by_rules.facts)
     new = [fact for fact in facts if not known.why(fact.text)]  # without the claim: a known fact may be said to be over
     offered, left_out = models.grounding.second_look(model if looks else None, new, transcript.turns, days, known.holds)
     offered += tuple(fact for fact in facts if fact not in new)
     decisions = tuple(dict.fromkeys(fact.text for fact in offered if fact.kind == "decision"))
-    extraction = by_rules.extraction._replace(facts=offered, decisions=decisions)
-    return Drawn(extraction, dropped, left_out=left_out)
+    return Drawn(offered, dropped, by_rules.topics, decisions, left_out=left_out)
 
 
 def _with_asked(found: Sequence[DrawnFact], by_rules: Sequence[DrawnFact]) -> list[DrawnFact]:
@@ -130,13 +129,12 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
     # Mask whole turns: a line of a list of codes is not recognised by itself. A sentence with a credential is no fact.
     shown = [turn._replace(text=secrets.mask(turn.text)) if turn.number > after else turn for turn in spoken]
-    read = rules.read(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
-    found = read.extraction
+    found = rules.read(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
     until = found.facts[-1].turn if len(found.facts) >= MOST_FACTS else 0
     plain = tuple(fact for fact in found.facts if suspicion.MARK not in fact.quote)
     claimed = rules.claimed(plain, transcript.turns, days)
     secret = {"secret": len(found.facts) - len(plain)} if len(plain) < len(found.facts) else {}
-    return read._replace(extraction=found._replace(facts=claimed), dropped=secret, until=until)
+    return found._replace(facts=claimed, dropped=secret, until=until)
 
 
 MOST_SHOWN = 40

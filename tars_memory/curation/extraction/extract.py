@@ -23,7 +23,7 @@ from tars_memory.curation import models
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import MOST_FACTS, Known, Moments
 from tars_memory.curation.extraction.keeping import KeptFact, Task, keep, keep_turns, words_of
-from tars_memory.curation.proposals import RULE, Drawn, DrawnFact, Extraction
+from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.words import LANGUAGES
 from tars_memory.settings import AUTO, KEEPS, Settings, may_extract_unattended
@@ -425,7 +425,7 @@ class Examiner:
         secret = drawn.dropped.pop("secret", 0)
         dropped = {"ungrounded": sum(drawn.dropped.values()), "known": 0, "rejected": 0, "secret": secret}
         chosen = []
-        for fact in drawn.extraction.facts:
+        for fact in drawn.facts:
             words = words_of(fact)
             if fact.claim:
                 fact = fact._replace(claim=spoken_by(fact.claim, author))
@@ -439,7 +439,7 @@ class Examiner:
             chosen.append(fact._replace(text=words))
         if dropped["secret"]:
             self.ctx.notices.append("what held a credential was not noted")
-        return drawn._replace(extraction=drawn.extraction._replace(facts=tuple(chosen))), dropped
+        return drawn._replace(facts=tuple(chosen)), dropped
 
     def _remember(self, task: Task, path: str, kept: list[KeptFact]) -> None:
         """Take a conversation that was just written for known."""
@@ -642,7 +642,7 @@ class Importer(Examiner):
                 until = turn.number
                 break
         dropped = {"secret": secret} if secret else {}
-        return Drawn(Extraction(tuple(facts)), dropped, until, left_out=tuple(long))
+        return Drawn(tuple(facts), dropped, until=until, left_out=tuple(long))
 
     def _kept(self, task: Task, drawn: Drawn) -> None:
         """Collect what :meth:`over` writes at the end."""
@@ -657,7 +657,7 @@ class Importer(Examiner):
 
     def _is_news(self, task: Task, chosen: Drawn) -> bool:
         """Whether a source has a new statement, or is new and has statements that are too long."""
-        return bool(chosen.extraction.facts or (chosen.left_out and not task.place.path))
+        return bool(chosen.facts or (chosen.left_out and not task.place.path))
 
 
 def _fact(statement: Imported, turn: int) -> DrawnFact:

@@ -120,7 +120,7 @@ def keep(ctx: Caller, session: WriteSession, task: Task, drawn: Drawn, keeps: st
         The session note's path, and the facts with their lines.
     """
     speakers = {turn.number: turn.speaker for turn in task.transcript.turns}
-    said = [(fact, task.when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
+    said = [(fact, task.when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.facts]
     written = write_candidates(ctx, session, said)
     kept = [fact for fact, _ in written]
     note = _note(task, drawn, keeps, [shown for _, shown in written])
@@ -245,7 +245,6 @@ def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, task: 
 def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> SessionNote:
     """Return the session note of a conversation, with the turns that were not examined before."""
     transcript, shown, after = task.transcript, task.shown, task.place.turns
-    found = drawn.extraction
     new = [turn for turn in shown.turns if turn.number > after]
     speakers = {turn.number: turn.speaker for turn in new}
     return SessionNote(
@@ -256,10 +255,10 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
         session=mask(transcript.id),
         format=transcript.format,
         # Never a sentence: if the person rejects it later, it would be in the file's name forever.
-        title=mask(shown.title or ", ".join(found.topics[:NAMING])),
-        summary="" if keeps == "facts" else _summary(shown.turns, after, found.decisions),
-        topics=tuple(map(mask, found.topics)),
-        decisions=tuple(map(mask, found.decisions)),
+        title=mask(shown.title or ", ".join(drawn.topics[:NAMING])),
+        summary="" if keeps == "facts" else _summary(shown.turns, after, drawn.decisions),
+        topics=tuple(map(mask, drawn.topics)),
+        decisions=tuple(map(mask, drawn.decisions)),
         tools=tuple(dict.fromkeys(mask(tool) for turn in new for tool in turn.tools)),
         facts=tuple(facts),
         left_out=tuple(_left_out(fact, speakers.get(fact.turn, "")) for fact in drawn.left_out if words_of(fact)),

@@ -20,7 +20,7 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.proposals import RULE, Drawn, DrawnFact, Extraction
+from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.language.dates import names_day, names_relative, with_absolute_dates
 from tars_memory.language.statements import Sentence, sentences
 from tars_memory.language.words import LANGUAGES, Language, common_words, filled, joined, language, language_of, shared
@@ -115,8 +115,7 @@ def read(
             kept = fact._replace(text=prefix + fact.text)
             facts.setdefault(kept.text.casefold(), kept)
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
-    extraction = Extraction(facts=tuple(facts.values()), topics=topics_of(said), decisions=decisions)
-    return Drawn(extraction, {}, turns=len(said), readable=readable)
+    return Drawn(tuple(facts.values()), {}, topics_of(said), decisions, turns=len(said), readable=readable)
 
 
 def _languages(turns: Sequence[Turn]) -> list[str]:

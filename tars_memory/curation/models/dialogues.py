@@ -22,7 +22,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tars_memory.curation.models.llm import LanguageModel, Prompt, Reply, ReplyError, unusable
-from tars_memory.curation.proposals import DrawnFact, Extraction, Refer, Verdict
+from tars_memory.curation.proposals import DrawnFact, Refer, Verdict
 from tars_memory.disk import sha256
 from tars_memory.errors import counted
 from tars_memory.recall import packing
@@ -170,7 +170,7 @@ def extract(
     facts: Sequence[str] = (),
     predicates: Sequence[str] = (),
     draw: Callable[[int], bytes] = secrets.token_bytes,
-) -> Dialogue[Extraction]:
+) -> Dialogue[tuple[DrawnFact, ...]]:
     """Return the question for the facts of one window of a conversation.
 
     Args:
@@ -336,8 +336,8 @@ def _ops_schema(job: str, lists: Iterable[str], made_for: str) -> dict[str, Any]
     return _object(**fields, ops={"type": "array", "items": op})
 
 
-def extraction(text: str, turns: Collection[int]) -> Extraction:
-    """Read an answer to :func:`extract`.
+def extraction(text: str, turns: Collection[int]) -> tuple[DrawnFact, ...]:
+    """Read an answer to :func:`extract`; the facts are not grounded yet.
 
     Args:
         text: the answer.
@@ -360,7 +360,7 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
         and not (isinstance(items, list) and any(isinstance(item, dict | str) for item in items))
     ):
         raise ReplyError("the field 'facts' is not a list of objects")
-    return Extraction(tuple(fact for item in _items(items)[:MAX_FACTS] if (fact := _fact(item, turns))))
+    return tuple(fact for item in _items(items)[:MAX_FACTS] if (fact := _fact(item, turns)))
 
 
 def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:

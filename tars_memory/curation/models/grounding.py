@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.turns import Transcript, Turn
     from tars_memory.curation.models.llm import LanguageModel
-    from tars_memory.curation.proposals import DrawnFact, Extraction, Verdict
+    from tars_memory.curation.proposals import DrawnFact, Verdict
     from tars_memory.settings import Settings
 
     Look = dialogues.Dialogue[tuple[Verdict | None, ...]]
@@ -67,7 +67,7 @@ class TurnWindow(NamedTuple):
 
 def prompts_of(
     transcript: Transcript, after: int, when: Mapping[int, datetime], known: tuple[Sequence[str], Sequence[str]]
-) -> Iterator[tuple[dialogues.Dialogue[Extraction], TurnWindow]]:
+) -> Iterator[tuple[dialogues.Dialogue[tuple[DrawnFact, ...]], TurnWindow]]:
     """Yield the prompts for the turns that were not examined before, each with its window.
 
     Args:
