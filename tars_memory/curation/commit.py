@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tars_memory.capture.remember import Caller
+    from tars_memory.curation.ticks import RecordedTick
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.note import Note
     from tars_memory.vault.writing.store import Landed, WriteSession
@@ -65,18 +66,22 @@ class Decided(NamedTuple):
         return {"id": self.proposal.id, **{name: getattr(self, name) for name in names}}
 
 
-class Committed(NamedTuple):
-    """The result of a commit.
+class Reviewed(NamedTuple):
+    """The results of some decisions.
 
     Attributes:
         txn: the transaction, for ``undo``; None if nothing was written.
-        outcomes: one for each decision, in their order.
+        decided: one result for each decision, in their order.
         notices: sentences for the person.
+        left: how many ticks in Review.md could not be applied; the notices name each.
+        recorded: ticks that were only recorded, because an agent runs this.
     """
 
     txn: str | None
-    outcomes: tuple[Decided, ...]
+    decided: list[Decided]
     notices: list[str]
+    left: int = 0
+    recorded: tuple[RecordedTick, ...] = ()
 
 
 def commit(
@@ -86,7 +91,7 @@ def commit(
     by_tick: bool = False,
     ticked: str = "",
     also: Callable[[WriteSession], None] | None = None,
-) -> Committed:
+) -> Reviewed:
     """Carry out decisions: all of them, or none.
 
     Args:
@@ -103,7 +108,7 @@ def commit(
     """
     check(ctx, decisions, by_tick=by_tick)
     if not decisions:
-        return Committed(None, (), ctx.notices)
+        return Reviewed(None, [], [*ctx.notices])
     tick = {"recorded": ticked} if by_tick else None
     with _as_ticked(ctx, tick), ctx.writing("review", None, atomic=True) as session:
         batch = _Batch(ctx, session, decisions)
@@ -111,7 +116,7 @@ def commit(
         batch.write()
         if also is not None:
             also(session)
-    return Committed(session.txn, tuple(batch.outcomes()), ctx.notices)
+    return Reviewed(session.txn, [*batch.outcomes()], [*ctx.notices])
 
 
 def _change_of(decision: Decision, notes_section: str, today: str) -> Change:

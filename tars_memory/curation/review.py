@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import recall
 from tars_memory.curation import extraction, ticks
-from tars_memory.curation.commit import Decided, commit
+from tars_memory.curation.commit import Reviewed, commit
 from tars_memory.curation.gather import Gathered, gather
 from tars_memory.curation.proposals import Decision, DrawnFact, Proposal
 from tars_memory.curation.ticks import RecordedTick, accepted, resolved
@@ -65,24 +65,6 @@ class Listed(NamedTuple):
     unsettled: bool = False
     recorded: tuple[RecordedTick, ...] = ()
     refused_before: int = 0
-
-
-class Reviewed(NamedTuple):
-    """The results of some decisions.
-
-    Attributes:
-        txn: the transaction, for ``undo``; None if nothing was written.
-        decided: one result for each decision, in their order.
-        notices: sentences for the person.
-        left: how many ticks in Review.md could not be applied; the notices name each.
-        recorded: ticks that were only recorded, because an agent runs this.
-    """
-
-    txn: str | None
-    decided: list[Decided]
-    notices: list[str]
-    left: int = 0
-    recorded: tuple[RecordedTick, ...] = ()
 
 
 class Review:
@@ -228,8 +210,7 @@ class Review:
             decided = [proposal for decision in chosen for proposal in (decision.proposal, *decision.instead)]
             ticks.clear(session, self.ctx.vault, {proposal.id for proposal in decided}, decided=decided)
 
-        done = commit(self.ctx, chosen, also=also)
-        return Reviewed(done.txn, list(done.outcomes), list(done.notices))
+        return commit(self.ctx, chosen, also=also)
 
     def from_note(self) -> Reviewed:
         """Apply the ticks in Review.md and its conflict copies; those that can't be applied stay there, with a notice.
@@ -242,7 +223,7 @@ class Review:
         """
         self.recover()
         done, left, recorded = ticks.apply_ticks(self)
-        outcomes = [outcome for committed in done for outcome in committed.outcomes]
+        outcomes = [outcome for committed in done for outcome in committed.decided]
         txns = [committed.txn for committed in done if committed.txn]
         notices = [*self.ctx.notices, *left, *ticks.recorded_notice(self.ctx, recorded)]
         return Reviewed(txns[-1] if txns else None, outcomes, notices, len(left), tuple(recorded))

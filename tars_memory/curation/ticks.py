@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk, vault
 from tars_memory.curation import review_note
-from tars_memory.curation.commit import Committed, commit
+from tars_memory.curation.commit import Reviewed, commit
 from tars_memory.curation.proposals import Decision, Mark, Proposal
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError, counted
 from tars_memory.vault import inbox
@@ -175,7 +175,7 @@ def apply_pending_ticks(open_review: Callable[[], Review], notices: list[str]) -
     except Exception as error:  # the command that the person typed comes first
         notices.append(f"{review_note.NOTE} waits: {getattr(error, 'message', None) or repr(error)}")
         return
-    outcomes = [outcome for committed in done for outcome in committed.outcomes]
+    outcomes = [outcome for committed in done for outcome in committed.decided]
     if outcomes:
         accepted = [outcome for outcome in outcomes if outcome.decision == "accepted"]
         notices.append(
@@ -233,7 +233,7 @@ def is_undone(ctx: Caller, data: bytes) -> bool:
     return last is not None and last.undoes is not None and last.record.get("new") == digest(data)
 
 
-def apply_ticks(review: Review) -> tuple[list[Committed], list[str], list[RecordedTick]]:
+def apply_ticks(review: Review) -> tuple[list[Reviewed], list[str], list[RecordedTick]]:
     """Apply the ticks of the note and its copies; if an agent runs this, only record them.
 
     Returns:
@@ -308,7 +308,7 @@ def _commit(
     taken: set[tuple[object, ...]],
     recorded_at: Mapping[str, str],
     lines: Mapping[str, int],
-) -> tuple[list[Committed], list[str]]:
+) -> tuple[list[Reviewed], list[str]]:
     """Commit decisions in two transactions: those whose ticks an agent's process recorded have their own.
 
     So the journal can say which ticks were recorded first. A transaction that fails is repeated decision by decision,
@@ -327,7 +327,7 @@ def _commit(
             clear(session, ctx.vault, stale, taken)
         return [], []
 
-    def commit_batch(batch: Sequence[Decision]) -> Committed:
+    def commit_batch(batch: Sequence[Decision]) -> Reviewed:
         ids = stale | {proposal.id for proposal in _proposals(batch)}
 
         def also(session: WriteSession) -> None:
@@ -339,7 +339,7 @@ def _commit(
     by_person = [decision for decision in chosen if decision.proposal.id not in recorded_at]
     by_agent = [decision for decision in chosen if decision.proposal.id in recorded_at]
     batches = [batch for batch in (by_person, by_agent) if batch]
-    done: list[Committed] = []
+    done: list[Reviewed] = []
     notices: list[str] = []
     while batches:
         batch = batches.pop(0)

@@ -26,7 +26,7 @@ def test_a_promoted_line_links_to_its_day_and_the_day_says_so(desk: Desk) -> Non
     line = "- likes hiking ([[2026-11-20#^d-hike|2026-11-20]])\n"
     assert desk.get("Memory.md") == MEMORY + line
     assert desk.get(DAY) == DAILY.replace("[extracted] likes", "[promoted] likes")
-    (outcome,) = done.outcomes
+    (outcome,) = done.decided
     told = outcome.as_dict()
     assert told == {
         "id": proposal.id,
@@ -66,7 +66,7 @@ def test_a_rejected_candidate_is_marked_and_nothing_else_is_written(desk: Desk) 
     done = commit(desk.ctx(), reject(desk.promote("owns a boat")))
     assert desk.get("Memory.md") == MEMORY
     assert desk.get(DAY) == DAILY.replace("[extracted] owns", "[rejected] owns")
-    assert done.outcomes[0].decision == "rejected"
+    assert done.decided[0].decision == "rejected"
     assert list(inbox.decided(desk.vault).values()) == ["rejected"]
 
 
@@ -278,8 +278,8 @@ class TestTwice:
         done = commit(desk.ctx(), accept(proposal))
         assert desk.get("Memory.md").count("hiking") == 1
         assert "[promoted] likes hiking" in desk.get(DAY)
-        assert done.outcomes[0].outcome == "no-op"
-        assert "line 6" in done.outcomes[0].reason
+        assert done.decided[0].outcome == "no-op"
+        assert "line 6" in done.decided[0].reason
 
     def test_a_replacement_that_stands_already(self, desk: Desk) -> None:
         decisions = accept(desk.promote("lives in Cork", replaces="lives in Berlin"))
@@ -288,7 +288,7 @@ class TestTwice:
         done = commit(desk.ctx(), decisions)
         assert desk.all() == once
         assert done.txn is None
-        assert done.outcomes[0].outcome == "no-op"
+        assert done.decided[0].outcome == "no-op"
 
     def test_the_same_words_are_not_written_twice(self, desk: Desk) -> None:
         desk.put("Memory.md", MEMORY + "- likes hiking\n")
@@ -313,7 +313,7 @@ class TestTwice:
 def test_a_dry_run_writes_nothing_and_finds_conflicts(desk: Desk) -> None:
     before = desk.all()
     done = commit(desk.ctx(dry_run=True), accept(desk.promote("likes hiking"), desk.rule()))
-    assert [outcome.outcome for outcome in done.outcomes] == ["applied", "applied"]
+    assert [outcome.outcome for outcome in done.decided] == ["applied", "applied"]
     assert done.txn is None
     gone = desk.promote("owns a boat")
     with pytest.raises(ConflictError):

@@ -73,7 +73,7 @@ def check(chance: random.Random, base: Path) -> str:
     if failed:
         assert after == before
         return failed
-    assert [outcome.proposal for outcome in done.outcomes] == [decision.proposal for decision in decisions]
+    assert [outcome.proposal for outcome in done.decided] == [decision.proposal for decision in decisions]
     if done.txn is None:
         assert after == before
         return "nothing"

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from tars_memory import vault
 from tars_memory.curation.proposals import BESIDE, Proposal, Related
-from tars_memory.curation.review import Review, Reviewed, UnapprovedRule, approve
+from tars_memory.curation.review import Review, UnapprovedRule, approve
 from tars_memory.curation.review_note import shown
 from tars_memory.disk import Places
 from tars_memory.doors.cli.output import ClosedOutput, clean, counted, line
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from tars_memory.capture.remember import Caller
+    from tars_memory.curation.commit import Reviewed
     from tars_memory.doors.cli.call import Call
     from tars_memory.memory import Memory
 
