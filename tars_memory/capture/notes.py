@@ -269,7 +269,10 @@ def learn(ctx: Caller, title: str, steps: str, *, when: str = "") -> Receipt:
     with ctx.writing("learn", {"title": title, "text": steps, "when": when}) as session:
         path = _same_path(playbooks.paths(ctx.vault, [ctx.layout.scope]), path) or path
         if data := session.note(path).data:
-            _check_same_playbook(path, data, text)
+            body = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+            if not body.strip().endswith(text.strip()):
+                open_it = f"nothing was written; change it there: tars-memory open {path}"
+                raise UsageError(f"there is a playbook {path}", open_it)
             _approve_playbook(ctx, session, path, text)
             return ctx.receipt(path, 1, "", heading)
         if ctx.must_propose(path):
@@ -302,19 +305,6 @@ def playbook_path(layout: Layout, title: str) -> str:
         UsageError: the title can't be a file name.
     """
     return f"{layout.playbooks}/{_file_of(title, 'playbook', 'title')}"
-
-
-def _check_same_playbook(path: str, data: bytes, text: str) -> None:
-    """Check that an existing playbook has this text.
-
-    Raises:
-        UsageError: it has another one.
-    """
-    body = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
-    if not body.strip().endswith(text.strip()):
-        raise UsageError(
-            f"there is a playbook {path}", f"nothing was written; change it there: tars-memory open {path}"
-        )
 
 
 def _approve_playbook(ctx: Caller, session: WriteSession, path: str, text: str) -> None:

@@ -517,7 +517,7 @@ _LEVELS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _SURROGATE = re.compile(
     r"\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2}))"
 )
-"""An escaped backslash, a surrogate pair, or (group 1) a lone surrogate."""
+"""An escaped backslash, a surrogate pair, or (group 1) a lone surrogate, which the parser would reject."""
 
 _CUT = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z|\\(?:u[0-9a-fA-F]{0,3})?\Z")
 """An escape at the end that may continue in the next chunk, or half a surrogate pair."""
@@ -549,7 +549,7 @@ class Clean:
         if not text.isprintable():
             text = text.translate(_CONTROLS)
         if "\\ud" in text or "\\uD" in text:
-            text = _SURROGATE.sub(_without_lone, text)
+            text = _SURROGATE.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
         cleaned = text.encode("utf-8")
         if self._depth.deepest(cleaned) > DEEPEST:
             raise DamagedError(f"it is nested too deeply (more than {DEEPEST:,} levels)")
@@ -570,11 +570,6 @@ class Clean:
                 at -= 1
             text, self._held = text[:at], text[at:]
         return text
-
-
-def _without_lone(found: re.Match[str]) -> str:
-    """Return an escape unchanged, or U+FFFD for a lone surrogate, which the parser would reject."""
-    return "\\ufffd" if found[1] else found[0]
 
 
 class Depth:

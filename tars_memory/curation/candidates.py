@@ -267,7 +267,8 @@ def _with_claims(vault: Vault, found: Sequence[WaitingLine]) -> list[WaitingLine
     for line in found:
         talk, fact = known.get(line.entry.block_id or "", ("", line.session_fact))
         claim = facts.claim_in(fact.claim)
-        if claim is not None and not _still_states(line.entry, fact, claim):
+        said = _folded(fact.text)
+        if claim is not None and not (said == _folded(line.entry.text) and _folded(claim.object) in said):
             claim = _reread(line, claim.subject)
         if claim is not None and claim.until is None:
             by_words.setdefault(facts.folded(line.entry.text), claim._replace(since=None))
@@ -466,12 +467,6 @@ def _folded(text: str) -> str:
     return " ".join(text.replace("’", "'").casefold().split())
 
 
-def _still_states(line: Entry, fact: sessions.SessionFact, claim: facts.Claim) -> bool:
-    """Whether a line has the words of its fact in the session note, and they contain the claim's object."""
-    words = _folded(fact.text)
-    return words == _folded(line.text) and _folded(claim.object) in words
-
-
 def _reread(candidate: WaitingLine, subject: str) -> facts.Claim | None:
     """Return the claim in a line's present words; a claim about the person keeps the subject that it had."""
     claim = extraction.rules.stated(candidate.entry.text, candidate.day)
@@ -496,7 +491,9 @@ def kept(vault: Vault, sources: Collection[str], lines: Mapping[str, Related], n
         names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "replaces", "occurrence")
         related = tuple(_current(Related(**line), lines) for line in stored["conflicts"])
         proposal = Proposal(**{name: stored[name] for name in names}, conflicts=related, marks=marks, kept=True)
-        why = (stored["why"], _why_refused(vault, proposal), _why_needless(proposal, sources))
+        refusal = refused(vault.layout, proposal) or _why_not_found(vault, proposal)
+        never = f"it can only be rejected: {refusal}" if refusal else ""
+        why = (stored["why"], never, _why_needless(proposal, sources))
         found.append(proposal._replace(why="; ".join(part for part in why if part)))
     return found
 
@@ -541,12 +538,6 @@ def _current(line: Related, lines: Mapping[str, Related]) -> Related:
     """Return a line as it is in its note now; one that is gone is returned as it was, and can't be chosen."""
     found = lines.get(line.ref)
     return found._replace(date=line.date) if found and found.path == line.path else line
-
-
-def _why_refused(vault: Vault, proposal: Proposal) -> str:
-    """Return why a proposal can't be accepted; empty if it can."""
-    why = refused(vault.layout, proposal) or _why_not_found(vault, proposal)
-    return f"it can only be rejected: {why}" if why else ""
 
 
 def _why_not_found(vault: Vault, proposal: Proposal) -> str:

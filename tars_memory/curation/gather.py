@@ -35,7 +35,7 @@ from tars_memory.vault.markdown.lines import Steps, steps_in
 from tars_memory.vault.model import Entry, role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from tars_memory.capture.remember import Caller
@@ -167,7 +167,8 @@ def _from_candidates(
         groups += tier_notes.facts.grouped([line for line in lines if line.kind == kind and line.claim])
         for group in groups:
             # feedback does not age
-            past = kind == "fact" and group[-1].day < earliest and not _newly_extracted(group, arrived)
+            past = kind == "fact" and group[-1].day < earliest
+            past = past and not any(line.entry.block_id in arrived() for line in group)  # extracted only lately
             if past:
                 found.aged.extend(line.mark for line in group if line.entry.state == OPEN)
             if (past and not expired) or (group[0].claim and tier_notes.facts.waits(group)):
@@ -547,12 +548,6 @@ def _words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return a line's words and tags, whatever their case, spacing and punctuation: the same for equal lines."""
     statement = statements.read(text)
     return statement.words, statement.tags
-
-
-def _newly_extracted(group: Sequence[WaitingLine], arrived: Callable[[], Collection[str]]) -> bool:
-    """Whether one of the candidates was extracted within the window, however old its day is."""
-    block_ids = arrived()
-    return any(line.entry.block_id in block_ids for line in group)
 
 
 def _grouped(found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:

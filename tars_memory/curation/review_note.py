@@ -366,42 +366,31 @@ def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked],
     return clear, notices
 
 
-class Offered(NamedTuple):
-    """What waits, as the note shows it.
-
-    Attributes:
-        texts: by id, the words that we write for each proposal.
-        lines: by REF, the words of each line that a proposal may replace.
-    """
-
-    texts: Mapping[str, str]
-    lines: Mapping[str, str]
-
-
 def mixed(
-    notes: Sequence[Sequence[ReviewItem]], offered: Offered, rejected: Collection[str]
+    notes: Sequence[Sequence[ReviewItem]], texts: Mapping[str, str], lines: Mapping[str, str], rejected: Collection[str]
 ) -> list[tuple[ReviewItem, str]]:
     """Return the ticked lines whose words are not those of their proposal alone, each with the reason to leave it.
 
     Args:
         notes: the items of the note and of each copy.
-        offered: what waits: nothing else is returned.
+        texts: by id, the words that we write for each proposal that waits: nothing else is returned.
+        lines: by REF, the words of each line that a proposal may replace.
         rejected: ids of proposals that the note rejects: their words may be used for another.
     """
     items = [item for of_note in notes for item in of_note]
     present = {item.id for item in items}
-    letters = {name: letters_of(text) for name, text in offered.texts.items() if name not in rejected}
+    letters = {name: letters_of(text) for name, text in texts.items() if name not in rejected}
     edited: dict[str, set[str]] = {}
     for item in items:
-        if item.words != offered.texts.get(item.id):
+        if item.words != texts.get(item.id):
             edited.setdefault(item.id, set()).add(item.words)
     found: list[tuple[ReviewItem, str]] = []
     for item in items:
-        if item.id not in offered.texts or item.doubt:
+        if item.id not in texts or item.doubt:
             continue
-        why = _broken(item, offered.texts[item.id])
+        why = _broken(item, texts[item.id])
         if item.decided:
-            why = why or _joined(item, offered, letters, present)
+            why = why or _joined(item, texts[item.id], lines, letters, present)
             if edited.get(item.id, set()) - {item.words}:  # those of another line may be the words that count
                 why = why or VARIANTS
         if why:
@@ -416,7 +405,9 @@ def _broken(item: ReviewItem, text: str) -> str:
     return SPLIT if ticked and above and letters_of(text) == letters_of(above) + letters_of(item.words) else ""
 
 
-def _joined(item: ReviewItem, offered: Offered, letters: Mapping[str, str], present: Collection[str]) -> str:
+def _joined(
+    item: ReviewItem, text: str, lines: Mapping[str, str], letters: Mapping[str, str], present: Collection[str]
+) -> str:
     """Return why a line seems to be joined with another one; empty if it does not.
 
     Two lines that were joined keep one mark at most: then the words of the other one are an end of the line, beside
@@ -424,19 +415,22 @@ def _joined(item: ReviewItem, offered: Offered, letters: Mapping[str, str], pres
 
     Args:
         item: the line.
-        offered: what waits.
+        text: the words that we write for its proposal.
+        lines: by REF, the words of each line that a proposal may replace.
         letters: by id, the letters of the words that may have been joined with.
         present: ids of the proposals that have lines in the note.
     """
-    known = {ref: letters_of(one_line(text)) for ref, text in offered.lines.items()} if item.replaces else {}
+    known = {ref: letters_of(one_line(words)) for ref, words in lines.items()} if item.replaces else {}
     for ref, label in zip(item.replaces, item.labels, strict=True):
         line = letters_of(label.partition(": ")[2])
-        if not line.startswith(known.get(ref, "")) and any(text and line.startswith(text) for text in known.values()):
+        if not line.startswith(known.get(ref, "")) and any(
+            words and line.startswith(words) for words in known.values()
+        ):
             return JOINED_BELOW
-    own, line = letters_of(offered.texts[item.id]), letters_of(item.words)
+    own, line = letters_of(text), letters_of(item.words)
     if line == own:
         return ""
-    if len(_INNER_BOX.findall(item.words)) > len(_INNER_BOX.findall(offered.texts[item.id])):
+    if len(_INNER_BOX.findall(item.words)) > len(_INNER_BOX.findall(text)):
         return BOXES
     if _is_below_another(item.entry, own):
         return BOX_ABOVE

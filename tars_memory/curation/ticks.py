@@ -221,10 +221,7 @@ def _mixed(
     lines = {ref: proposal.line_text for ref, proposal in found.waiting.items()}
     lines |= {ref: line.text for ref, line in found.lines.items()}
     rejected = {name for name, tick in ticks.items() if not tick.accept}
-    return {
-        item.id: _later(item.line, why)
-        for item, why in review_note.mixed(items, review_note.Offered(texts, lines), rejected)
-    }
+    return {item.id: _later(item.line, why) for item, why in review_note.mixed(items, texts, lines, rejected)}
 
 
 def is_undone(ctx: Caller, data: bytes) -> bool:
@@ -495,8 +492,8 @@ def accepted(
             raise UsageError(f"{proposal.id} is not a fact", "only a fact can be kept as a line instead: --accept")
         target, section, words = proposal.fact.instead
         proposal = proposal._replace(op="append", target=target, section=section, text=words, fact=None)
-    elif both:
-        proposal = as_addition(proposal)
+    elif both and proposal.op in ("fact", "replace"):
+        proposal = proposal._replace(op="append", replaces="", fact=None)
     replaced = tuple(lines[name] for name in chosen if name in lines)
     return Decision(proposal, accept=True, text=text, replaces=replaced, instead=tuple(instead.values()))
 
@@ -546,13 +543,6 @@ def replaced_notices(wanted: Sequence[Decision], resolved: Sequence[Decision]) -
     return [
         f"{name} is not written by itself: {successors[name]} takes its place" for name in old if name in successors
     ]
-
-
-def as_addition(proposal: Proposal) -> Proposal:
-    """Return the proposal as an added line; the line it would replace, or the fact it would end, stays unchanged."""
-    if proposal.op == "fact":
-        return proposal._replace(op="append", fact=None)
-    return proposal._replace(op="append", replaces="") if proposal.op == "replace" else proposal
 
 
 COMMAND = "expire"

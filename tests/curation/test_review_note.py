@@ -84,7 +84,7 @@ def unread(data: bytes) -> list[str]:
 
 
 def mixed(data: bytes, rejected: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    found = review_note.mixed([review_note.read(data)], review_note.Offered(WORDS, {}), rejected)
+    found = review_note.mixed([review_note.read(data)], WORDS, {}, rejected)
     return [(item.id, why) for item, why in found]
 
 

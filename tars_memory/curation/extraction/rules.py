@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import date
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.language.dates import names_day, names_relative, with_absolute_dates
 from tars_memory.language.statements import Sentence, sentences
 from tars_memory.language.words import LANGUAGES, Language, common_words, filled, joined, language, language_of, shared
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
+from tars_memory.vault.markdown.lines import calendar_day
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import date
 
     from tars_memory.capture.turns import Turn
 
@@ -340,13 +341,6 @@ _SINGULAR = frozenset({"i", "ich", "ik"})
 """Words for "I", with which a statement is about the person alone."""
 
 
-class Phrase(NamedTuple):
-    """One way to state a fact: its predicate, and the pattern of the whole statement."""
-
-    predicate: str
-    pattern: str
-
-
 def claimed(facts: Sequence[DrawnFact], turns: Sequence[Turn], days: Mapping[int, date]) -> tuple[DrawnFact, ...]:
     """Return the facts of a conversation with their claims, where a pattern matches.
 
@@ -380,8 +374,8 @@ def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | No
     for code in codes:
         if not _any_phrase(code).fullmatch(plain):
             continue
-        for phrase in _phrases(code):
-            match = _compiled(phrase.pattern).fullmatch(plain)
+        for predicate, pattern in _phrases(code):
+            match = _compiled(pattern).fullmatch(plain)
             if match is None:
                 continue
             groups = match.groupdict()
@@ -389,14 +383,11 @@ def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | No
             since = _first_day(began, code, day) if began else None
             if began and since is None:
                 return None
-            subject = groups.get("subject") or (WE if _is_plural(groups.get("who"), first) else ME)
-            return claim_of(subject, phrase.predicate, groups["object"].strip(" ,"), since)
+            who = groups.get("who")
+            several = who is not None and _SINGULAR.isdisjoint((who.casefold(), first))
+            subject = groups.get("subject") or (WE if several else ME)
+            return claim_of(subject, predicate, groups["object"].strip(" ,"), since)
     return None
-
-
-def _is_plural(who: str | None, first: str) -> bool:
-    """Whether a statement with these words is about several people."""
-    return who is not None and who.casefold() not in _SINGULAR and first not in _SINGULAR
 
 
 def _first_day(text: str, code: str, said: date) -> date | None:
@@ -421,11 +412,8 @@ def _first_day(text: str, code: str, said: date) -> date | None:
 
 def _past(year: int, month: int, day: int, said: date) -> date | None:
     """Return a date; None if there is no such day, or it is after the day of the statement."""
-    try:
-        found = date(year, month, day)
-    except ValueError:
-        return None
-    return found if found <= said else None
+    found = calendar_day(f"{year:04}-{month:02}-{day:02}")
+    return found if found and found <= said else None
 
 
 @cache
@@ -436,11 +424,9 @@ def _names(code: str) -> dict[str, str]:
 
 
 @cache
-def _phrases(code: str) -> tuple[Phrase, ...]:
-    """Return the ways to state a fact in a language."""
-    names = _names(code)
-    facts = language(code).table["facts"]
-    return tuple(Phrase(fact["predicate"], filled(fact["pattern"], names)) for fact in facts)
+def _phrases(code: str) -> list[tuple[str, str]]:
+    """Return the ways to state a fact in a language: its predicate, and the pattern of the whole statement."""
+    return [(fact["predicate"], filled(fact["pattern"], _names(code))) for fact in language(code).table["facts"]]
 
 
 @cache
@@ -451,7 +437,7 @@ def _compiled(source: str) -> re.Pattern[str]:
 @cache
 def _any_phrase(code: str) -> re.Pattern[str]:
     """Return a pattern of all phrases of a language: most statements match none, and one test shows that."""
-    return _compiled("|".join(f"(?:{re.sub('[?]P<[a-z]+>', '?:', phrase.pattern)})" for phrase in _phrases(code)))
+    return _compiled("|".join(f"(?:{re.sub('[?]P<[a-z]+>', '?:', pattern)})" for _, pattern in _phrases(code)))
 
 
 @cache

@@ -23,6 +23,7 @@ import json
 import os
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from tars_memory.curation.proposals import DrawnFact, Verdict
     from tars_memory.settings import Settings
 
-    Look = dialogues.Dialogue[tuple[Verdict | None, ...]]
 
 WINDOW = 6_000
 """Tokens of a conversation that a model sees at once; with more, it overlooks facts in the middle."""
@@ -347,17 +347,12 @@ class _QuotableTurns:
         value = _find(claim.object, text)
         if value is None or len(claim.predicate.split()) > MOST_WORDS:
             return None
-        about_me = _is_me(claim.subject, self._turns[fact.turn].speaker)
+        about_me = plainly(claim.subject) in {*_PERSON, plainly(self._turns[fact.turn].speaker)}
         subject = ME if about_me else claim.subject
         if not about_me and plainly(subject) != WE and not self._said_before(subject, fact.turn):
             return None
         since = claim.since if claim.since and _names_day(text, claim.since, day) else None
         return claim_of(subject, claim.predicate, value[0], since)
-
-
-def _is_me(subject: str, speaker: str) -> bool:
-    """Whether a model's subject means the person, who may be called by name."""
-    return plainly(subject) in _PERSON or plainly(subject) == plainly(speaker)
 
 
 def _find(words: str, text: str) -> re.Match[str] | None:
@@ -447,24 +442,19 @@ def second_look(
         return tuple(facts), ()
     offered: list[DrawnFact] = []
     left_out: list[DrawnFact] = []
-    for some, dialogue in second_look_questions(facts, turns):
-        for fact, verdict in zip(some, _verdicts(model, dialogue, len(some)), strict=True):
+    quoted = {fact.turn for fact in facts}
+    texts = {turn.number: folded(turn.text) for turn in turns if turn.number in quoted}
+    for start in range(0, len(facts), A_CALL):
+        some = facts[start : start + A_CALL]
+        verdicts: Sequence[Verdict | None] = [None] * len(some)
+        with suppress(ModelUnavailableError):
+            verdicts = dialogues.kinds_question([_shown(fact, texts[fact.turn]) for fact in some]).ask(model)
+        for fact, verdict in zip(some, verdicts, strict=True):
             judged = _judged(fact, verdict, days[fact.turn], holds) if verdict else fact
             ends = judged.claim is not None and judged.claim.until is not None
             stays = not judged.seen or judged.seen in OFFERED or ends or judged.asked
             (offered if stays else left_out).append(judged)
     return tuple(offered), tuple(left_out)
-
-
-def second_look_questions(
-    facts: Sequence[DrawnFact], turns: Sequence[Turn]
-) -> Iterator[tuple[Sequence[DrawnFact], Look]]:
-    """Yield the questions of a second look, each with its facts: at most :data:`A_CALL` at a time."""
-    quoted = {fact.turn for fact in facts}
-    texts = {turn.number: folded(turn.text) for turn in turns if turn.number in quoted}
-    for start in range(0, len(facts), A_CALL):
-        some = facts[start : start + A_CALL]
-        yield some, dialogues.kinds_question([_shown(fact, texts[fact.turn]) for fact in some])
 
 
 def _shown(fact: DrawnFact, text: str) -> dict[str, Any]:
@@ -474,14 +464,6 @@ def _shown(fact: DrawnFact, text: str) -> dict[str, Any]:
     claim = fact.claim
     parts = claim and [claim.subject, claim.predicate, claim.object, claim.since.isoformat() if claim.since else ""]
     return {"said": fact.said or fact.quote, "around": " ".join(filter(None, around)), "fact": parts}
-
-
-def _verdicts(model: LanguageModel, dialogue: Look, count: int) -> Sequence[Verdict | None]:
-    """Return the model's verdicts; None for each quote if the model is not available."""
-    try:
-        return dialogue.ask(model)
-    except ModelUnavailableError:
-        return [None] * count
 
 
 def _judged(fact: DrawnFact, verdict: Verdict, day: date, holds: Callable[[Claim], bool]) -> DrawnFact:

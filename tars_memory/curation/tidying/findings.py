@@ -17,7 +17,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import date
 from difflib import get_close_matches
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -36,6 +35,7 @@ from tars_memory.vault.summaries import is_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from datetime import date
 
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.note import Note
@@ -412,7 +412,8 @@ def expired(note: TidyNote, world: World) -> Iterator[Finding]:
         end = last_day_named(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
         if end is None or end >= world.today:
             continue
-        day = _day_of(entry.provenance)
+        said = re.search(r"\d{4}-\d\d-\d\d", entry.provenance or "")
+        day = lines.calendar_day(said[0]) if said else None
         if day is not None and end <= day:
             continue  # it was over already when it was said
         sentence = f"its date, {end}, is past: bring it up to date, or remove it"
@@ -441,30 +442,16 @@ def _date_at(text: str, today: date) -> date | None:
     text = text.lstrip(" \t:")
     numeric = re.match(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)", text)
     if numeric:
-        return _date(int(numeric[3]), int(numeric[2]), int(numeric[1]))
-    iso = re.match(r"(\d{4})-(\d\d)-(\d\d)", text)
+        return lines.calendar_day(f"{numeric[3]}-{numeric[2]:0>2}-{numeric[1]:0>2}")
+    iso = re.match(r"\d{4}-\d\d-\d\d", text)
     if iso:
-        return _date(int(iso[1]), int(iso[2]), int(iso[3]))
+        return lines.calendar_day(iso[0])
     for span, words in dated(text, today):
         begins = re.match(r"(?:the |der |den |le |el |il )?" + re.escape(words[0]), text, re.IGNORECASE)
         if span.yearless or not begins or not YEAR.search(" ".join(words)):
             return None
         return span.end
     return None
-
-
-def _day_of(provenance: str | None) -> date | None:
-    """Return the day that a provenance link names; None if it names none."""
-    found = re.search(r"(\d{4})-(\d\d)-(\d\d)", provenance or "")
-    return _date(int(found[1]), int(found[2]), int(found[3])) if found else None
-
-
-def _date(year: int, month: int, day: int) -> date | None:
-    """Return a date; None if there is no such day."""
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
 
 
 TOPIC = 3
