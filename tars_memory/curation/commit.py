@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tars_memory.capture.remember import Caller
-    from tars_memory.curation.ticks import RecordedTick
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.note import Note
     from tars_memory.vault.writing.store import Landed, WriteSession
@@ -64,6 +63,29 @@ class Decided(NamedTuple):
         """The documented JSON object."""
         names = ("decision", "outcome", "reason", "path", "line", "ref")
         return {"id": self.proposal.id, **{name: getattr(self, name) for name in names}}
+
+
+class RecordedTick(NamedTuple):
+    """A tick that an agent's process found and that has not been applied since.
+
+    Attributes:
+        id: of the proposal.
+        decision: ``accepted`` or ``rejected``: what applying the tick will do.
+        path, line: where the tick is.
+        time: when it was first found, ISO 8601.
+        is_new: whether this call found it for the first time.
+    """
+
+    id: str
+    decision: str
+    path: str
+    line: int
+    time: str
+    is_new: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {name: getattr(self, name) for name in ("id", "decision", "path", "line", "time")}
 
 
 class Reviewed(NamedTuple):

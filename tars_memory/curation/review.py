@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import recall
 from tars_memory.curation import extraction, ticks
-from tars_memory.curation.commit import Reviewed, commit
+from tars_memory.curation.commit import RecordedTick, Reviewed, commit
 from tars_memory.curation.gather import Gathered, gather
 from tars_memory.curation.proposals import Decision, DrawnFact, Proposal
-from tars_memory.curation.ticks import RecordedTick, accepted, resolved
+from tars_memory.curation.ticks import accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.vault import playbooks, sessions
 from tars_memory.vault.markdown import edits, entries as grammar

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tars_memory import disk, vault
 from tars_memory.curation import review_note
-from tars_memory.curation.commit import Reviewed, commit
+from tars_memory.curation.commit import RecordedTick, Reviewed, commit
 from tars_memory.curation.proposals import Decision, Mark, Proposal
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError, counted
 from tars_memory.vault import inbox
@@ -43,29 +43,6 @@ GONE = "no such proposal waits (any more); its line may have changed"
 RECORD = "ticks.json"
 """File in the state folder: for each review note, the ticks that agents' processes found. It holds only hashes of the
 words."""
-
-
-class RecordedTick(NamedTuple):
-    """A tick that an agent's process found and that has not been applied since.
-
-    Attributes:
-        id: of the proposal.
-        decision: ``accepted`` or ``rejected``: what applying the tick will do.
-        path, line: where the tick is.
-        time: when it was first found, ISO 8601.
-        is_new: whether this call found it for the first time.
-    """
-
-    id: str
-    decision: str
-    path: str
-    line: int
-    time: str
-    is_new: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {name: getattr(self, name) for name in ("id", "decision", "path", "line", "time")}
 
 
 def recorded_notice(ctx: Caller, found: Sequence[RecordedTick]) -> list[str]:
