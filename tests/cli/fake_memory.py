@@ -118,7 +118,7 @@ class FakeMemory:
     notices: ClassVar[list[str]] = []
     root = Path("/vault")
     state = Path(os.devnull) / "state"
-    vault = whole = SimpleNamespace(paths=list, layout=None)
+    vault = whole = SimpleNamespace(paths=list, layout=SimpleNamespace(day_of_name=lambda _: None))
     settings = SimpleNamespace(unknown_variables=list, unknown_keys=list)
     closed = 0
 
