@@ -419,6 +419,11 @@ class Layout:
             return self._day(inner[len(self.archive) + 1 :])
         return day
 
+    def some_days(self, root: Path) -> list[Path]:
+        """Return the last few daily notes of the vault at ``root`` by name, as far as such notes are in their place."""
+        top = root / self.daily_folder
+        return sorted(top.glob("*/" * self.daily_format.count("/") + "*.md"))[-_NAMES_FOR_LANGUAGE:]
+
     def day_of_name(self, name: str) -> date | None:
         """Return the day whose daily note has a name, folders aside; None for a name that is no whole date here."""
         form = self.daily_format.rpartition("/")[2]
@@ -619,8 +624,7 @@ def _daily_language(root: Path, layout: Layout) -> str:
     if "MMMM" not in form and "dddd" not in form:
         return Layout.daily_language
     top = root / layout.daily_folder
-    latest = sorted(top.glob("*/" * form.count("/") + "*.md"))[-_NAMES_FOR_LANGUAGE:]
-    return markdown.moment.language_of(form, (path.relative_to(top).as_posix()[:-3] for path in latest))
+    return markdown.moment.language_of(form, (path.relative_to(top).as_posix()[:-3] for path in layout.some_days(root)))
 
 
 def _template_folders(files: _Files, layout: Layout) -> tuple[str, ...]:

@@ -6,10 +6,12 @@ import json
 import os
 import re
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import PartialError, TarsError, UnwritableError, VaultError, counted
+from tars_memory.language.calendar import NAMES
 from tars_memory.settings import PROJECTS, with_setting
 from tars_memory.vault.layout import DAILY_FORMAT, OURS, Layout, shipped
 from tars_memory.vault.markdown import moment
@@ -17,7 +19,7 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import CONVERTED, is_single_byte
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date, datetime
     from pathlib import Path
 
@@ -188,7 +190,14 @@ def daily_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> b
     title = vault.layout.daily_title.encode() if not vault.layout.daily_template_path else b""
     if title:
         return fill(title, "", when, vault.layout)
-    return _filled_template(vault, vault.layout.daily_template_path, path, when, notices)
+    return _filled_template(vault, vault.layout.daily_template_path, path, when, notices, among=_last_days(vault))
+
+
+def _last_days(vault: Vault) -> dict[date, set[bytes]]:
+    """Return the lines of the last few daily notes by their days."""
+    paths = (path.relative_to(vault.root).as_posix() for path in vault.layout.some_days(vault.root))
+    texts = ((vault.layout.day_of(path), data) for path, data in vault.readable(paths))
+    return {day: {line.strip() for line in data.split(b"\n")} for day, data in texts if day is not None}
 
 
 def new_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> bytes:
@@ -196,17 +205,42 @@ def new_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> byt
     return _filled_template(vault, vault.layout.note_template_path, path, when, notices)
 
 
-def _filled_template(vault: Vault, name: str | None, path: str, when: datetime, notices: list[str]) -> bytes:
-    """Return the template ``name``, filled; empty if there is none or it can't be used, which adds a notice."""
+def _filled_template(
+    vault: Vault,
+    name: str | None,
+    path: str,
+    when: datetime,
+    notices: list[str],
+    among: Mapping[date, set[bytes]] | None = None,
+) -> bytes:
+    """Return the template ``name``, filled; empty if there is none or it can't be used, which adds a notice.
+
+    With ``among``, the lines of daily notes, names of months and weekdays are in the language that they have there.
+    """
     if not name:
         return b""
     try:
         if is_single_byte(data := vault.read(name)):
             raise PartialError(f"{name} is not UTF-8", CONVERTED)
-        return fill(data, path.rpartition("/")[2][:-3], when, vault.layout)
+        language = _language_among(among, data, vault.layout) if among else ""
+        return fill(data, path.rpartition("/")[2][:-3], when, vault.layout, language)
     except TarsError as error:
         notices.append(f"the template {name} was not used: {error.message}")
         return b""
+
+
+def _language_among(days: Mapping[date, set[bytes]], template: bytes, layout: Layout) -> str:
+    """Return the language in which most days have a line of the template that languages fill differently; '' if none
+    has.
+    """
+    counts = Counter[str]()
+    for line in template.split(b"\n"):
+        for day, lines in days.items():
+            filled = {language: fill(line, "", day, layout, language).strip() for language in NAMES}
+            if len({*filled.values()}) == 1:
+                break  # it names no month or weekday
+            counts.update(language for language, text in filled.items() if text in lines)
+    return max(counts, key=lambda language: counts[language], default="")
 
 
 def review_base(layout: Layout) -> bytes:
@@ -264,10 +298,17 @@ def _yaml_quoted(head: str, text: str) -> str:
     return head + "'" + text.replace("'", "''") + "'"
 
 
-def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
+def fill(data: bytes, title: str, when: date, layout: Layout, language: str = "") -> bytes:
     """Return a template with ``{{title}}``, ``{{date}}``, ``{{time}}`` and ``{{date:FORMAT}}`` filled in.
 
-    All else stays, and so does a format that Moment would fill by Obsidian's language.
+    All else stays, and so does a format that Moment would fill by Obsidian's language, or a time of a day alone.
+
+    Args:
+        data: the template.
+        title: the note's title.
+        when: the instant, or a day.
+        layout: has the usual formats, and the language of the names of daily notes.
+        language: another language for names of months and weekdays.
     """
 
     def value(found: re.Match[str]) -> str:
@@ -276,7 +317,7 @@ def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
             return found[0] if form else title
         try:
             usual = layout.date_format if kind == "date" else layout.time_format
-            return moment.render((form or "").strip() or usual, when, layout.daily_language)
+            return moment.render((form or "").strip() or usual, when, language or layout.daily_language)
         except ValueError:
             return found[0]
 

@@ -9,6 +9,7 @@ import pytest
 
 from tars_memory.errors import UnwritableError, VaultError
 from tars_memory.memory import Memory
+from tars_memory.settings import LayoutOptions
 from tars_memory.vault import template
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import moment
@@ -116,6 +117,24 @@ def test_a_link_in_place_of_a_tier_note_is_not_followed(tmp_path: Path) -> None:
 def test_templates_are_filled_as_obsidian_does(text: str, filled: str) -> None:
     data = template.fill(text.encode("utf-8", "surrogateescape"), "name", NOW, Layout())
     assert data.decode("utf-8", "surrogateescape") == filled
+
+
+@pytest.mark.parametrize(
+    ("headings", "filled"),
+    [
+        (["# zaterdag 24 oktober 2026", "# vrijdag 23 oktober 2026"], "# zondag 25 oktober 2026"),
+        (["# Samstag 24 Oktober 2026", "# my own heading"], "# Sonntag 25 Oktober 2026"),
+        (["# my own heading", "# Nothing"], "# Sunday 25 October 2026"),
+        ([], "# Sunday 25 October 2026"),
+    ],
+)
+def test_a_new_day_is_named_in_the_language_of_the_others(tmp_path: Path, headings: list[str], filled: str) -> None:
+    (tmp_path / "day.md").write_text("# {{date:dddd D MMMM YYYY}}\n{{time}}\n\n## Vandaag\n", "utf-8")
+    for day, heading in zip(("24-10-2026", "23-10-2026"), headings, strict=False):
+        (tmp_path / f"{day}.md").write_text(f"{heading}\r\n9:00\r\n", "utf-8")
+    vault = Vault(tmp_path, LayoutOptions(daily_format="DD-MM-YYYY", daily_template="day"))
+    made = template.daily_note(vault, "25-10-2026.md", NOW.replace(month=10, day=25, hour=8, minute=30), [])
+    assert made.decode() == f"{filled}\n08:30\n\n## Vandaag\n"
 
 
 def test_templates_follow_the_formats_of_the_templates_plugin(tmp_path: Path) -> None:
