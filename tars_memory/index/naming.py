@@ -6,7 +6,6 @@ begin and end.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import unicodedata
@@ -20,8 +19,9 @@ from tars_memory.language.words import STOP_WORDS, fold
 from tars_memory.vault.suspicion import visible
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tars_memory.index.reader import IndexReader
 
 TOPICS = "topics"
 """Heading, in lower case, under which a session note lists its topics."""
@@ -62,17 +62,15 @@ class NameTable:
     """Names, tags and topics of the notes outside projects and of those of one project.
 
     Args:
-        connection: of the index.
+        reader: of the index.
         scope: the project; empty for none.
-        matching: returns the SQL that matches a full-text expression, like :func:`fulltext.matching`.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, scope: str, matching: Callable[[str, str], tuple[str, list[str]]]
-    ) -> None:
-        self._connection = connection
+    def __init__(self, reader: IndexReader, scope: str) -> None:
+        self._connection = reader.connection
         self._scope = scope
-        self._match = matching
+        self._match = reader.matching
+        self._rows = reader.listed
 
     def named(self, name: str) -> Named:
         """Return the person or thing with that name, alias or note path; case and accents don't matter."""
@@ -193,7 +191,7 @@ class NameTable:
             covers: whether a chunk's tag counts.
         """
         sql = f"SELECT n.id, n.path, n.title, n.tags FROM json_each(?) j JOIN notes n ON n.path = j.value {_OF_SCOPE}"
-        for note, path, title, tags in self._rows(sql, paths, self._scope).fetchall():
+        for note, path, title, tags in self._rows(sql, paths, self._scope):
             sql = (
                 "SELECT c.start_line, t.text, g.tag FROM chunks c JOIN chunk_texts t ON t.id = c.id"
                 " JOIN chunk_tags g ON g.chunk = c.id WHERE c.note = ? ORDER BY c.position"
@@ -265,8 +263,8 @@ class NameTable:
                 rows = self._connection.execute(*self._match("note_words", f"about : {fulltext.quoted(words)}"))
                 notes |= {int(note) for (note,) in rows}
         sql = f"SELECT n.path, n.id, n.about FROM json_each(?) j JOIN notes n ON n.id = j.value {_OF_SCOPE}"
-        rows = self._rows(sql, notes, self._scope)
-        return [(path, int(note)) for path, note, about in rows if any(map(held_in, _values(about)))]
+        abouts = self._rows(sql, notes, self._scope)
+        return [(path, int(note)) for path, note, about in abouts if any(map(held_in, _values(about)))]
 
     def _matching(self, column: str, name: str) -> set[int]:
         """Return the chunks that contain the words of a name in a column, and its signs."""
@@ -301,10 +299,6 @@ class NameTable:
     def _column(self, sql: str, keys: Iterable[object]) -> list[int]:
         """Run SQL whose first parameter is a JSON list of keys and that returns ids."""
         return [int(number) for (number,) in self._rows(sql, keys)]
-
-    def _rows(self, sql: str, keys: Iterable[object], *values: object) -> sqlite3.Cursor:
-        """Run SQL whose first parameter is a JSON list of keys."""
-        return self._connection.execute(sql, (json.dumps(list(keys)), *values))
 
 
 @lru_cache(maxsize=8192)

@@ -303,14 +303,14 @@ class PostgresReader(IndexReader):
         sql = (
             f"SELECT p.term, sum(p.held)::int FROM json_each(?) j JOIN {table}_at p ON p.term = j.value GROUP BY p.term"
         )
-        return dict(self._listed(sql, dict.fromkeys(terms)))
+        return dict(self.listed(sql, dict.fromkeys(terms)))
 
     def _held_where(self, condition: str, words: Mapping[str, str]) -> set[str]:
         sql = (
             "SELECT j.value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM chunk_words_at p, unnest(p.packed) x"
             f" JOIN chunks c ON c.id = (x >> {PACKED[0]})::int WHERE p.term = j.value AND {condition})"
         )
-        return {root for (root,) in self._listed(sql, words)}
+        return {root for (root,) in self.listed(sql, words)}
 
     def chunk_count(self) -> int:
         """Return the number of chunks, in all scopes."""
@@ -321,7 +321,7 @@ class PostgresReader(IndexReader):
         row = self._team.execute("SELECT held, length FROM totals WHERE name = ?", (table,)).fetchone()
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
-    _matching = staticmethod(rows_of)
+    matching = staticmethod(rows_of)
 
     def _ranked(self, table: str, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
         """Return the k best rows as (row, BM25).
@@ -441,7 +441,7 @@ class PostgresReader(IndexReader):
 
     def _cached(self, column: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
         sql = f"SELECT v.chunk, {column} FROM json_each(?) j JOIN vectors v ON v.chunk = j.value"
-        return self._listed(sql, ids)
+        return self.listed(sql, ids)
 
 
 def _is_word(phrase: TokenPhrase) -> bool:

@@ -106,6 +106,8 @@ class IndexReader:
         cache: path of the embedding cache.
 
     Attributes:
+        connection: of the index.
+        matching: returns the SQL for the rows that match a full-text expression (:func:`fulltext.matching`).
         fingerprint: of the model whose vectors the index holds, None if it holds none. Never pass vectors of another
             model.
         dimension: of these vectors, 0 if there are none.
@@ -113,7 +115,7 @@ class IndexReader:
     """
 
     def __init__(self, connection: sqlite3.Connection, cache: Path) -> None:
-        self._connection = connection
+        self.connection = connection
         self._cache = cache
         self._attached = False
         self._ended_on: tuple[str | None, frozenset[int]] = (
@@ -148,8 +150,8 @@ class IndexReader:
         for string in strings:
             found[string] = 0
             if expression := fulltext.sign_expression(string):
-                matching, values = self._matching("chunk_signs", expression)
-                row = self._connection.execute(f"SELECT count(*) FROM ({matching}) w", values).fetchone()
+                matching, values = self.matching("chunk_signs", expression)
+                row = self.connection.execute(f"SELECT count(*) FROM ({matching}) w", values).fetchone()
                 found[string] = int(row[0])
         return found
 
@@ -192,20 +194,20 @@ class IndexReader:
             " FROM json_each(?) j JOIN names m ON m.name = j.value"
             f" JOIN notes c ON c.id = m.note{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.path"
         )
-        for name, note, path, blank in self._listed(sql, names, *values):
+        for name, note, path, blank in self.listed(sql, names, *values):
             found.setdefault(name, []).append((int(note), path, bool(blank)))
         return found
 
     def shared_names(self, names: Iterable[str], most: int) -> frozenset[str]:
         """Return those of the names that more than ``most`` notes have."""
         sql = "SELECT j.value FROM json_each(?) j WHERE (SELECT count(*) FROM names m WHERE m.name = j.value) > ?"
-        return frozenset(name for (name,) in self._listed(sql, names, most))
+        return frozenset(name for (name,) in self.listed(sql, names, most))
 
     def frequencies(self, stems: Iterable[str]) -> dict[str, int]:
         """Return stem → number of chunks that contain it; a stem is a word as the tokenizer stores it."""
         found = dict.fromkeys(stems, 0)
         sql = "SELECT v.term, v.doc FROM json_each(?) j CROSS JOIN chunk_vocabulary v ON v.term = j.value"
-        found.update(self._listed(sql, found))
+        found.update(self.listed(sql, found))
         return found
 
     def held(self, by_stem: Mapping[str, str], within: Filter) -> dict[str, int]:
@@ -229,24 +231,24 @@ class IndexReader:
     def words_with(self, beginning: str) -> dict[str, int]:
         """Return the stems with a beginning, each with the number of chunks, in all scopes, that contain it."""
         sql = "SELECT v.term, v.doc FROM chunk_vocabulary v WHERE v.term >= ? AND v.term < ?"
-        return dict(self._connection.execute(sql, (beginning, f"{beginning}\U0010ffff")))
+        return dict(self.connection.execute(sql, (beginning, f"{beginning}\U0010ffff")))
 
     def chunk_count(self) -> int:
         """Return the number of chunks, in all scopes, when this was first asked: SQLite counts row by row."""
         if self._chunk_count is None:
-            self._chunk_count = int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
+            self._chunk_count = int(self.connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
         return self._chunk_count
 
     def note_count(self) -> int:
         """Return the number of notes that were read, in all scopes, including those that aren't indexed."""
-        return int(self._connection.execute("SELECT count(*) FROM files").fetchone()[0])
+        return int(self.connection.execute("SELECT count(*) FROM files").fetchone()[0])
 
     def newest(self, within: Filter, k: int) -> list[int]:
         """Return the k chunks with the latest dates, for a query that only filters; those of a note in order."""
         conditions, values = self._conditions(within)
         where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
         sql = f"SELECT c.id FROM chunks c {where}ORDER BY c.day DESC, c.note DESC, c.position LIMIT ?"
-        return [int(chunk) for (chunk,) in self._connection.execute(sql, (*values, k))]
+        return [int(chunk) for (chunk,) in self.connection.execute(sql, (*values, k))]
 
     # --- vectors
 
@@ -257,14 +259,14 @@ class IndexReader:
         if not self.dimension or not vectors.is_usable(vector, self.dimension):
             return []
         conditions, values = self._conditions(within)
-        if vectors.load(self._connection):
+        if vectors.load(self.connection):
             many = self.chunk_count() >= vectors.MANY
-            found = vectors.neighbours(self._connection, vector, conditions, values, k, many=many)
+            found = vectors.neighbours(self.connection, vector, conditions, values, k, many=many)
             exact = self.cosines(vector, [chunk for chunk, _ in found])
             return vectors.nearest(((chunk, exact.get(chunk, cosine)) for chunk, cosine in found), k)
         if not self._attach():
             return []
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT c.id, v.vector FROM chunks c"
             " JOIN cache.vectors v ON c.embedded = 1 AND v.hash = c.hash AND v.model = ?"
             f" WHERE {' AND '.join(['length(v.vector) = ?', *conditions])}",
@@ -275,7 +277,7 @@ class IndexReader:
     def embedded(self, chunks: Iterable[int]) -> set[int]:
         """Return those of the chunks that have a vector."""
         sql = f"SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HAS_VECTOR}"
-        return {int(chunk) for (chunk,) in self._listed(sql, chunks)}
+        return {int(chunk) for (chunk,) in self.listed(sql, chunks)}
 
     def cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
         """Return chunk → cosine with a query vector, for those of the chunks that have a vector."""
@@ -283,10 +285,10 @@ class IndexReader:
 
         if not self.dimension or not vectors.is_usable(vector, self.dimension) or not self._attach():
             return {}
-        if not vectors.load(self._connection):
+        if not vectors.load(self.connection):
             cached = self._cached("v.vector", chunks)
             return dict(vectors.compare(vector, cached, len(cached)))
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT c.id, 1.0 - vec_distance_cosine(v.vector, ?) FROM json_each(?) j JOIN chunks c ON c.id = j.value"
             f" AND {HAS_VECTOR} JOIN cache.vectors v ON v.hash = c.hash AND v.model = ? AND length(v.vector) = ?",
             (vector, json.dumps(list(chunks)), self._model, len(vector)),
@@ -299,12 +301,12 @@ class IndexReader:
 
     def sample(self, count: int) -> list[int]:
         """Return up to ``count`` chunks that have a vector, spread evenly over the ids of all chunks."""
-        first, last = self._connection.execute("SELECT min(id), max(id) FROM chunks").fetchone()
+        first, last = self.connection.execute("SELECT min(id), max(id) FROM chunks").fetchone()
         if first is None:
             return []
         starts = [first + number * (last - first + 1) // count for number in range(count)]
         sql = f"(SELECT c.id FROM chunks c WHERE c.id >= j.value AND {HAS_VECTOR} ORDER BY c.id LIMIT 1)"
-        rows = dict.fromkeys(self._listed(f"SELECT {sql} FROM json_each(?) j", starts))
+        rows = dict.fromkeys(self.listed(f"SELECT {sql} FROM json_each(?) j", starts))
         return [chunk for (chunk,) in rows if chunk is not None]
 
     def word_bits(self, chunks: Iterable[int]) -> dict[int, tuple[bytes, bytes]]:
@@ -326,7 +328,7 @@ class IndexReader:
         """Return id → chunk; ids of chunks that are gone are left out."""
         found: dict[int, ChunkRow] = {}
         ids = list(dict.fromkeys(ids))
-        rows = self._listed(
+        rows = self.listed(
             "SELECT c.id, c.note, c.position, c.start_line, c.end_line, c.partial, t.text, t.head, t.headings,"
             " t.block_id, n.path, n.title, n.aliases, n.tier, n.scope, n.day, n.day_source"
             " FROM json_each(?) j JOIN chunks c ON c.id = j.value"
@@ -343,7 +345,7 @@ class IndexReader:
             chunk.date, chunk.date_is_weak = iso(row[15]) or None, row[16] == "mtime"
             chunk.lines = []
             found[chunk.id] = chunk
-        lines = self._listed(
+        lines = self.listed(
             "SELECT l.chunk, l.indent, l.kind, l.state, l.block_id, l.speaker, l.source, l.since, l.until"
             " FROM json_each(?) j JOIN lines l ON l.chunk = j.value ORDER BY l.chunk, l.place",
             ids,
@@ -363,12 +365,12 @@ class IndexReader:
             "SELECT c.note, c.id FROM json_each(?) j JOIN chunks c ON c.note = j.value"
             f"{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.note, c.position"
         )
-        return _grouped((note, int(chunk)) for note, chunk in self._listed(sql, notes, *values))
+        return _grouped((note, int(chunk)) for note, chunk in self.listed(sql, notes, *values))
 
     def places(self, ids: Iterable[int]) -> dict[int, tuple[int, int]]:
         """Return chunk → (note, position), all that smoothing over neighbouring chunks needs."""
         sql = "SELECT c.id, c.note, c.position FROM json_each(?) j JOIN chunks c ON c.id = j.value"
-        return {int(chunk): (int(note), int(position)) for chunk, note, position in self._listed(sql, ids)}
+        return {int(chunk): (int(note), int(position)) for chunk, note, position in self.listed(sql, ids)}
 
     def subjects(self, chunks: Iterable[int]) -> dict[int, str]:
         """Return chunk → subject of its first fact, for those of the chunks that contain facts."""
@@ -376,7 +378,7 @@ class IndexReader:
             "SELECT c.id, f.subject FROM json_each(?) j JOIN chunks c ON c.id = j.value JOIN facts f ON f.note = c.note"
             " WHERE f.line BETWEEN c.start_line AND c.end_line ORDER BY f.line DESC"
         )
-        return {int(chunk): subject for chunk, subject in self._listed(sql, chunks)}
+        return {int(chunk): subject for chunk, subject in self.listed(sql, chunks)}
 
     def notes(self, ids: Iterable[int]) -> dict[int, NoteRow]:
         """Return id → note; ids of notes that are gone are left out."""
@@ -385,7 +387,7 @@ class IndexReader:
             "SELECT n.id, n.path, n.title, n.tier, n.scope, n.day, n.day_source, n.aliases, n.tags, n.links, n.lines"
             " FROM json_each(?) j JOIN notes n ON n.id = j.value"
         )
-        for row in self._listed(sql, ids):
+        for row in self.listed(sql, ids):
             _check(row, _NOTE)
             note = NoteRow()
             note.id, note.path, note.title, note.lines = row[0], row[1], row[2], row[10]
@@ -398,7 +400,7 @@ class IndexReader:
     def has_rejected(self) -> bool:
         """Whether any line, in any scope, was rejected."""
         sql = "SELECT 1 FROM lines INDEXED BY lines_rejected WHERE state = 'rejected' LIMIT 1"
-        return self._connection.execute(sql).fetchone() is not None
+        return self.connection.execute(sql).fetchone() is not None
 
     def states_of(self, ids: Iterable[str]) -> dict[str, str]:
         """Return block id → state, for those of the daily lines, in any scope, that are rejected or have expired."""
@@ -407,11 +409,11 @@ class IndexReader:
             " JOIN chunks c ON c.id = l.chunk WHERE l.block_id <> '' AND l.state IN ('rejected', 'expired')"
             " AND c.tier = ? ORDER BY l.chunk, l.place"
         )
-        return dict(self._listed(sql, ids, TIERS.index("daily")))
+        return dict(self.listed(sql, ids, TIERS.index("daily")))
 
     def sourced_lines(self) -> list[tuple[str, str, str]]:
         """Return (kind, source, until) of the approved and the replaced lines, in any scope, that name a source."""
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT l.kind, l.source, l.until FROM notes n"
             " JOIN chunks c ON c.note = n.id JOIN lines l ON l.chunk = c.id WHERE n.tier = ? AND l.source <> ''"
             " UNION ALL SELECT l.kind, l.source, l.until FROM lines l INDEXED BY lines_replaced"
@@ -422,7 +424,7 @@ class IndexReader:
 
     def replaced(self) -> frozenset[str]:
         """Return the block ids of the daily lines, in any scope, whose approved wording another line replaced."""
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT source FROM lines INDEXED BY lines_replaced WHERE kind = 'replaced' AND source <> ''"
         )
         return frozenset(source.partition("#^")[2] for (source,) in rows)
@@ -439,8 +441,8 @@ class IndexReader:
         found: dict[int, str] = {}
         for table, terms in (("chunk_words", words), ("chunk_signs", signs)):
             for start in range(0, len(terms), fulltext.MAX_TERMS):
-                matching, values = self._matching(table, " OR ".join(terms[start : start + fulltext.MAX_TERMS]))
-                rows = self._connection.execute(
+                matching, values = self.matching(table, " OR ".join(terms[start : start + fulltext.MAX_TERMS]))
+                rows = self.connection.execute(
                     f"SELECT c.id, t.text FROM ({matching}) w CROSS JOIN chunks c ON c.id = w.rowid"
                     " JOIN chunk_texts t ON t.id = c.id WHERE c.tier = ?"
                     " AND EXISTS (SELECT 1 FROM lines l WHERE l.chunk = c.id AND l.state = 'rejected') LIMIT ?",
@@ -451,7 +453,7 @@ class IndexReader:
 
     def text_of(self, path: str) -> bytes:
         """Return a note's indexed lines, each at its line number, other lines empty; empty if there is no such note."""
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT n.lines, c.start_line, t.text FROM notes n JOIN chunks c ON c.note = n.id"
             " JOIN chunk_texts t ON t.id = c.id WHERE n.path = ? ORDER BY c.position",
             (path,),
@@ -464,7 +466,7 @@ class IndexReader:
 
     def texts_before(self, note: int, position: int, count: int) -> list[tuple[int, str]]:
         """Return (first line, text) of the ``count`` chunks before a position in a note, in order."""
-        return self._connection.execute(
+        return self.connection.execute(
             "SELECT c.start_line, t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
             " WHERE c.note = ? AND c.position >= ? AND c.position < ? ORDER BY c.position",
             (note, position - count, position),
@@ -472,7 +474,7 @@ class IndexReader:
 
     def source_above(self, note: int, position: int) -> str:
         """Return the block id of the source of the last unindented item before a chunk of a note; '' for none."""
-        row = self._connection.execute(
+        row = self.connection.execute(
             "SELECT l.source FROM chunks c JOIN lines l ON l.chunk = c.id"
             " WHERE c.note = ? AND c.position < ? AND l.kind IN ('item', 'empty') AND l.indent = 0"
             " ORDER BY c.position DESC, l.place DESC LIMIT 1",
@@ -483,7 +485,7 @@ class IndexReader:
     def texts_from(self, statements: Iterable[str]) -> list[str]:
         """Return the texts of session notes' chunks, in any scope, that were drawn from lines with these block ids."""
         wanted = set(statements)
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT DISTINCT t.text, l.source FROM notes n JOIN chunks c ON c.note = n.id"
             " JOIN lines l ON l.chunk = c.id JOIN chunk_texts t ON t.id = c.id WHERE n.tier = ? AND l.source <> ''",
             (TIERS.index("episodic"),),
@@ -496,35 +498,35 @@ class IndexReader:
             "SELECT c.note, t.text FROM json_each(?) j JOIN chunks c ON c.note = j.value"
             " JOIN chunk_texts t ON t.id = c.id WHERE instr(t.text, '#^') > 0 ORDER BY c.note, c.position"
         )
-        return _grouped((note, str(text)) for note, text in self._listed(sql, notes))
+        return _grouped((note, str(text)) for note, text in self.listed(sql, notes))
 
     def facts(self, scope: str = "", *, on: date | None = None, subject: str | None = None) -> list[Fact]:
         """Return the facts over time: see :func:`tars_memory.index.chunking.facts`."""
         from tars_memory.index import chunking
 
-        return chunking.facts(self._connection, scope, on=on, subject=subject)
+        return chunking.facts(self.connection, scope, on=on, subject=subject)
 
     def links(self, scope: str = "", attachments: tuple[str, ...] = ()) -> LinkTable:
         """Return the links between notes: see :class:`tars_memory.index.chunking.LinkTable`."""
         from tars_memory.index.chunking import LinkTable
 
-        return LinkTable(self._connection, scope, attachments)
+        return LinkTable(self.connection, scope, attachments)
 
     def tables(self, vault: Vault, scope: str, today: date) -> TableCopy:
         """Return the notes of a scope as tables for anybody's SQL: see :class:`tars_memory.index.tables.TableCopy`."""
         from tars_memory.index.tables import TableCopy
 
-        return TableCopy(self._connection, vault, scope, today)
+        return TableCopy(self.connection, vault, scope, today)
 
     def names(self, scope: str = "") -> NameTable:
         """Return which chunks are about which names: see :class:`tars_memory.index.naming.NameTable`."""
-        return NameTable(self._connection, scope, self._matching)
+        return NameTable(self, scope)
 
     def notes_where(self, conditions: Sequence[str]) -> set[int]:
         """Return the notes that fulfil all conditions: see :func:`tars_memory.index.chunking.notes_where`."""
         from tars_memory.index import chunking
 
-        return chunking.notes_where(self._connection, conditions)
+        return chunking.notes_where(self.connection, conditions)
 
     def has_ended(self, on: str, scope: str = "") -> bool:
         """Whether any chunk outside projects, or of this project, has ended by a day."""
@@ -532,9 +534,9 @@ class IndexReader:
 
     # --- inside
 
-    def _listed(self, sql: str, keys: Iterable[object], *values: object) -> list[tuple[Any, ...]]:
+    def listed(self, sql: str, keys: Iterable[object], *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of SQL whose first value is a JSON list of keys."""
-        return self._connection.execute(sql, (json.dumps(list(keys)), *values)).fetchall()
+        return self.connection.execute(sql, (json.dumps(list(keys)), *values)).fetchall()
 
     def _conditions(self, within: Filter, *, notes: bool = False) -> tuple[list[str], list[Any]]:
         return conditions_of(within, self._scopes, notes=notes, ending=bool(self._ended(within.on)))
@@ -546,7 +548,7 @@ class IndexReader:
         """
         if self._ended_on[0] != on:
             sql = f"SELECT DISTINCT scope FROM chunks WHERE until < {ALWAYS} AND until <= ?"
-            rows = self._connection.execute(sql, (fulltext.number_of(on),)) if on else ()
+            rows = self.connection.execute(sql, (fulltext.number_of(on),)) if on else ()
             self._ended_on = on, frozenset(int(scope) for (scope,) in rows)
         return self._ended_on[1]
 
@@ -556,7 +558,7 @@ class IndexReader:
             f"SELECT c.id, {column} FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HAS_VECTOR}"
             " JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
         )
-        return self._listed(sql, ids, self._model)
+        return self.listed(sql, ids, self._model)
 
     def _attach(self) -> bool:
         """Attach the embedding cache; return False if it is missing, can't be read, or doesn't know the model."""
@@ -564,14 +566,14 @@ class IndexReader:
             if not self._cache.exists():
                 return False
             try:
-                self._connection.execute("ATTACH ? AS cache", (f"{self._cache.absolute().as_uri()}?mode=ro",))
+                self.connection.execute("ATTACH ? AS cache", (f"{self._cache.absolute().as_uri()}?mode=ro",))
             except database.driver().module.OperationalError as error:
                 if database.refused(error):
                     return False
                 if "already in use" not in str(error):
                     raise
             self._attached = True
-        row = self._connection.execute(
+        row = self.connection.execute(
             "SELECT id FROM cache.models WHERE fingerprint = ?", (self.fingerprint,)
         ).fetchone()
         self._model = int(row[0]) if row else 0
@@ -581,14 +583,14 @@ class IndexReader:
         """Return those stems that a chunk contains for which a condition on ``chunks c`` holds; FTS5, which stems what
         it is asked for, is asked for their words.
         """
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT j.key FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM chunk_words w"
             f" CROSS JOIN chunks c ON c.id = w.rowid WHERE w.chunk_words MATCH j.value AND {condition})",
             (json.dumps({root: fulltext.quoted(word) for root, word in words.items()}),),
         )
         return {root for (root,) in rows}
 
-    _matching = staticmethod(fulltext.matching)
+    matching = staticmethod(fulltext.matching)
 
     def _ranked(self, table: str, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
         """Return the k best rows of a full-text table as (row, BM25); chunks or notes are joined only for a filter.
@@ -600,7 +602,7 @@ class IndexReader:
         conditions, values = self._conditions(within, notes=rows == "notes")
         joined = f"CROSS JOIN {rows} c ON c.id = w.rowid" if conditions else ""
         where = " AND ".join([f"w.{table} MATCH ?", *conditions])
-        found = self._connection.execute(
+        found = self.connection.execute(
             f"SELECT w.rowid, bm25({table}) score FROM {table} w {joined} WHERE {where}"
             " ORDER BY score, w.rowid LIMIT ?",
             (expression, *values, k),
@@ -615,13 +617,13 @@ class IndexReader:
         values: list[Any] = []
         for table, expression in (("chunk_signs", signs), ("chunk_words", fulltext.quoted(words) if words else "")):
             if expression:
-                matching, terms = self._matching(table, expression)
+                matching, terms = self.matching(table, expression)
                 conditions.append(f"c.id IN ({matching})")
                 values += terms
         if not conditions:  # punctuation alone
             conditions, values = ["instr(t.text, ?) > 0"], [fulltext.clean(string).strip()]
         where = " AND ".join([*conditions, *filters])
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT c.id, t.head || char(10) || t.text || CASE WHEN c.position = 0 THEN char(10) || n.about ELSE '' END"
             f" FROM chunks c JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note WHERE {where}"
             " ORDER BY c.day DESC, c.id LIMIT ?",

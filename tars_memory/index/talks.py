@@ -113,7 +113,7 @@ class TalkReader(IndexReader):
 
     def knows_all_scopes(self) -> bool:
         """Whether no scope was added since the reader was opened: it could not filter by a scope it doesn't know."""
-        return int(self._connection.execute("SELECT count(*) FROM scopes").fetchone()[0]) == len(self._scopes)
+        return int(self.connection.execute("SELECT count(*) FROM scopes").fetchone()[0]) == len(self._scopes)
 
     def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
         """See :meth:`IndexReader.nearest`; none if there are more than :attr:`most` passages."""
@@ -121,7 +121,7 @@ class TalkReader(IndexReader):
 
     def shown(self, path: str, first: int, last: int) -> list[Shown]:
         """Return what is shown with each of the lines ``first`` to ``last`` of a conversation."""
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT l.number, l.since, l.speaker, coalesce(a.text, '') FROM notes n JOIN chunks c ON c.note = n.id"
             " JOIN lines l ON l.chunk = c.id LEFT JOIN answers a ON a.chunk = c.id AND a.place = l.place"
             " WHERE n.path = ? AND c.start_line + l.place BETWEEN ? AND ? ORDER BY c.position, l.place",
@@ -135,17 +135,17 @@ class TalkReader(IndexReader):
 
     def place(self, path: str) -> tuple[str, str]:
         """Return the folder in which a conversation was held, and its scope; '' for none."""
-        row = self._connection.execute("SELECT links, scope FROM notes WHERE path = ?", (path,)).fetchone()
+        row = self.connection.execute("SELECT links, scope FROM notes WHERE path = ?", (path,)).fetchone()
         return (str(row[0]), self._scope_names[int(row[1])]) if row else ("", "")
 
     def knows_jobs(self) -> bool:
         """Whether there are conversations in which a program asked and nobody typed."""
-        return self._connection.execute("SELECT 1 FROM chunk_tags WHERE tag = ?", (AUTOMATED,)).fetchone() is not None
+        return self.connection.execute("SELECT 1 FROM chunk_tags WHERE tag = ?", (AUTOMATED,)).fetchone() is not None
 
     def talks_of_log(self, log: str) -> tuple[str, ...]:
         """Return the paths of a log's conversations; ``log`` may be any path to it, such as a symbolic link."""
         name, real = os.path.basename(log), os.path.realpath(log)
-        rows = self._connection.execute("SELECT path FROM notes WHERE instr(path, ?)", (name,))
+        rows = self.connection.execute("SELECT path FROM notes WHERE instr(path, ?)", (name,))
         return tuple(path for (path,) in rows if os.path.realpath(log_of(path)) == real)
 
 

@@ -51,7 +51,7 @@ class Place:
             held: list[str] = talks.index.read(
                 lambda reader: [
                     line
-                    for (path,) in reader._connection.execute("SELECT path FROM notes ORDER BY path")
+                    for (path,) in reader.connection.execute("SELECT path FROM notes ORDER BY path")
                     for line in reader.text(path)
                     if line
                 ]

@@ -214,7 +214,7 @@ def test_a_vault_without_ends_asks_for_none(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         memory.reindex()
         plan = memory.workspace.index().read(
-            lambda reader: reader._connection.execute(
+            lambda reader: reader.connection.execute(
                 "EXPLAIN QUERY PLAN SELECT id, scope FROM chunks WHERE until < 99999999 AND until <= 20261120"
             ).fetchall()
         )
