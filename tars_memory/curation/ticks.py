@@ -404,6 +404,7 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
         exists = os.path.lexists(ctx.vault.root / base)
         if created and not exists and not next(ctx.store.history(limit=1, path=base), None):
             session.write(base, lambda _: (), create=vault.template.review_base(ctx.layout), restore=True)
+            ctx.notices.append(f"made {base}, too: tables of days, sessions and memory for Obsidian, once; then yours")
     return ctx.layout.review, count
 
 
