@@ -435,7 +435,7 @@ class _Scan:
             day = _number(self.words[i + 2][:2], 31)  # 2026-03-15T10:00
             whole = day and _safe(year, month, day)
             return (NamedDate(whole, whole), 3) if whole else None
-        return (_month(year, month), 2) if self.gaps[i] != "." else None
+        return (_months(year, month), 2) if self.gaps[i] != "." else None
 
     def signed(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``2026年10月3日``, ``2026년 10월 3일``, ``10월``: every number has the sign of its unit."""
@@ -510,13 +510,13 @@ class _Scan:
         at = self.joined(end)
         year = self.year_of(self.word(at))
         if year is not None:
-            return _month(year, month), at + 1 - i
+            return _months(year, month), at + 1 - i
         if not self.month_alone(i):
             return None
         step = _STEPS.get(self.words[i - 1]) if i else None
-        named = _month(2000, month)._replace(yearless=True)
+        named = _months(2000, month)._replace(yearless=True)
         if step is not None:
-            named = _latest(named, self.today - timedelta(1)) if step < 0 else _month(self.today.year + step, month)
+            named = _latest(named, self.today - timedelta(1)) if step < 0 else _months(self.today.year + step, month)
         return named, end - i
 
     def month_alone(self, i: int) -> bool:
@@ -604,7 +604,7 @@ class _Scan:
         if day is None:
             return None
         if unit == "month":
-            return _month(day.year, day.month), at + 2 - i
+            return _months(day.year, day.month), at + 2 - i
         if unit == "year":
             return _months(day.year, 1, 12), at + 2 - i
         slack = timedelta(_UNITS[unit] // 2)
@@ -638,7 +638,7 @@ class _Scan:
         if month is not None and day is not None and (whole := _safe(year, month, day[0])):
             return NamedDate(whole, whole), day[1] - i
         if month is not None and self.word(i + 1) not in _MONTHS:
-            return _month(year, month), 2
+            return _months(year, month), 2
         return _months(year, 1, 12), 1
 
     def days(self, offset: int, taken: int) -> tuple[NamedDate, int]:
@@ -659,17 +659,12 @@ def _latest(named: NamedDate, today: date) -> NamedDate:
     for year in range(today.year, today.year - 9, -1):  # 29 February comes every eighth year at worst
         start = _safe(year, named.start.month, named.start.day)
         if start is not None and start <= today:
-            end = _month(year, start.month).end if named.end != named.start else start
+            end = _months(year, start.month).end if named.end != named.start else start
             return NamedDate(start, end)
     return named
 
 
-def _month(year: int, month: int) -> NamedDate:
-    """Return a whole month."""
-    return _months(year, month, 1)
-
-
-def _months(year: int, first: int, length: int) -> NamedDate:
+def _months(year: int, first: int, length: int = 1) -> NamedDate:
     """Return ``length`` whole months from the ``first`` one on."""
     years, month = divmod(first - 1 + length, 12)
     after = _safe(year + years, month + 1, 1)  # the calendar ends with the year 9999
@@ -682,7 +677,7 @@ def _stretch(step: int, unit: str, today: date) -> NamedDate:
         return _months(today.year + step, 1, 12)
     if unit == "month":
         year, month = divmod(today.year * 12 + today.month - 1 + step, 12)
-        return _month(year, month + 1)
+        return _months(year, month + 1)
     monday = today - timedelta(today.weekday()) + timedelta(7 * step)
     return NamedDate(monday + timedelta(5 if unit == "weekend" else 0), monday + timedelta(6))
 
@@ -699,7 +694,7 @@ def _ago(number: int, unit: str, today: date) -> date | None:
         if unit in ("month", "year"):
             months = today.year * 12 + today.month - 1 - number * (12 if unit == "year" else 1)
             year, month = divmod(months, 12)
-            return date(year, month + 1, min(today.day, _month(year, month + 1).end.day))
+            return date(year, month + 1, min(today.day, _months(year, month + 1).end.day))
         return today - timedelta(number * _UNITS[unit])
     except (ValueError, OverflowError):
         return None

@@ -464,10 +464,8 @@ def _file(name: str) -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
 
 
-@cache
-def language(code: str) -> Language:
-    """Return one of :data:`LANGUAGES`, read once."""
-    return Language(code)
+language = cache(Language)
+"""Returns one of :data:`LANGUAGES` by its code, read once."""
 
 
 def language_of(text: str, usual: str = "") -> str:

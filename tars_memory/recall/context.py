@@ -429,7 +429,8 @@ class _Filling(Reading):
         """Add everything that there is room for, in the order that the module describes."""
         ranks, scope_of = {place: rank for rank, place in enumerate(self.order)}, self.vault.layout.scope_of
         found_first = bool(self.order or any(part.units for part in self.touched_facts)) and self.recall_share is None
-        scoped = self._rules_and_memory(rules_first=found_first)
+        scoped = [part for part in self.parts if part.kind in ("procedural", "memory")]
+        scoped.sort(key=lambda part: found_first and part.kind != "procedural")  # else the project before the vault
         facts_parts = [part for part in self.parts if part.kind == "facts"]
         rest = [part for part in self.parts if part.kind not in ("procedural", "memory", "facts", packing.SHARED)]
         shared = [part for part in self.parts if part.kind == packing.SHARED and part.whole]
@@ -510,11 +511,6 @@ class _Filling(Reading):
             elif not book.approved:
                 self.notices.append(f"{book.path}: a playbook, not approved here, is shown with the data")
             self.shown_playbooks.append(packing.NamedPlaybook(book.path, book.title, is_whole, book.approved))
-
-    def _rules_and_memory(self, *, rules_first: bool) -> list[_Part]:
-        """Return approved rules and memory: all of the project before the vault's, or all rules first."""
-        found = [part for part in self.parts if part.kind in ("procedural", "memory")]
-        return sorted(found, key=lambda part: part.kind != "procedural") if rules_first else found
 
     def _fill_found(self, later: Sequence[_Part]) -> None:
         """Add what the question finds, in half of the room, or more if the later parts need less than the other half.

@@ -172,7 +172,8 @@ class Names:
         if self._pattern is None:
             return False
         text = plain(text)
-        return any(_is_word_end(text, match.end()) for match in self._pattern.finditer(text))
+        after = (text[match.end() : match.end() + 1] for match in self._pattern.finditer(text))
+        return any(not sign or unicodedata.category(sign)[0] != "M" for sign in after)  # a vowel sign, as in India
 
     def equals(self, text: str) -> bool:
         """Whether a text is one of the names."""
@@ -347,11 +348,6 @@ def _name_pattern(name: str) -> str:
     before = r"(?<![^\W_])" if name[0].isalnum() else ""
     after = r"(?![^\W_])" if name[-1].isalnum() else ""
     return before + re.escape(name) + after
-
-
-def _is_word_end(text: str, at: int) -> bool:
-    """Whether a word ends before ``at``: it does not if a vowel sign follows, as in Indian scripts."""
-    return at >= len(text) or unicodedata.category(text[at])[0] != "M"
 
 
 # --- notes by name, links and tags, and notes near another one

@@ -85,7 +85,8 @@ class Searcher:
         **asked: Any,
     ) -> Packed:
         """Return what a model should know before it answers; see :meth:`tars_memory.memory.Memory.context`."""
-        options = self.workspace.settings.context
+        options, origins = self.workspace.settings.context, self.workspace.settings.origins
+        layout = self.workspace.whole.layout
         request = self._request(question, asked)
         recalled: int | None = None
         if window is not None:
@@ -98,7 +99,7 @@ class Searcher:
         wanted = recall.context.ContextRequest(
             question,
             budget=recall.context.BUDGET if budget is None else budget,
-            days=self._daily_notes() if days is None else days,
+            days=(options.days if "context.days" in origins else layout.days) if days is None else days,
             file_cap=options.file_cap if file_cap is None else file_cap,
             most_facts=options.facts,
             project=scope,
@@ -168,12 +169,6 @@ class Searcher:
     def selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
         """Return the passages about names, or with topics, in the notes as they are now."""
         return self.workspace.ask(lambda reader: recall.names.selection(reader, about, topics, scope=scope))
-
-    def _daily_notes(self) -> int:
-        """Return the number of daily notes in a prompt: from the settings, else the default of the vault's layout."""
-        settings = self.workspace.settings
-        set_to = settings.context.days
-        return set_to if "context.days" in settings.origins else self.workspace.whole.layout.days
 
     def _shares(self, window: int) -> tuple[int, int]:
         """Return how many tokens of a context window the prompt may use, and how many of these are for recalled lines.
