@@ -243,8 +243,8 @@ def _parts(lines: list[str], units: Sequence[Unit], cut: Cut) -> Iterator[tuple[
     used = 0
     path: tuple[str, ...] | None = None  # headings of the text in the pack; None: no text yet
     for unit, bare in zip(units, bare_headings(units), strict=True):
-        if unit.kind == "heading" and not bare:
-            continue
+        if unit.kind == "heading" and not bare and len(unit.path[-1]) <= MAX_TITLE:
+            continue  # chunks under it repeat it
         size = sum(len(line) + 1 for line in lines[unit.start - 1 : unit.end])
         is_elsewhere = not bare and path not in (None, unit.path)
         is_full = used + size > cut.size
