@@ -46,7 +46,7 @@ MARKDOWN = st.lists(
 
 @settings(max_examples=examples(80))
 @given(MARKDOWN, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
-@example(["word " * 100 + "zeppelin", "---", "## B"], "\n", False)  # a paragraph with a rule right below is a heading
+@example(["word " * 100, "zeppelin", "===", "## B"], "\n", False)  # a paragraph with a rule right below is a heading
 def test_every_chunk_is_the_notes_own_lines_and_no_word_is_lost(parts: list[str], ending: str, bom: bool) -> None:
     data = (b"\xef\xbb\xbf" if bom else b"") + ending.join(parts).encode()
     note = parse("n.md", data)
