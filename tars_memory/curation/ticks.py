@@ -250,7 +250,7 @@ def apply_ticks(review: Review) -> tuple[list[Reviewed], list[str], list[Recorde
     ctx.notices += replaced_notices(wanted, chosen)
     deciding = {mark for decision in chosen for mark in decision.marks}
     mark_settled(review, found, but=deciding, expired=True)
-    taken = {item.state for of_note in items for item in of_note if item.id in ticks}
+    taken = {item.state for of_note in items for item in of_note}
     recorded_at = {tick.id: tick.time for tick in recorded_ticks(ctx)}
     lines = {name: tick.line for name, tick in ticks.items()}
     stale = (present & decided) - offered.keys()
@@ -292,7 +292,7 @@ def _commit(
         ctx: the command's view of the vault.
         chosen: decisions that can be carried out together.
         stale: ids of proposals in the note that were decided before.
-        taken: the state of each item of the note that ``chosen`` was made from.
+        taken: the state of each item of the note when it was read.
         recorded_at: by proposal id, when an agent's process recorded the tick.
         lines: by proposal id, where the tick is.
     """
@@ -345,7 +345,7 @@ def clear(
         session: the transaction that decides them.
         vault: where to look for copies.
         ids: of the decided proposals.
-        taken: the states of the items that the decisions were made from; empty for decisions made elsewhere.
+        taken: the states of the items when the note was read; empty for decisions made elsewhere.
         decided: the proposals that are decided now, among ``ids``.
 
     Raises:

@@ -906,6 +906,21 @@ def test_any_decisions_cut_anywhere_then_whole(tmp_path_factory: pytest.TempPath
             assert standing == expected[each.id][0], each
 
 
+def test_a_decided_line_that_comes_back_cut_off_is_cleared(vault: Vault) -> None:
+    """A sync or an editor saves the note of before again, not to its end."""
+    vault.review().write_note()
+    head, blocks = items_of((vault.root / "Review.md").read_bytes())
+    ticked = next(block for block in blocks if len(block) > 3 and b"replace: " in block[1])
+    ticked = [ticked[0].replace(b"[ ]", b"[x]"), *ticked[1:]]
+    other = next(block for block in blocks if block[0][-8:] != ticked[0][-8:])
+    other = [other[0].replace(b"[ ]", b"[x]"), *other[1:]]
+    vault["Review.md"] = head + b"\n".join([*other, *ticked]) + b"\n"
+    assert len(vault.script().review().from_note().decided) == 2
+    vault["Review.md"] = head + b"\n".join([*other, ticked[0], b"  - ["])
+    again = vault.script().review().from_note()
+    assert again.decided == []
+
+
 def test_words_typed_over_a_question_are_not_dropped() -> None:
     question = proposal(1, op="choose", text="Which of these holds: “tea” or “no tea”?")
     nothing = Gathered([], [], [], [], [], {}, {})
