@@ -113,12 +113,16 @@ def test_moved_renamed_nested_and_repeated_lines_keep_their_identity() -> None:
     assert merged(nested, one, two) == "- a\n  - a1\n  - a2\n- b\n"
 
 
-def test_of_copies_what_both_sides_still_have_stays() -> None:
-    """Whichever copy each of them took away."""
+def test_of_copies_the_one_that_was_edited_is_told_by_what_stands_around_it() -> None:
+    base = "## Notes\n- the rent is due\n- coffee\n- coffee\n"
+    one, two = "## Notes\n- a ladder\n- coffee piano\n- coffee kettle\n", base.replace("coffee\n", "coffee piano\n", 1)
+    assert merged(base, one, two) == one
+    # What both sides still have stays, whichever copy each of them took away.
     base = "## Notes\n- the rent is due\n- coffee\n- coffee\n"
     assert merged(base, "## Notes\n- coffee\n", base.replace("- coffee\n", "", 1)) == "## Notes\n- coffee\n"
     said = merged(base, base.replace("coffee\n", "coffee dog\n", 1), base.replace("- coffee\n", "", 1))
-    assert said == "## Notes\n- the rent is due\n- coffee dog\n- coffee\n"
+    assert "\n- coffee\n" in said
+    assert asked(said) == [(["coffee dog"], "coffee", True)]
 
 
 def test_nested_lines_with_the_same_words_belong_to_their_own() -> None:

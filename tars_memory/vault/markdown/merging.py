@@ -24,7 +24,7 @@ from tars_memory.vault.markdown.document import BOM, Document, newline_of
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.vault.model import Entry
 
@@ -86,6 +86,11 @@ class Node:
     def above(self) -> Node | None:
         """The previous sibling, or the parent of a first child."""
         return self.siblings[self.number - 1] if self.number else self.parent
+
+    @property
+    def following(self) -> Node | None:
+        """The next sibling."""
+        return self.siblings[self.number + 1] if self.number + 1 < len(self.siblings) else None
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -305,7 +310,9 @@ def _count_lines(data: bytes, raw: bytes) -> int:
 
 def _make_pieces(base: Version, ours: Version, theirs: Version) -> list[MergePiece]:
     """Return one piece for each block that occurs in any of the versions."""
-    our_pairs, their_pairs = (_Pairs(base.nodes, side.nodes, base=True).new_of for side in (ours, theirs))
+    once = _unique_words(base, ours, theirs)
+    our_pairs, their_pairs = (_Pairs(base.nodes, side.nodes, base=True, once=once).new_of for side in (ours, theirs))
+    _align_copies(base, our_pairs, their_pairs)
     pieces = [MergePiece(node, our_pairs.get(node), their_pairs.get(node)) for node in base.nodes]
     taken = {node for piece in pieces for node in (piece.ours, piece.theirs) if node}
     only_ours = [node for node in ours.nodes if node not in taken]
@@ -318,6 +325,35 @@ def _make_pieces(base: Version, ours: Version, theirs: Version) -> list[MergePie
             if node:
                 node.piece = piece
     return pieces
+
+
+def _align_copies(base: Version, ours: dict[Node, Node], theirs: dict[Node, Node]) -> None:
+    """Re-pair copies of a line of which each side left a different copy unchanged, so that both left the same one.
+
+    Otherwise each side would remove the copy that the other kept, and a line that both still have would be gone.
+
+    Args:
+        base: the common ancestor.
+        ours: our nodes by the nodes of the ancestor.
+        theirs: their nodes by the nodes of the ancestor; changed in place.
+    """
+    groups: dict[object, tuple[list[Node], list[Node]]] = defaultdict(lambda: ([], []))
+    for node in base.of(BULLET):
+        kept = [node in side and side[node].norm == node.norm for side in (ours, theirs)]
+        if kept[0] is not kept[1]:
+            groups[node.parent, node.norm][kept[1]].append(node)
+    for kept_by_us, kept_by_them in groups.values():
+        for our_copy, their_copy in zip(kept_by_us, kept_by_them, strict=False):
+            changed, unchanged = theirs.pop(our_copy, None), theirs.pop(their_copy)
+            theirs[our_copy] = unchanged
+            if changed is not None:
+                theirs[their_copy] = changed
+
+
+def _unique_words(*versions: Version) -> set[object]:
+    """Return the words that exactly one bullet of each version has: it is the same bullet wherever it moved."""
+    counts = [Counter(_words(node) for node in version.of(BULLET)) for version in versions]
+    return {words for words in counts[0] if all(count[words] == 1 for count in counts)}
 
 
 def _words(node: Node) -> tuple[str | None, str]:
@@ -333,40 +369,58 @@ class _Pairs:
         new: nodes of the new version, in order.
         base: whether the new version derives from the old one. Then a node in the same place may be an edit, and a
             node elsewhere may have been moved; between the additions of two sides neither is assumed.
+        once: words that exactly one bullet of every version has (:func:`_unique_words`).
 
     Attributes:
         new_of: new nodes by their old nodes.
         old_of: old nodes by their new nodes.
     """
 
-    def __init__(self, old: Sequence[Node], new: Sequence[Node], *, base: bool) -> None:
+    def __init__(self, old: Sequence[Node], new: Sequence[Node], *, base: bool, once: Container[object] = ()) -> None:
         self.new_of: dict[Node, Node] = {}
         self.old_of: dict[Node, Node] = {}
         self._old, self._new, self._base = old, new, base
         self._pair_by(FRONT, lambda node: node.kind)
         self._pair_by(HEADING, lambda node: node.key)
         self._pair_by(BULLET, lambda node: node.parts.block_id, unique=True)
-        self._pair_by(BULLET, lambda node: (node.place, _words(node)))
+        self._pair_by(BULLET, lambda node: (node.place, node.norm))
+        self._pair_by(
+            BULLET, lambda node: None if _nested(node) else (_section(node), node.parts.time, node.parts.text)
+        )
         if base:
-            counts = [Counter(_words(node) for node in nodes if node.kind == BULLET) for nodes in (old, new)]
-            once = {words for words, count in counts[0].items() if count == counts[1][words] == 1}
-            self._pair_by(BULLET, lambda node: _words(node) if _words(node) in once else None)
+            self._pair_by(BULLET, lambda node: None if _nested(node) else node.norm, unique=True)
+            self._pair_by(BULLET, lambda node: None if _nested(node) else _words(node), unique=True)
             self._pair_renamed_headings()
         else:
             self._pair_by(BULLET, lambda node: None if _nested(node) else _words(node), compatible=_nested_sections)
+        self._pair_children()
+        self._pair_moved(once)
+        if base:
+            self._pair_by(BULLET, lambda node: node.norm.strip(), unique=True)
         self._pair_by(TEXT, lambda node: (node.place, node.norm))
-        paired = -1
-        while paired != len(self.new_of):  # down to the deepest level
-            paired = len(self.new_of)
-            self._pair_by(BULLET, self._parent_and_words)
-            if base and paired == len(self.new_of):
-                self._pair_edited()
+        if base:
+            self._pair_by(TEXT, lambda node: node.norm, unique=True)
+            self._pair_edited_bullets()
+            self._pair_edited(TEXT)
 
     def _pair(self, old: Node, new: Node) -> None:
-        """Pair two nodes unless they are additions with different block ids: links may lead to either."""
-        if self._base or len({old.parts.block_id, new.parts.block_id} - {None}) < 2:
-            self.new_of[old] = new
-            self.old_of[new] = old
+        """Pair two nodes unless their parents differ, or they are additions with different block ids."""
+        if _nested(old) and _nested(new) and not self._same_parent(old, new):
+            return
+        names = {old.parts.block_id, new.parts.block_id} - {None}
+        if self._base or len(names) < 2:  # links may lead to either block id
+            self._link(old, new)
+
+    def _link(self, old: Node, new: Node) -> None:
+        """Pair two nodes, whatever their parents are."""
+        self.new_of[old] = new
+        self.old_of[new] = old
+
+    def _same_parent(self, old: Node, new: Node) -> bool:
+        """Whether nested bullets may be the same: their parents are paired or have equal text, or they share an id."""
+        assert old.parent is not None
+        same_id = old.parts.block_id is not None and old.parts.block_id == new.parts.block_id
+        return same_id or self.new_of.get(old.parent) is new.parent or old.place == new.place
 
     def _pair_by(
         self,
@@ -396,13 +450,55 @@ class _Pairs:
             if compatible and not (single and compatible(old[0], new[0])):
                 continue
             if single or not unique:
-                for pair in zip(old, new, strict=False):
-                    self._pair(*pair)
+                self._pair_copies(old, new)
+
+    def _pair_children(self) -> None:
+        """Pair child bullets of paired bullets by their words, down to the deepest level.
+
+        The parent counts because many lines have a child with the same words, such as ``said by::``.
+        """
+        paired = -1
+        while paired != len(self.new_of):
+            paired = len(self.new_of)
+            self._pair_by(BULLET, self._parent_and_words)
+
+    def _pair_moved(self, once: Container[object]) -> None:
+        """Pair bullets whose words every version has once, though their parents differ; then their children."""
+        by_words = {_words(node): node for node in self._new if node.kind == BULLET and node not in self.old_of}
+        for node in self._old:
+            if node.kind == BULLET and node not in self.new_of and _words(node) in once and _words(node) in by_words:
+                self._link(node, by_words[_words(node)])
+        self._pair_children()
 
     def _parent_and_words(self, node: Node) -> object:
         """Return the parent of a nested bullet, as a node of the old version, with its words; None if unpaired."""
         parent = node.parent if node.parent in self.new_of else self.old_of.get(node.parent) if node.parent else None
         return (parent, *_words(node)) if parent and _nested(node) else None
+
+    def _pair_copies(self, old_copies: Sequence[Node], new_copies: Sequence[Node]) -> None:
+        """Pair copies of the same line: if their number changed, first those with the same neighbours."""
+        old_left, new_left = [*old_copies], [*new_copies]
+        if len(old_left) != len(new_left):
+            for same_neighbour in (self._same_predecessor, self._same_successor):
+                for old in list(old_left):
+                    match = next((new for new in new_left if same_neighbour(old, new)), None)
+                    if match is not None:
+                        old_left.remove(old)
+                        new_left.remove(match)
+                        self._pair(old, match)
+        for old, new in zip(old_left, new_left, strict=False):
+            self._pair(old, new)
+
+    def _same_predecessor(self, old: Node, new: Node) -> bool:
+        """Whether the nodes right above the two are paired."""
+        return old.above is not None and new.above is not None and self.new_of.get(old.above) is new.above
+
+    def _same_successor(self, old: Node, new: Node) -> bool:
+        """Whether the next siblings of the two are paired; for two last children, whether their parents are."""
+        following = old.following, new.following
+        if following == (None, None):
+            return (self.new_of.get(old.parent) if old.parent else None) is new.parent
+        return None not in following and self.new_of.get(following[0]) is following[1]  # type: ignore[arg-type]
 
     def _pair_renamed_headings(self) -> None:
         """Pair renamed headings: more than half of the old heading's children are paired with children of the new."""
@@ -414,17 +510,25 @@ class _Pairs:
                 if new and new.kind == HEADING and new not in self.old_of and 2 * count > len(old.children):
                     self._pair(old, new)
 
-    def _pair_edited(self) -> None:
-        """Pair bullets and texts in the same gap between paired siblings with similar words, most similar first."""
+    def _pair_edited_bullets(self) -> None:
+        """Pair edited bullets, then their children, unchanged or edited too."""
+        paired = -1
+        while paired != len(self.new_of):
+            paired = len(self.new_of)
+            self._pair_edited(BULLET)
+            self._pair_children()
+
+    def _pair_edited(self, kind: str) -> None:
+        """Pair nodes in the same gap between paired siblings that have similar words, the most similar first."""
+        unpaired = [(rank, old) for rank, old in enumerate(self._old) if old.kind == kind and old not in self.new_of]
         gaps: dict[object, list[Node]] = defaultdict(list)
-        for node in self._new:
-            if node.kind in (BULLET, TEXT) and node not in self.old_of:
-                gaps[node.kind, *_gap(node, self.old_of)].append(node)
+        for node in self._new if unpaired else ():
+            if node.kind == kind and node not in self.old_of:
+                gaps[_gap(node, self.old_of)].append(node)
         itself: dict[Node, Node] = {old: old for old in self.new_of}
         candidates: list[tuple[float, int, int, Node, Node]] = []
-        for old_rank, old in enumerate(self._old if gaps else ()):
-            near = gaps.get((old.kind, *_gap(old, itself)), ()) if old not in self.new_of else ()
-            for new_rank, new in enumerate(near):
+        for old_rank, old in unpaired:
+            for new_rank, new in enumerate(gaps.get(_gap(old, itself), ())):
                 similarity = _similarity(old, new)
                 if similarity >= MIN_SIMILARITY:
                     candidates.append((-similarity, old_rank, new_rank, old, new))
@@ -438,13 +542,20 @@ def _nested(node: Node) -> bool:
     return node.parent is not None and node.parent.kind == BULLET
 
 
+def _section(node: Node) -> tuple[object, ...]:
+    """Return the key of the heading above a node; empty before the first heading."""
+    while node.parent is not None:
+        node = node.parent
+    return node.key
+
+
 def _nested_sections(first: Node, second: Node) -> bool:
-    """Whether two nodes outside bullets are in the same section, or one is in a subsection of the other's section."""
-    outer, inner = sorted((first.place[1:-1], second.place[1:-1]), key=len)
+    """Whether two nodes are in the same section, or one is in a subsection of the other's section."""
+    outer, inner = sorted((_section(first)[1:-1], _section(second)[1:-1]), key=len)
     return outer == inner[: len(outer)]
 
 
-def _gap(node: Node, known: Mapping[Node, Node]) -> tuple[Node | None, Node | None]:
+def _gap(node: Node, known: Mapping[Node, Node]) -> object:
     """Return the parent of a node and the nearest paired sibling above it, as nodes of the old version.
 
     Args:
@@ -452,11 +563,11 @@ def _gap(node: Node, known: Mapping[Node, Node]) -> tuple[Node | None, Node | No
         known: the old node of every paired node in the version of ``node``.
 
     Returns:
-        A pair that is equal for nodes in the same gap.
+        A pair that is equal for nodes in the same gap; the parent itself if it is not paired.
     """
     parent = known.get(node.parent) if node.parent else None
     if node.parent and parent is None:
-        return node.parent, None
+        return node.parent
     above = (known[sibling] for sibling in reversed(node.siblings[: node.number]) if sibling in known)
     return parent, next(above, None)
 
@@ -464,10 +575,12 @@ def _gap(node: Node, known: Mapping[Node, Node]) -> tuple[Node | None, Node | No
 def _similarity(first: Node, second: Node) -> float:
     """Return how similar two nodes of one kind are, from 0 to 1.
 
-    Two values of the same ``name::`` are at least similar enough.
+    Two single words with the same time count as equal; two values of the same ``name::`` are at least similar enough.
     """
     if first.kind == BULLET:
         first_words, second_words = first.parts.text.split(), second.parts.text.split()
+        if first.parts.time and first.parts.time == second.parts.time and len(first_words) == len(second_words) == 1:
+            return 1.0
     else:
         first_words, second_words = (
             first.norm.decode("utf-8", "replace").split(),
