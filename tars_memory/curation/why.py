@@ -179,7 +179,7 @@ class _Tracer:
                 if write.undone or write.undoes or write.purged:
                     continue
                 spans = journal.unpack(write.record)
-                added = [edits.without_ending(line) for span in spans for line in edits.changed_lines(span)[1]]
+                added = [line for span in spans for line in edits.changed_texts(span)[1]]
                 same = any(line in lines for line in added)
                 if same or any(mark in line for line in added for mark in marks):
                     yield write, same

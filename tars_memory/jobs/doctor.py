@@ -28,7 +28,7 @@ from tars_memory.jobs.merge import ATTRIBUTES, merge_problem
 from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, current_model, loaded, refresh_index
 from tars_memory.vault.layout import FORGOTTEN, Layout
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.edits import insert_bullet, lines_of, without_ending
+from tars_memory.vault.markdown.edits import insert_bullet, texts_of
 from tars_memory.vault.markdown.lines import unmarked
 from tars_memory.vault.model import Splice
 from tars_memory.vault.writing.history import RESTORE, LostLine
@@ -808,7 +808,7 @@ def _bullets(lost: Iterable[LostLine]) -> list[list[LostLine]]:
 def _insert(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
     """Return the splices that insert one bullet under its heading; none if it is there by now."""
     first = lines[0]
-    if [without_ending(line) for line in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
+    if texts_of(data).count(_bytes(first.text)) >= first.wanted:
         return []
     words = first.text.strip()
     bullet = "\n".join([words if unmarked(words) != words else f"- {words}", *(line.text for line in lines[1:])])

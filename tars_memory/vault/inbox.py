@@ -221,11 +221,7 @@ def _decided_files(vault: Vault) -> list[str]:
 
 def _decided_lines(vault: Vault) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every recorded decision with the path of its file; unreadable files are skipped."""
-    for path in _decided_files(vault):
-        try:
-            data = vault.read(path)
-        except TarsError:
-            continue
+    for path, data in vault.readable(_decided_files(vault)):
         yield from ((path, record) for record in _objects(data))
 
 

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
-from tars_memory.errors import TarsError
 from tars_memory.vault import markdown
 from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import lines as grammar
@@ -281,14 +280,10 @@ def links_by_line(document: Document) -> Iterator[tuple[int, str, list[Outlink]]
 def links_by_source(vault: Vault, files: Collection[str]) -> dict[str, set[Outlink]]:
     """Return the links of every note and canvas, and of Obsidian's bookmarks, by path; skip unreadable files."""
     found: dict[str, set[Outlink]] = {}
-    for path in [*sorted(files), BOOKMARKS]:
-        is_note = path[-3:].lower() == ".md"
-        if is_note or path.endswith(CANVAS) or path == BOOKMARKS:
-            try:
-                text = vault.read(path).decode("utf-8", "surrogateescape")
-            except TarsError:
-                continue
-            found[path] = set(outlinks(text) if is_note else stored_links(text))
+    paths = (path for path in sorted(files) if path[-3:].lower() == ".md" or path.endswith(CANVAS))
+    for path, data in vault.readable((*paths, BOOKMARKS)):
+        text = data.decode("utf-8", "surrogateescape")
+        found[path] = set(outlinks(text) if path[-3:].lower() == ".md" else stored_links(text))
     return found
 
 

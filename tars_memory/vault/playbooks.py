@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 from datetime import date, datetime, timedelta
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import disk
@@ -20,8 +21,7 @@ from tars_memory.vault.suspicion import visible
 from tars_memory.vault.vault import Vault, is_conflict_copy, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
     from tars_memory.vault.note import Note
 
@@ -142,8 +142,12 @@ def paths(vault: Vault, scopes: Iterable[str]) -> list[str]:
     found: list[str] = []
     for scope in scopes:
         top = vault.layout.playbooks_of(scope)
-        if not any(os.path.islink(vault.root / folder) for folder in _with_parents(top)):
-            found += (path for path in _files_below(vault.root, top) if vault.layout.is_playbook(path))
+        if any(os.path.islink(vault.root / folder) for folder in (top, *map(str, PurePath(top).parents))):
+            continue
+        for folder, _, names in os.walk(vault.root / top):
+            inside = os.path.relpath(folder, vault.root).replace(os.sep, "/")
+            files = (name for name in names if _is_plain(f"{folder}/{name}") and not is_conflict_copy(name))
+            found += filter(vault.layout.is_playbook, (f"{inside}/{name}" for name in files))
     return sorted(found)
 
 
@@ -163,24 +167,9 @@ def find_by_name(books: Iterable[Playbook], name: str) -> list[Playbook]:
     return [book for book in books if wanted and any(wanted in key_of(name) for name in (book.title, book.path))]
 
 
-def _with_parents(folder: str) -> Iterator[str]:
-    """Yield a folder and its parents, the topmost first."""
-    parts = folder.split("/")
-    return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
-
-
-def _files_below(root: Path, folder: str) -> Iterator[str]:
-    """Yield the paths of the files below a folder, without symbolic links and conflict copies."""
-    try:
-        with os.scandir(root / folder) as listed:
-            found = [entry for entry in listed if not entry.is_symlink()]
-    except OSError:
-        return
-    for entry in found:
-        if entry.is_dir():
-            yield from _files_below(root, f"{folder}/{entry.name}")
-        elif entry.is_file() and not is_conflict_copy(entry.name):
-            yield f"{folder}/{entry.name}"
+def _is_plain(path: str) -> bool:
+    """Whether there is a regular file at a path, and no link."""
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 # --- composing a playbook

@@ -14,7 +14,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import TarsError, UsageError
+from tars_memory.errors import UsageError
 from tars_memory.language.words import letters_of
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
@@ -260,11 +260,7 @@ def catalogue(vault: Vault, lost: list[str] | None = None) -> dict[str, str]:
         lost: receives the paths of notes that have no ``source_hash`` (any more); see :func:`quoted`.
     """
     found: dict[str, str] = {}
-    for path in sorted(path for path in vault.paths() if vault.layout.is_session(path)):
-        try:
-            data = vault.read(path)
-        except TarsError:
-            continue
+    for path, data in vault.readable(sorted(filter(vault.layout.is_session, vault.paths()))):
         keys = [*_keys_of(data)]
         if not keys and lost is not None and QUOTE.encode() in data:
             lost.append(path)

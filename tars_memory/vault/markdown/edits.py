@@ -584,6 +584,11 @@ def without_ending(line: bytes) -> bytes:
     return line.rstrip(b"\r\n")
 
 
+def texts_of(data: bytes) -> list[bytes]:
+    """Split data into lines without their endings."""
+    return [*map(without_ending, lines_of(data))]
+
+
 def append_bytes(data: bytes, splices: Sequence[Splice]) -> bytes | None:
     """Return the bytes to append if the splices only add whole lines at the end of the note, else None.
 
@@ -675,6 +680,12 @@ def changed_lines(span: Span) -> tuple[list[bytes], list[bytes], bytes | None, b
     return old[head : len(old) - tail], new[head : len(new) - tail], previous, following
 
 
+def changed_texts(span: Span) -> tuple[list[bytes], list[bytes]]:
+    """Return the removed and the added lines of :func:`changed_lines` without their endings."""
+    removed, added, _, _ = changed_lines(span)
+    return [*map(without_ending, removed)], [*map(without_ending, added)]
+
+
 def first_changed_line(data: bytes, spans: Sequence[Span]) -> int:
     """Return the number, from 1, in the new text, of the first changed line that is not blank.
 
@@ -686,7 +697,7 @@ def first_changed_line(data: bytes, spans: Sequence[Span]) -> int:
         return 1
     span = spans[0]
     line = line_of(data, span.start)
-    old, new = ([*map(without_ending, lines_of(text))] for text in (span.before, span.after))
+    old, new = texts_of(span.before), texts_of(span.after)
     head, _ = _shared_ends(old, new)
     for ahead in range(head, len(new)):
         if new[ahead].strip():
@@ -724,21 +735,21 @@ def count_removed(data: bytes, spans: Sequence[Span]) -> list[int]:
     """Count how often a note holds the first non-blank line that each span removed; -1 for a span that added lines."""
     wanted = []
     for span in spans:
-        removed, added, _, _ = changed_lines(span)
-        wanted.append(None if added else next((without_ending(line) for line in removed if line.strip()), None))
-    texts = Counter(without_ending(line) for line in lines_of(data)) if any(wanted) else Counter()
+        removed, added = changed_texts(span)
+        wanted.append(None if added else next(filter(bytes.strip, removed), None))
+    texts = Counter(texts_of(data)) if any(wanted) else Counter()
     return [-1 if line is None else texts[line] for line in wanted]
 
 
 def is_written(data: bytes, spans: Sequence[Span]) -> bool:
     """Whether the note holds the lines that the spans added, and for removals no longer the removed lines."""
-    texts = [without_ending(line) for line in lines_of(data)]
+    texts = texts_of(data)
     for span in spans:
-        removed, added, _, _ = changed_lines(span)
-        if any(line.strip() for line in added):
-            if not _positions(texts, [without_ending(line) for line in added]):
+        removed, added = changed_texts(span)
+        if any(map(bytes.strip, added)):
+            if not _positions(texts, added):
                 return False
-        elif removed and _positions(texts, [without_ending(line) for line in removed]):
+        elif removed and _positions(texts, removed):
             return False
     return True
 
@@ -753,12 +764,11 @@ def holds_more_than(data: bytes, before: bytes, spans: Sequence[Span]) -> bool:
         before: the text that the spans change.
         spans: the changes.
     """
-    now, then = ([without_ending(line) for line in lines_of(text)] for text in (data, before))
+    now, then = texts_of(data), texts_of(before)
     for span in spans:
-        removed, added, _, _ = changed_lines(span)
-        for lines, sign in ((added, 1), (removed, -1)):
-            wanted = [without_ending(line) for line in lines]
-            if any(line.strip() for line in wanted):
+        removed, added = changed_texts(span)
+        for wanted, sign in ((added, 1), (removed, -1)):
+            if any(map(bytes.strip, wanted)):
                 if sign * (len(_positions(now, wanted)) - len(_positions(then, wanted))) <= 0:
                     return False
                 break

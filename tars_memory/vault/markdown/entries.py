@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import sha256
 from tars_memory.errors import UsageError
@@ -332,23 +332,9 @@ def read_paragraphs(path: str, document: Document) -> list[Entry]:
         for number in range(block.start_line, block.end_line + 1):
             raw = document.text(number)
             parts = parse("" if number in listed else re.sub(r"^\d{1,9}[.)][ \t]+", "", raw.strip(" \t")))
-            if not parts.text:
-                continue
-            found.append(
-                Entry(
-                    path=path,
-                    line=number,
-                    end_line=number,
-                    text=parts.text,
-                    raw=raw,
-                    section=document.section_at(number).title,
-                    tags=tags_of(parts.text),
-                    block_id=parts.block_id,
-                    provenance=parts.provenance,
-                    author=parts.author,
-                    depth=-1,
-                )
-            )
+            if parts.text:
+                section = document.section_at(number).title
+                found.append(_entry(parts._replace(state=None), path, number, number, raw, section, depth=-1))
     return found
 
 
@@ -440,23 +426,14 @@ def read(path: str, document: Document, *, timed: bool = False, numbered: bool =
             continue
         occurrence = seen.get(parts.text, 0)
         seen[parts.text] = occurrence + 1
-        found.append(
-            Entry(
-                path=path,
-                line=bullet.line,
-                end_line=bullet.end_line,
-                text=parts.text,
-                raw=re.sub(r"\r\n|\r", "\n", document.text(bullet.line, bullet.own_end_line)),
-                section=section,
-                tags=tags_of(parts.text),
-                time=parts.time,
-                state=parts.state,
-                block_id=parts.block_id,
-                provenance=parts.provenance,
-                author=parts.author,
-                ref=ref(path, parts.text, occurrence),
-                occurrence=occurrence,
-                depth=bullet.depth,
-            )
-        )
+        raw = re.sub(r"\r\n|\r", "\n", document.text(bullet.line, bullet.own_end_line))
+        place = {"ref": ref(path, parts.text, occurrence), "occurrence": occurrence, "depth": bullet.depth}
+        found.append(_entry(parts, path, bullet.line, bullet.end_line, raw, section, **place))
     return found
+
+
+def _entry(parts: Parts, path: str, line: int, end_line: int, raw: str, section: str, **place: Any) -> Entry:
+    """Return an entry with the parts of its words."""
+    text, time, state, provenance, _, block_id, author, _ = parts
+    tags = tags_of(text)
+    return Entry(path, line, end_line, text, raw, section, tags, time, state, block_id, provenance, author, **place)

@@ -253,15 +253,13 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
             lines.clear()
             continue
         for span in unpack(record):
-            removed, added, _, _ = edits.changed_lines(span)
-            for line in map(edits.without_ending, removed):
-                if line in lines:
-                    lines[line].pop(
-                        _index_of_writer(lines[line], line, _heading_or_line_above(line, removed, span), -1)
-                    )
-                    if not lines[line]:
-                        del lines[line]
-            for line in map(edits.without_ending, added):
+            removed, added = edits.changed_texts(span)
+            for line in filter(lines.__contains__, removed):
+                above = _heading_or_line_above(line, removed, span)
+                lines[line].pop(_index_of_writer(lines[line], line, above, -1))
+                if not lines[line]:
+                    del lines[line]
+            for line in added:
                 if line.strip():
                     writers = lines.setdefault(line, [])
                     if writers and record["command"] == RESTORE:  # it takes the place of the lost one
@@ -289,11 +287,10 @@ def _heading_or_line_above(line: bytes, lines: Sequence[bytes], span: Span) -> b
 
     Args:
         line: without its ending.
-        lines: the removed or the added lines of the span; ``line`` is one of them.
+        lines: the removed or the added lines of the span, without their endings; ``line`` is one of them.
         span: the span.
     """
-    plain = list(map(edits.without_ending, lines))
-    before = plain[: plain.index(line)]
+    before = lines[: lines.index(line)]
     previous = span.previous and edits.without_ending(span.previous)
     return next((above for above in reversed(before) if above.startswith(b"#")), previous)
 
@@ -311,8 +308,8 @@ def _index_of_writer(records: Sequence[Record], line: bytes, above: bytes | None
         return otherwise
     for number, record in enumerate(records):
         for span in unpack(record):
-            added = edits.changed_lines(span)[1]
-            if line in map(edits.without_ending, added) and _heading_or_line_above(line, added, span) == above:
+            _, added = edits.changed_texts(span)
+            if line in added and _heading_or_line_above(line, added, span) == above:
                 return number
     return otherwise
 
@@ -340,14 +337,14 @@ def typed_lines(journal: Journal, path: str) -> frozenset[bytes]:
             continue
         for span in unpack(entry.record):
             if span.before == span.after and entry.actor == "person" and not entry.undone:
-                for line in map(edits.without_ending, edits.lines_of(span.after)):
+                for line in edits.texts_of(span.after):
                     by_person.setdefault(line, []).append(True)
                 continue
-            removed, added, _, _ = edits.changed_lines(span)
-            for line in map(edits.without_ending, removed):
+            removed, added = edits.changed_texts(span)
+            for line in removed:
                 if by_person.get(line):
                     by_person[line].pop()
-            for line in map(edits.without_ending, added):
+            for line in added:
                 by_person.setdefault(line, []).append(entry.actor == "person")
     return frozenset(line for line, copies in by_person.items() if any(copies) and line.strip())
 
@@ -390,7 +387,7 @@ PROPERTIES_COMMAND = "playbooks"
 
 def _nonblank_lines(data: bytes) -> list[bytes]:
     """Return the lines that are not blank, without their endings."""
-    return [edits.without_ending(line) for line in edits.lines_of(data.removeprefix(BOM)) if line.strip()]
+    return [*filter(bytes.strip, edits.texts_of(data.removeprefix(BOM)))]
 
 
 def _body_lines(data: bytes) -> list[bytes]:
@@ -494,7 +491,7 @@ def _headings_of_lines(text: bytes) -> dict[bytes, list[bytes]]:
     """Return the lines of a text, each with the headings that its copies are under, in order."""
     headings: dict[bytes, list[bytes]] = {}
     heading = b""
-    for line in map(edits.without_ending, edits.lines_of(text)):
+    for line in edits.texts_of(text):
         headings.setdefault(line, []).append(heading)
         heading = line if _HEADING.match(line) else heading
     return headings
@@ -530,7 +527,7 @@ def _lines_above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]
     above: list[bytes] = []
     while len(above) < LANDMARKS:
         for span in unpack(record):
-            written = list(map(edits.without_ending, edits.lines_of(span.after)))
+            written = edits.texts_of(span.after)
             if line in written:
                 above += reversed(written[: written.index(line)])
                 if span.previous is None:

@@ -58,20 +58,12 @@ def units(text: str) -> list[str]:
 
 def mentions(text: str, sentences: Iterable[Sequence[str]]) -> bool:
     """Whether a text holds one of the sentences, each a list as :func:`units` returns it."""
-    words: list[str] | None = None
-    for sentence in sentences:
-        if not sentence:
-            continue
-        if words is None:
-            words = units(text)
-        if _is_short(sentence):
-            if any(units(part) == [*sentence] for part in _SENTENCE_ENDS.split(text)):
-                return True
-            continue
+    words = units(text) if sentences else []
+    for sentence in filter(None, sentences):
         size, first = len(sentence), sentence[0]
-        for at, unit in enumerate(words[: len(words) - size + 1]):
-            if unit == first and words[at : at + size] == [*sentence]:
-                return True
+        runs = (words[at : at + size] for at, unit in enumerate(words) if unit == first)
+        if [*sentence] in (map(units, _SENTENCE_ENDS.split(text)) if _is_short(sentence) else runs):
+            return True
     return False
 
 
