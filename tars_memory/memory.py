@@ -464,7 +464,8 @@ class Memory:
         self, text: str, *, tier: str = "semantic", section: str | None = None, tags: Iterable[str] = ()
     ) -> Receipt:
         """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule. An exact repeat is reported, not written."""
-        return capture.remember.remember(self._writer(text), text, tier=tier, section=section, tags=tuple(tags))
+        caller = self._writer(text)
+        return capture.remember.remember(caller, text, tier=tier, section=section, tags=tuple(tags))
 
     def propose(
         self,

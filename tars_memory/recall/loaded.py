@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
@@ -456,24 +455,25 @@ def relocate(answers: Sequence[Answer], notes: dict[str, list[str]]) -> list[tup
         answers: best first.
         notes: by path the lines of their notes, as far as these can be read.
     """
-
-    @cache
-    def numbers_by_text(path: str) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for number, text in enumerate(notes[path], 1):
-            found.setdefault(text, []).append(number)
-        return found
-
     places: dict[tuple[str, int], None] = {}
+    numbers_by_text: dict[str, dict[str, list[int]]] = {}
     for line in answers:
-        lines = notes.get(line.path, [])
-        here = "".join(lines[line.number - 1 : line.number])
-        if here == line.text or (line.partial and line.text in here):
-            numbers = [line.number]
-        elif line.partial:
-            numbers = [number for number, text in enumerate(lines, 1) if line.text in text]
-        else:
-            numbers = numbers_by_text(line.path).get(line.text, []) if lines else []
-        if numbers:
-            places[line.path, min(numbers, key=lambda number: abs(number - line.number))] = None
+        lines = notes.get(line.path)
+        if lines is None:
+            continue
+        number = line.number
+        here = lines[number - 1] if 0 < number <= len(lines) else None
+        if here is None or (here != line.text and not (line.partial and line.text in here)):
+            if line.partial:
+                candidates = [i for i, text in enumerate(lines, 1) if line.text in text]
+            else:
+                if line.path not in numbers_by_text:
+                    numbers_by_text[line.path] = {}
+                    for i, text in enumerate(lines, 1):
+                        numbers_by_text[line.path].setdefault(text, []).append(i)
+                candidates = numbers_by_text[line.path].get(line.text, [])
+            if not candidates:
+                continue
+            number = min(candidates, key=lambda i: abs(i - line.number))
+        places[line.path, number] = None
     return list(places)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import packed
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from random_documents import examples
 
 from tars_memory.recall import packing
@@ -22,6 +22,12 @@ from tars_memory.recall.search import Answer
 
 @settings(max_examples=examples(200))
 @given(packed.cases())
+@example(
+    {
+        "notes": {"Facts.md": b""}, "answers": [Answer("Facts.md", 2, "")], "typed": frozenset(), "budget": 0,
+        "days": 0, "file_cap": 0, "question": "what of tea and Anna?", "loaded": False,
+    }
+)  # fmt: skip
 def test_whatever_the_notes_hold(case):
     packed.check(case, packed.pack(case))
 
