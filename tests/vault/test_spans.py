@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from noise import PIECES, document, splices
 from random_documents import examples
 from storekit import Place
@@ -66,6 +66,7 @@ def test_taking_back_by_text_gives_the_old_lines_or_refuses(edit: tuple[bytes, l
 
 @given(edits())
 @settings(max_examples=examples(200))
+@example((b"a\rb", [Splice(2, 2, b"\n")]))
 def test_the_first_changed_line_differs(edit: tuple[bytes, list[Splice]]) -> None:
     data, chosen = edit
     new = apply(data, chosen)

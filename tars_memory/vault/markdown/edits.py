@@ -697,6 +697,8 @@ def first_changed_line(data: bytes, spans: Sequence[Span]) -> int:
         return 1
     span = spans[0]
     line = line_of(data, span.start)
+    if span.after.startswith(b"\n") and data[: span.start].endswith(b"\r"):
+        line -= 1  # with the carriage return before it the newline is one ending
     old, new = texts_of(span.before), texts_of(span.after)
     head, _ = _shared_ends(old, new)
     for ahead in range(head, len(new)):
