@@ -66,7 +66,7 @@ def test_taking_back_by_text_gives_the_old_lines_or_refuses(edit: tuple[bytes, l
 
 @given(edits())
 @settings(max_examples=examples(200))
-@example((b"a\rb", [Splice(2, 2, b"\n")]))
+@example((b"ab\rc", [Splice(3, 3, b"\n"), Splice(4, 4, b"")]))
 def test_the_first_changed_line_differs(edit: tuple[bytes, list[Splice]]) -> None:
     data, chosen = edit
     new = apply(data, chosen)
