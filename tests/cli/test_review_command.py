@@ -141,7 +141,8 @@ def test_what_cannot_be_done_is_a_sentence(shell: Shell, argv: tuple[str, ...], 
 
 def test_the_note_and_back(shell: Shell) -> None:
     made = shell("--note", "--json")
-    assert json.loads(made.stdout) == {"path": "Review.md", "proposals": 3, "notices": []}
+    told = ["made Review.base, too: tables of days, sessions and memory for Obsidian, once; then yours"]
+    assert json.loads(made.stdout) == {"path": "Review.md", "proposals": 3, "notices": told}
     text = shell.note("Review.md").replace("- [ ] dentist", "- [x] dentist").replace("- [ ] Ask", "- [x] Ask")
     text = text.replace("  - [ ] replace: dentist", "  - [x] replace: dentist")
     (shell.root / "Review.md").write_text(text, "utf-8")
