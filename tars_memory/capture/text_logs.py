@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tars_memory.capture.turns import YEARS, Draft, Transcript, Unknown, clean, name
@@ -52,14 +52,24 @@ _ORDINARY = (
 NO_SPEAKERS = frozenset(_ORDINARY.split())
 """Labels that ordinary notes have, which name no speaker."""
 
-_DAY = r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
-_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:[  ]?[AaPp]\.?[Mm]\.?)?(?:Z|[ ]?(?:UTC|GMT))?"
+_DAY = r"(?:\d{4}[-./][ ]?\d{1,2}[-./][ ]?\d{1,2}|\d{1,2}[-./][ ]?\d{1,2}[-./][ ]?\d{2,4})\.?"
+_BLANK = r"[ \xa0\u202f]"
+_WORD = r"[^\W\d_]{1,8}\.?"
 _LABEL = r"(?P<name>[^\W\d_][^\s:：*_#>()\[\]|`]{0,30}(?: [^\s:：*_#>()\[\]|`]{1,30}){0,3})"
 
 
 def _stamp(number: int) -> str:
-    """Return a pattern for day and time, with or without brackets; the number is the suffix of its groups' names."""
-    return rf"[\[(]?(?:(?P<day{number}>{_DAY})(?:,[  ]?|T|[  ]))?(?P<clock{number}>{_CLOCK})[\])]?"
+    """Return a pattern for day and time, with or without brackets; the number is the suffix of its groups' names.
+
+    After a day, words may stand before the time, and a point may part hours and minutes. A word after the time belongs
+    to it if a bracket or a dash follows.
+    """
+    day = rf"(?P<day{number}>{_DAY})(?:T|,?{_BLANK}(?:{_WORD}{_BLANK}){{0,2}}|,)"
+    point = f"(?(day{number})[:.]|:)"
+    clock = rf"\d{{1,2}}{point}\d\d(?:{point}\d\d)?(?:[.,]\d{{1,6}})?"
+    half = rf"(?:{_BLANK}?[AaPp]\.?{_BLANK}?[Mm](?:\.|(?!\w)))?"
+    word = rf"(?:{_BLANK}{_WORD}(?=[\])]|{_BLANK}[-–—]{_BLANK}))?"
+    return rf"[\[(]?(?:{day})?(?P<clock{number}>{clock}{half}(?:Z|[ ]?(?:UTC|GMT))?){word}[\])]?"
 
 
 _BEFORE = rf"(?:{_stamp(1)}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?"
@@ -81,6 +91,8 @@ _TITLE = re.compile(r"#[ ]+(?P<title>\S.{0,200})$")
 _MODELS = re.compile(
     r"(?:chat)?gpt[- ]?\d|claude[- ]|gemini[- ]|llama|mistral|deepseek|grok|qwen|kimi|perplexity|le chat|豆包|通义|文心"
 )
+_TIME = re.compile(r"(\d+)[:.](\d\d)(?:[:.](\d\d)(?!\d))?")
+_HALF = re.compile(r"([AaPp])\W{0,2}[Mm]")
 _VERB = re.compile(r"(?i)[ ](?:said|says|wrote|asked|replied)$")
 
 
@@ -136,7 +148,7 @@ class _Text:
         day: from the front matter or the name; None if neither has one.
         body: index of the first line after the front matter.
         labels: the lines that may begin a turn.
-        american: whether days with slashes begin with the month.
+        order: of the numbers of a day that doesn't begin with the year.
     """
 
     def __init__(self, rows: Sequence[str], source: str) -> None:
@@ -147,7 +159,7 @@ class _Text:
         self.day = day_in(re.split(r"[/\\]", source)[-1])
         self.body = self._front_matter()
         self.labels = self._labels()
-        self.american = month_first(self.labels)
+        self.order = day_order(self.labels)
 
     def transcript(self) -> Transcript | None:
         """Return the conversation; None if there is none."""
@@ -329,7 +341,7 @@ class _Text:
     def _day_line(self, row: str) -> date | None:
         """Return the day of a line that has nothing else."""
         match = _DAY_LINE.fullmatch(row.strip()) if len(row) < 60 else None
-        return day_of(match["day"], american=self.american) if match else None
+        return day_of(match["day"], self.order) if match else None
 
     def _moment(self, label: Label, before: datetime | None, day: date | None) -> tuple[datetime | None, date | None]:
         """Return the instant of a turn (None if unknown) and its day, which later turns without a day take over.
@@ -341,7 +353,7 @@ class _Text:
             before: the instant of the previous turn.
             day: the day so far.
         """
-        day = (day_of(label.day, american=self.american) if label.day else None) or day
+        day = (day_of(label.day, self.order) if label.day else None) or day
         clock = time_of_day(label.clock) if label.clock else None
         if day is None or clock is None:
             return None, day
@@ -397,29 +409,30 @@ def _role(label: str) -> Role:
     return "assistant" if _MODELS.match(word) else "user"
 
 
-def month_first(labels: Sequence[Label]) -> bool:
-    """Whether days with slashes begin with the month.
+def day_order(labels: Sequence[Label]) -> str:
+    """Return in which order day, month and year stand in the days that don't begin with four digits.
 
-    They don't if some first number is larger than 12; they do if some second number is, or else if times have a.m. or
-    p.m.
+    It is the order in which most of the days exist, then in which they go back least often, then in which they fill
+    the fewest months. Where this leaves a choice, the day is first, but in days with slashes beside times with a.m. or
+    p.m. the month.
     """
-    days = [re.split(r"[./]", label.day) for label in labels if label.day and "/" in label.day]
-    if any(int(parts[0]) > 12 for parts in days):
-        return False
-    if any(int(parts[1]) > 12 for parts in days):
-        return True
-    return any(label.clock and "m" in label.clock.rstrip("GMTUZC ").lower() for label in labels)
+    written = list(dict.fromkeys(label.day for label in labels if label.day and not label.day[:4].isdigit()))
+    american = any(label.day and "/" in label.day and _HALF.search(label.clock or "") for label in labels)
+
+    def doubts(order: str) -> tuple[int, int, int]:
+        days = [day for text in written if (day := day_of(text, order))]
+        back = sum(later < earlier for earlier, later in pairwise(days))
+        return len(written) - len(days), back, len({(day.year, day.month) for day in days})
+
+    return min(("mdy", "dmy", "ymd") if american else ("dmy", "mdy", "ymd"), key=doubts)
 
 
-def day_of(text: str, *, american: bool) -> date | None:
-    """Parse a day in ISO form or with points or slashes; with ``american``, days with slashes begin with the month."""
+def day_of(text: str, order: str = "dmy") -> date | None:
+    """Parse a day written in numbers: year, month and day if it begins with four digits, else in the order given."""
+    numbers = dict(zip("ymd" if text[:4].isdigit() else order, re.findall(r"\d+", text), strict=True))
+    year = int(numbers["y"])
     try:
-        if "-" in text:
-            found = date.fromisoformat(text)
-        else:
-            one, two, year = (int(part) for part in re.split(r"[./]", text))
-            year += 2000 if year < 100 else 0
-            found = date(year, one, two) if american and "/" in text else date(year, two, one)
+        found = date(year + 2000 if year < 100 else year, int(numbers["m"]), int(numbers["d"]))
     except ValueError:
         return None
     return found if found.year in YEARS else None
@@ -428,13 +441,13 @@ def day_of(text: str, *, american: bool) -> date | None:
 def day_in(text: str) -> date | None:
     """Return the first day in ISO form in the first 300 characters of a text."""
     match = re.search(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)", text[:300])
-    return day_of(match[0], american=False) if match else None
+    return day_of(match[0]) if match else None
 
 
 def time_of_day(text: str) -> time | None:
     """Parse a time of day, with a.m. or p.m. if present; fractions of a second are dropped."""
-    hour, minute, second = (*(int(part) for part in re.findall(r"\d+", re.split(r"[.,]\d", text)[0])), 0)[:3]
-    if half := re.search(r"(?i)([ap])\.?m", text):
+    hour, minute, second = (int(part or 0) for part in _TIME.match(text).groups())  # type: ignore[union-attr]
+    if half := _HALF.search(text):
         hour = hour % 12 + (12 if half[1] in "pP" else 0)
     try:
         return time(hour, minute, second)

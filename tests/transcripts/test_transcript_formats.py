@@ -350,6 +350,8 @@ def test_people_with_names_are_all_persons() -> None:
         "[21.11.2026, 14:30:12] Ich: hi\n[21.11.2026, 14:31:01] Claude: ho\n",
         "14:30 User: hi\n14:31 Assistant: ho\n",
         "(2:30 PM) User: hi\n(2:31 PM) Assistant: ho\n",
+        "21-11-2026 14:30 - Ich: hi\n21-11-2026 14:31 - Claude: ho\n",
+        "21.11.26, 14:30 Uhr - Ich: hi\n21.11.26, 14:31 Uhr - Claude: ho\n",
     ],
 )
 def test_text_with_speakers(text: str) -> None:
@@ -369,13 +371,30 @@ def test_lines_go_on_until_the_next_speaker_and_code_is_not_looked_into() -> Non
     [
         ("21/11/2026, 14:30 - Anna: hi\n21/11/2026, 14:31 - Bela: ho", (2026, 11, 21, 14, 30)),
         ("11/21/26, 2:30 PM - Anna: hi\n11/21/26, 2:31 PM - Bela: ho", (2026, 11, 21, 14, 30)),
+        ("21-11-2026 14:30 - Anna: hi\n21-11-2026 14:31 - Bela: ho", (2026, 11, 21, 14, 30)),
+        ("[21-11-26, 14:30:12] Anna: hi\n[21-11-26, 14:31:01] Bela: ho", (2026, 11, 21, 14, 30, 12)),
+        ("2026/11/21 14:30 - Anna: hi\n2026/11/21 14:31 - Bela: ho", (2026, 11, 21, 14, 30)),
+        ("21. 11. 2026 14:30 - Anna: hi\n21. 11. 2026 14:31 - Bela: ho", (2026, 11, 21, 14, 30)),
+        ("21/11/2026 à 14:30 - Anna: hi\n21/11/2026 à 14:31 - Bela: ho", (2026, 11, 21, 14, 30)),
+        ("21.11.2026 klo 14.30 - Anna: hi\n21.11.2026 klo 14.31 - Bela: ho", (2026, 11, 21, 14, 30)),
+        ("11-5-26, 2:30 p. m. - Anna: hi\n12-5-26, 2:31 p. m. - Bela: ho", (2026, 5, 11, 14, 30)),
+        ("5-11-26 14:30 - Anna: hi\n5-12-26 14:31 - Bela: ho\n5-13-26 14:31 - Bela: ho", (2026, 5, 11, 14, 30)),
+        ("5/11/26 14:30 - Anna: hi\n5/12/26 14:31 - Bela: ho", (2026, 5, 11, 14, 30)),
+        ("12/5/26 14:30 - Anna: hi\n1/6/26 14:31 - Bela: ho", (2026, 5, 12, 14, 30)),
+        ("26-11-21 14:30 - Anna: hi\n26-11-22 14:31 - Bela: ho", (2026, 11, 21, 14, 30)),
+        ("5/11/26 14:30 - Anna: hi\n6/12/26 14:31 - Bela: ho", (2026, 11, 5, 14, 30)),
         ("---\ndate: 2026-11-21\n---\n14:30 User: hi\n14:31 AI: ho", (2026, 11, 21, 14, 30)),
         ("— 2026-11-21 —\n[14:30] User: hi\n[14:31] AI: ho", (2026, 11, 21, 14, 30)),
     ],
 )
-def test_the_day_of_a_text(text: str, when: tuple[int, int, int, int, int]) -> None:
+def test_the_day_of_a_text(text: str, when: tuple[int, ...]) -> None:
     first = one_of(text.encode()).turns[0].time
-    assert first == datetime(*when).astimezone()
+    assert first == datetime(*when).astimezone()  # type: ignore[arg-type, misc]
+
+
+def test_a_name_after_the_time_is_not_part_of_it() -> None:
+    text = "21-11-2026 14:30 Amber Lee: hi\n21-11-2026 14:31 A Mark: ho"
+    assert [name for _, name, _ in speakers(text)] == ["Amber Lee", "A Mark"]
 
 
 def test_the_clock_goes_past_midnight_and_a_file_s_name_may_tell_the_day() -> None:
