@@ -13,7 +13,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches  # typer has imported it
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -38,6 +38,11 @@ class Options:
         raise AttributeError(f"options are frozen: {name}")
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """Return the items of a list that is written as one text with commas."""
+    return tuple(item.strip() for item in text.split(",") if item.strip())
+
+
 class LayoutOptions(Options):
     """``[layout]``: where the tiers are in the vault. ``None`` means: Obsidian's own setting, else that of ``like``,
     else the default.
@@ -45,14 +50,14 @@ class LayoutOptions(Options):
     Attributes:
         like: the program that made the vault, whose layout gives the defaults.
         memory, procedural: the notes of the semantic and of the procedural tier.
-        loaded: further notes that ``context`` always loads, separated by commas.
+        loaded: further notes that ``context`` always loads.
         playbooks_folder: folder of the playbooks, in the vault and in each project.
     """
 
     like: str = ""
     memory: str | None = None
     procedural: str | None = None
-    loaded: str | None = None
+    loaded: tuple[str, ...] | None = None
     daily_folder: str | None = None
     daily_format: str | None = None
     daily_template: str | None = None
@@ -289,13 +294,13 @@ class SleepOptions(Options):
     """``[sleep]``: what a night's work does.
 
     Attributes:
-        sources: files and folders of chat logs, separated by commas.
+        sources: files and folders of chat logs.
         archive: move daily notes past their window to the archive.
         tidy: remove what ``tidy`` can remove without loss; else only report it.
         curate: let the model that is set for ``tidy`` propose what the last days change in the memory.
     """
 
-    sources: str = ""
+    sources: tuple[str, ...] = ()
     archive: bool = True
     tidy: bool = False
     curate: bool = False
@@ -306,7 +311,7 @@ class HookOptions(Options):
 
     Attributes:
         review_every: number of the person's messages between two examinations of a conversation; 0: never.
-        lines: events that get a line in today's note, separated by commas: ``tools``, ``corrections``, ``compaction``.
+        lines: events that get a line in today's note: ``tools``, ``corrections``, ``compaction``.
         budget: maximum number of tokens at the start of a session.
         days: number of daily notes at the start of a session, today's included.
         found_budget: maximum number of tokens for a prompt.
@@ -317,7 +322,7 @@ class HookOptions(Options):
     """
 
     review_every: int = 10
-    lines: str = "off"
+    lines: tuple[str, ...] = ()
     budget: int = 2_000
     days: int = 2
     found_budget: int = 800
@@ -330,17 +335,17 @@ class SourcesOptions(Options):
     """``[sources]``: conversations that are searched beside the vault. Only read from the person's own file.
 
     Attributes:
-        paths: files and folders of logs, separated by commas; ``sources add`` writes them.
+        paths: files and folders of logs; ``sources add`` writes them.
         vectors: number of the newest passages that get a vector; all others are found by their words.
     """
 
-    paths: str = ""
+    paths: tuple[str, ...] = ()
     vectors: int = 50_000
 
     @property
     def logs(self) -> list[str]:
         """The files and folders of ``paths``, absolute, in order."""
-        return [os.path.abspath(os.path.expanduser(name)) for name in map(str.strip, self.paths.split(",")) if name]
+        return [os.path.abspath(os.path.expanduser(name)) for name in self.paths]
 
 
 class VaultsOptions(Options):
@@ -364,7 +369,7 @@ class TerminalOptions(Options):
 
 
 class FactsOptions(Options):
-    """``[facts]``: kinds of predicates, separated by commas; the facts of all other predicates coexist.
+    """``[facts]``: kinds of predicates; the facts of all other predicates coexist.
 
     Attributes:
         single: predicates with one value at a time for a subject; a new value ends the old one.
@@ -375,19 +380,21 @@ class FactsOptions(Options):
         me: the subjects that mean the user.
     """
 
-    me: str = "me, I, we, user, the user"
-    single: str = (
+    me: tuple[str, ...] = ("me", "I", "we", "user", "the user")
+    single: tuple[str, ...] = listed(
         "lives in, works at, works as, works for, job, employer, is called, name, phone, email, address, birthday,"
         " age, married to, partner, boss, manager, uses editor, drives, home town, status, role, favourite colour,"
         " has status, has role"
     )
-    temporary: str = "is in, is visiting, is on holiday, is ill, feels, is reading, is working on, staying in, visiting"
-    events: str = (
+    temporary: tuple[str, ...] = listed(
+        "is in, is visiting, is on holiday, is ill, feels, is reading, is working on, staying in, visiting"
+    )
+    events: tuple[str, ...] = listed(
         "met, visited, travelled to, attended, bought, sold, started, finished, moved to, celebrated, interested in,"
         " completed, acquired, disposed of, traveled to"
     )
-    getting: str = "acquired, bought, owns"
-    giving: str = "disposed of, sold"
+    getting: tuple[str, ...] = ("acquired", "bought", "owns")
+    giving: tuple[str, ...] = ("disposed of", "sold")
 
 
 class PermissionOptions(Options):
@@ -448,8 +455,9 @@ OFF = frozenset({"0", "false", "no", "off"})
 """Values that turn a setting off."""
 NOTHING = OFF | {NO_MODEL}
 """Values that mean none of what a setting names."""
-OFF_AS = {"embedding.model": NO_MODEL, "index.background": "off", "hook.lines": "off", "terminal.pager": "off"}
-"""The one word that stands for each of :data:`NOTHING` in a setting that can be off, in a file ``false`` too."""
+OFF_AS = {"embedding.model": NO_MODEL, "index.background": "off", "hook.lines": "", "terminal.pager": "off"}
+"""The one word that stands for each of :data:`NOTHING` in a setting that can be off, in a file ``false`` too;
+in a list no item."""
 EMBEDDING_MODELS = ("embedded", "multilingual", NO_MODEL)
 """Names of embedding models without a slash; one with a slash can be downloaded."""
 
@@ -634,7 +642,7 @@ class Settings:
             raise SettingsError(f"vault in {self.places.config / 'config.toml'} must be a path in quotes")
         return os.path.expanduser(value) if value else None
 
-    def write(self, section: str, key: str, value: str) -> Path:
+    def write(self, section: str, key: str, value: str | Sequence[str]) -> Path:
         """Set one key in the person's own configuration, leaving every other line as it is; return the file.
 
         The file may be a link to where the person keeps it; its permissions stay.
@@ -677,7 +685,8 @@ class Settings:
             for place, value in said:
                 try:
                     name = f"{section}.{key}"
-                    typed = _typed(_off(value, name), getattr(kind, key), f"{name} ({place})")
+                    default = () if "tuple" in kind.__annotations__[key] else getattr(kind, key)
+                    typed = _typed(_off(value, name), default, f"{name} ({place})")
                     values[key] = _allowed(typed, name, place)
                 except SettingsError as error:
                     if place != "vault config":
@@ -707,8 +716,20 @@ def with_setting(text: str, section: str, line: str, key: str) -> str:
         if lines[at].lstrip().startswith("["):
             break
         if re.match(rf"\s*{key}\s*=", lines[at]):
-            return "\n".join([*lines[:at], line, *lines[at + 1 :]])
+            ends = (end for end in range(at + 1, len(lines)) if _is_whole("\n".join([*lines[at:end], ""])))
+            return "\n".join([*lines[:at], line, *lines[next(ends, at + 1) :]])
     return "\n".join([*lines[: head + 1], line, *lines[head + 1 :]])
+
+
+def _is_whole(text: str) -> bool:
+    """Whether lines of a configuration are complete, so that no value of theirs goes on in the line after."""
+    import tomllib  # only when the program writes a setting
+
+    try:
+        tomllib.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 _KINDS: dict[type, str] = {str: "text in quotes", int: "whole number", float: "number", bool: "true or false"}
@@ -761,6 +782,8 @@ def _typed(value: object, default: object, where: str) -> object:
             return False
         raise SettingsError(f"{where}: {_shown(value)} is neither true nor false", _SETTINGS_HINT)
     if kind is tuple:
+        if isinstance(value, str):
+            return listed(value)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise SettingsError(f"{where} must be a list of texts, not {_shown(value)}", _SETTINGS_HINT)
         return tuple(value)

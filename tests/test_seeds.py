@@ -223,7 +223,7 @@ def test_names_that_differ_by_case(tmp_path: Path, there: tuple[str, ...], memor
 
 def test_places_are_notes_inside_the_vault(tmp_path: Path) -> None:
     planted(tmp_path, {"brain/core.md": "- in core\n", "about.md": "- about\n"})
-    layout = Layout.of(tmp_path, LayoutOptions(memory="brain/Core.md", loaded="about.md, Me.md"))
+    layout = Layout.of(tmp_path, LayoutOptions(memory="brain/Core.md", loaded=("about.md", "Me.md")))
     assert (layout.memory, layout.loaded) == ("brain/core.md", ["about.md", "Me.md"])
     assert layout.tier_of("brain/core.md") is Tier.SEMANTIC
     assert layout.tier_of("Memory.md") is Tier.NOTE

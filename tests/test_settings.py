@@ -193,12 +193,31 @@ def test_a_configuration_of_another_system_keeps_its_line_ends(tmp_path: Path) -
     assert path.read_bytes() == said
 
 
+def test_a_list_is_a_list_or_one_text_with_commas(tmp_path: Path) -> None:
+    for text in ('["lives in", "ringmaat"]', '"lives in, ringmaat"', '[\n  "lives in",\n  "ringmaat", # mine\n]'):
+        write(tmp_path / "home/config/config.toml", f"[facts]\nsingle = {text}\n[hook]\nlines = ['tools']\n")
+        found = settings(tmp_path)
+        assert (found.facts.single, found.hook.lines) == (("lives in", "ringmaat"), ("tools",))
+    assert settings(tmp_path, {"TARS_MEMORY_FACTS_SINGLE": "a,b , c"}).facts.single == ("a", "b", "c")
+    write(tmp_path / "home/config/config.toml", "[facts]\nsingle = ['lives in', 3]\n")
+    with pytest.raises(SettingsError, match="list of texts"):
+        settings(tmp_path).facts  # noqa: B018
+
+
+def test_a_list_over_several_lines_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "home/config/config.toml"
+    write(path, "[sources]\npaths = [\n  '/a, b',\n  '/c',\n]\nvectors = 9\n")
+    assert settings(tmp_path).sources.logs == ["/a, b", "/c"]
+    settings(tmp_path).write("sources", "paths", ["/a, b"])
+    assert path.read_text() == '[sources]\npaths = ["/a, b"]\nvectors = 9\n'
+
+
 @pytest.mark.parametrize("word", ["none", "off", "No", "FALSE", "0"])
 def test_a_word_for_nothing_is_no_model_and_nothing_else_wherever_it_is_set(tmp_path: Path, word: str) -> None:
     names = ("EMBEDDING_MODEL", "INDEX_BACKGROUND", "HOOK_LINES", "TERMINAL_PAGER", "LLM_MODEL", "LLM_EXTRACT_MODEL")
     found = settings(tmp_path, {f"TARS_MEMORY_{name}": word for name in names})
     assert (found.embedding.model, found.index.background, found.hook.lines, found.terminal.pager) == (
-        "none", "off", "off", "off",
+        "none", "off", (), "off",
     )  # fmt: skip
     assert found.llm.named("extract") == found.llm.named("review") == found.llm.named("extract", word) == ""
     write(tmp_path / "home/config/config.toml", f"[embedding]\nmodel = '{word}'\n")

@@ -292,7 +292,7 @@ class StatedFacts:
         self._facts = [fact for _, fact in note.facts]
         self._entries = {fact.ref: entry for entry, fact in note.facts}
         self._predicates = facts.Predicates.of(options)
-        self._me = facts.names(options.me)
+        self._me = options.me
         self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
         self._titles: dict[str, str] = {}
         self._known: dict[tuple[str, str], list[facts.Fact]] = {}

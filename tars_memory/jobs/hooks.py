@@ -13,7 +13,7 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -145,13 +145,12 @@ def event_of(data: bytes) -> Event:
     return Event(name, kind, transcript, folder, _text(values, "prompt"), cursor, details, _text(values, "tool_name"))
 
 
-def lines_of(setting: str) -> dict[str, str]:
+def lines_of(names: Sequence[str]) -> dict[str, str]:
     """Return the kinds of events that get a line in today's note, by their names in ``[hook] lines``.
 
     Raises:
         SettingsError: the setting names an unknown one.
     """
-    names = [] if setting.strip().lower() == "off" else [name for name in map(str.strip, setting.split(",")) if name]
     for name in names:
         if name not in LINES:
             raise SettingsError(f"hook.lines: {name!r} is unknown", f"it is off, or some of {', '.join(LINES)}")

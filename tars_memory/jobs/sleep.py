@@ -119,7 +119,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     started = time.monotonic()
     options = memory.workspace.settings.sleep
 
-    configured = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
+    configured = [*map(os.path.expanduser, options.sources)]
     hook_files, now = HookFolder(memory.workspace.state / "hooks"), time.time()
     unexamined = [*filter(os.path.isfile, hook_files.left(None))]
     paths = [*sources] or [*dict.fromkeys([*configured, *memory.workspace.settings.sources.logs, *unexamined])]

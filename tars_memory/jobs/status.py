@@ -363,7 +363,7 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
         raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
     known, before = workspace.settings.sources.logs, sources(workspace)
     if target not in known:
-        workspace.settings.write("sources", "paths", ", ".join([*known, target]))
+        workspace.settings.write("sources", "paths", [*known, target])
     workspace.close_talks()
     talks = workspace.talks()
     notices = talks.refresh(None, progress).notices if talks is not None else []
@@ -393,7 +393,7 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
     known = workspace.settings.sources.logs
     if target not in known:
         raise UsageError(f"{path} is not a source", "tars-memory sources lists them")
-    workspace.settings.write("sources", "paths", ", ".join(source for source in known if source != target))
+    workspace.settings.write("sources", "paths", [source for source in known if source != target])
     if talks is not None:
         talks.sources = [source for source in talks.sources if source != target]
         talks.rebuild() if talks.sources else talks.index.clear()

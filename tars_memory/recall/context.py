@@ -291,7 +291,7 @@ class _Filling(Reading):
         """
         if self.selection is not None:
             question = " ".join((question, *self.selection.names))  # the names asked about are part of the question
-        me, predicates = facts.names(options.me), facts.Predicates.of(options)
+        me, predicates = options.me, facts.Predicates.of(options)
         conflicts = FactConflicts(predicates, me)
         pick = partial(names.relevant, today=today, predicates=predicates, me=me, expired=self.on is None)
         for note in self.read([self.vault.layout.within(scope, Layout.facts) for scope in self.scopes()]):

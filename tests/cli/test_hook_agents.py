@@ -16,6 +16,7 @@ from terminal import environment, program, started
 
 from tars_memory.errors import SettingsError
 from tars_memory.jobs import hooks
+from tars_memory.settings import listed
 from tars_memory.testing import make_vault
 from tars_memory.vault import secrets
 
@@ -182,14 +183,14 @@ def test_a_log_that_is_not_there_shows_no_correction(tmp_path: Path) -> None:
 
 def line_of(event: dict[str, Any], wanted: str = "tools, corrections, compaction", agent: str = "claude") -> str:
     return hooks.daily_line(
-        agent, hooks.event_of(json.dumps(event).encode()), hooks.lines_of(wanted).values(), secrets.mask
+        agent, hooks.event_of(json.dumps(event).encode()), hooks.lines_of(listed(wanted)).values(), secrets.mask
     )
 
 
 def test_the_lines_of_a_day_are_those_of_tars() -> None:
     tool = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "npm  test\n-- --ci"}}
     assert line_of(tool) == "tool:Bash — npm test -- --ci"
-    assert line_of(tool, "compaction") == "" and line_of(tool, "off") == "" and line_of(tool, "") == ""
+    assert line_of(tool, "compaction") == "" and line_of(tool, "") == ""
     long = line_of({**tool, "tool_input": {"command": "x" * 200}})
     assert long.startswith("tool:Bash — xxx") and len(long) == len("tool:Bash — ") + 80
     secret = {"command": f"{'x ' * 35}OPENAI_API_KEY=sk-proj-{'a1B2' * 12}"}  # half of it would not be known again
@@ -203,7 +204,7 @@ def test_the_lines_of_a_day_are_those_of_tars() -> None:
     assert line_of(more, agent="") == "[agent] session compacted — manual: keep the plan"
     assert line_of({"hook_event_name": "correction", "prompt": "use pnpm"}) == "correction: use pnpm"
     with pytest.raises(SettingsError, match="'tolls' is unknown"):
-        hooks.lines_of("tolls")
+        hooks.lines_of(["tolls"])
 
 
 def test_an_agents_day_is_noted_in_its_name_and_project_and_undone(env: dict[str, str], vault: Path) -> None:

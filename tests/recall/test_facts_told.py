@@ -25,7 +25,7 @@ def told(note: str, question: str = "", **options: bool) -> list[str]:
         question,
         today=TODAY,
         predicates=facts.Predicates.of(FactsOptions()),
-        me=facts.names(FactsOptions.me),
+        me=FactsOptions.me,
         most=MOST,
         **options,
     )

@@ -195,7 +195,7 @@ class Known:
         """By their sorted content words, which are the same for statements that say the same."""
         self._facts: list[facts.Fact] = []
         options = options or FactsOptions()
-        self._me = facts.names(options.me)
+        self._me = options.me
         self._predicates = facts.Predicates.of(options)
         links: dict[tuple[str, str, str], set[str]] = {}  # by a claim's key, the ids of the candidates that state it
         rejected_ids: set[str] = set()

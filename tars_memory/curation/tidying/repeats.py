@@ -230,7 +230,7 @@ def _rival_values(note: TidyNote, world: World) -> Iterator[Group]:
     headings = [fact.subject for fact in entries]
     for entry in _short(note) if note.role == "memory" else ():
         if claim := stated(entry.text, world.today):
-            subject = truth.heading_for(claim.subject, headings, truth.names(world.facts.me))
+            subject = truth.heading_for(claim.subject, headings, world.facts.me)
             parts = (subject, claim.predicate, claim.object, None, None)
             entries[truth.Fact(entry.ref, *parts, "", entry.path, entry.line)] = entry
     for group in truth.rivals(entries, world.predicates, world.today):

@@ -253,8 +253,7 @@ def _models(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 
 def _sources(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    paths = call.workspace.settings.sources.paths
-    yield from ((f"remove {path.strip()}", "") for path in paths.split(",") if path.strip())
+    yield from ((f"remove {path}", "") for path in call.workspace.settings.sources.paths)
 
 
 def _projects(call: Call, _given: Sequence[str]) -> Iterator[Value]:

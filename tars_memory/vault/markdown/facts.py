@@ -275,7 +275,7 @@ class Predicates:
     def of(cls, options: FactsOptions) -> Predicates:
         """Return the predicates of the settings."""
         lists = (options.single, options.temporary, options.events, options.getting, options.giving)
-        return cls(*map(names, lists))
+        return cls(*lists)
 
     def replaces(self, predicate: str) -> bool:
         """Whether a new value of a predicate ends the old one."""
@@ -371,11 +371,6 @@ def _same_fact(known: list[Fact], object_: str, since: date | None, until: date 
         if same_object(fact.object, object_) and fact.holds(start) and (until is None or fact.until == until):
             return fact
     return None
-
-
-def names(setting: str) -> list[str]:
-    """Return the names in a setting, separated by commas."""
-    return [name.strip() for name in setting.split(",") if name.strip()]
 
 
 def heading_for(subject: str, headings: Iterable[str], me: Sequence[str]) -> str:
