@@ -244,7 +244,8 @@ def gather(
     strange = vector.strange if vector is not None else 0.0
     pool = Pool(chunks, idfs, total, len(rows), scale)
     pool.nearest, pool.known, pool.strange = nearest, known, strange
-    pool.coverage, pool.blank, pool.related = coverage, named.blank, query.relatives.keys()
+    pool.blank = [path for path in named.blank if not any(map(excluded.holds, names_of(path, "", ())))]
+    pool.coverage, pool.related = coverage, query.relatives.keys()
     pool.usual = partial(_usual_nearness, reader, vector, asked, scale)
     return pool
 
@@ -275,7 +276,7 @@ def _candidates(
         chunk.decided = states.get(row.id, {})
         chunk.name_in_query = row.note_id in named.inside and not is_hidden
         chunk.name_is_query = (row.note_id in named.whole and not is_hidden) or (row.date == day and _is_daily(row))
-        _add_lines(chunk, excluded, unselected(reader, query, row, chunk.texts))
+        _add_lines(chunk, unanswering(reader, query, row, chunk.decided, excluded))
         found.append(chunk)
     return found, hidden
 
@@ -375,14 +376,29 @@ def unselected(reader: IndexReader, query: Query, row: ChunkRow, texts: Sequence
     return frozenset(left_out)
 
 
-def _add_lines(chunk: Candidate, excluded: Exclusion, left_out: frozenset[int]) -> None:
-    """Give a chunk its candidate lines: not blank, not left out, not rejected, in no block with something excluded."""
+def unanswering(
+    reader: IndexReader, query: Query, row: ChunkRow, states: Mapping[int, str], excluded: Exclusion
+) -> set[int]:
+    """Return the indexes of the lines of a chunk that may not answer: not selected, excluded, rejected, or silent.
+
+    Args:
+        reader: the index.
+        query: parsed.
+        row: the chunk.
+        states: by index of a line the state of the candidate that it repeats.
+        excluded: of the same query.
+    """
+    texts = row.text.split("\n")
+    found = silent(row, texts) | unselected(reader, query, row, texts)
+    if excluded:
+        found |= _banned(row, texts, excluded)
+    return found | {index for index, state in states.items() if state == "rejected"}
+
+
+def _add_lines(chunk: Candidate, left_out: set[int]) -> None:
+    """Give a chunk its candidate lines: not blank, not left out, no machinery."""
     row = chunk.row
-    banned = left_out | _banned(row, chunk.texts, excluded) if excluded else left_out
-    if chunk.decided:
-        banned |= {index for index, state in chunk.decided.items() if state == "rejected"}
-    banned |= silent(row, chunk.texts)
-    banned |= {i for i, line in enumerate(row.lines) if line.kind == "machinery"}
+    banned = left_out | {i for i, line in enumerate(row.lines) if line.kind == "machinery"}
     before: CandidateLine | None = None
     for i, text in enumerate(chunk.texts):
         if i in banned or not text.strip():
@@ -552,7 +568,11 @@ def _add_bm25(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, floa
 
 
 def _banned(row: ChunkRow, texts: Sequence[str], excluded: Exclusion) -> frozenset[int]:
-    """Return the line indexes of the blocks (paragraph, list item) that contain something excluded."""
+    """Return the line indexes of the blocks (paragraph, list item) that contain something excluded; all of a chunk if a
+    name of its note or a heading above it does.
+    """
+    if any(map(excluded.holds, (*names_of(row.path, row.title, row.aliases), *row.headings))):
+        return frozenset(range(len(texts)))
     banned: set[int] = set()
     block: list[int] = []
     for i, text in enumerate([*texts, ""]):

@@ -24,8 +24,7 @@ from tars_memory.recall.candidates import (
     Pool,
     candidate_states,
     gather,
-    silent,
-    unselected,
+    unanswering,
 )
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, verified
 from tars_memory.recall.scores import chunk_hits, day_of, passages, without_repeats
@@ -57,7 +56,8 @@ if TYPE_CHECKING:
 BREADTH = 5
 """One hit in this many is reserved for the best passage of another note: a long note must not crowd out the others."""
 SPARE = 10
-"""Number of chunks read for each hit if a name or a topic is asked for: some are left without a line."""
+"""Number of chunks read for each hit if a name or a topic is asked for, or a word excluded: some are left without a
+line."""
 LIMIT = 10
 """Default number of hits."""
 LEAST_NAMED = LINE_NAMED / 2
@@ -207,14 +207,15 @@ def _hits_per_note(
 
 
 def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:
-    """Yield the hits of a query that has filters but no words: whole chunks, newest first, without rejected lines."""
-    ids = reader.newest(narrowed, limit if query.selection is None else limit * SPARE)
+    """Yield the hits of a query that has filters but no words to find: whole chunks, newest first, without the lines
+    that may not answer.
+    """
+    excluded = Exclusion(query.negations)
+    ids = reader.newest(narrowed, limit * SPARE if query.selection is not None or excluded else limit)
     rows = reader.chunks(ids)
     states, _ = candidate_states(reader, rows.values())
     for row in (rows[i] for i in ids if i in rows):
-        rejected = {index for index, state in states.get(row.id, {}).items() if state == "rejected"}
-        texts = row.text.split("\n")
-        yield from chunk_hits(row, rejected | silent(row, texts) | unselected(reader, query, row, texts))
+        yield from chunk_hits(row, unanswering(reader, query, row, states.get(row.id, {}), excluded))
 
 
 # --- whether the candidates contain an answer

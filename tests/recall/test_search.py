@@ -172,6 +172,35 @@ def test_negation_leaves_out_entries_not_neighbours(vault):
     assert vault.found('oolong -"oolong tea"') == []
 
 
+@pytest.mark.parametrize("mode", ["lexical", "hybrid", "semantic"])
+def test_an_excluded_word_is_looked_for_wherever_a_word_is(tmp_path, mode):
+    notes = {
+        "Budget 2025.md": "The kettle was too dear.\n",
+        "Trip.md": "---\naliases: [Budget trip]\n---\n\nWe took a kettle along.\n",
+        "Titled.md": "---\ntitle: The budget\n---\n\nA kettle for everyone.\n",
+        "Kitchen.md": "# Kitchen\n\n## Budget\n\nAnother kettle.\n\n## Shelf\n\nThe kettle is green.\n",
+    }
+    recalled = Recalled(tmp_path, notes)
+    assert len({hit.path for hit in recalled.search("kettle", mode).hits}) == 4
+    assert recalled.found("kettle -budget", mode) == ["The kettle is green."]
+    assert recalled.found("kettle -budget -kitchen", mode) == []
+    recalled.close()
+
+
+def test_a_search_that_only_filters_leaves_out_what_is_excluded(vault):
+    assert "- takes oat milk" in "\n".join(vault.found("tier:semantic"))
+    listed = "\n".join(vault.found("tier:semantic -milk"))
+    assert "oolong" in listed and "milk" not in listed
+    assert [hit.path for hit in vault.search("tier:note -reise", "lexical", limit=20).hits].count("Reise.md") == 0
+
+
+def test_a_name_that_is_being_typed_is_no_name_with_an_excluded_word(tmp_path):
+    recalled = Recalled(tmp_path, {"Garden party.md": "", "Garden plan.md": "", "Other.md": "words\n"})
+    found = recalled.search("gard -party", "lexical", options={"unfinished": True}).hits
+    assert [hit.path for hit in found] == ["Garden plan.md"]
+    recalled.close()
+
+
 def test_quotes_alone_have_to_be_held(vault):
     assert vault.found('"oolong tea"') == ["- likes oolong tea\n- takes oat milk"]
     assert vault.found('"tea oolong"') == []
