@@ -15,7 +15,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.vault.suspicion import LINE_BREAK, MARK, MIN_SHAPED_LENGTH, UNSEEN, suspicious
@@ -63,9 +63,8 @@ def find(text: str) -> list[Secret]:
     invisible = [match.span() for match in re.finditer(UNSEEN, plain) if match[0] != "\r"]
     if not invisible:
         return _merge_overlapping(plain, _find_all(plain))
-    places = list(range(len(text)))
-    for start, end in reversed(invisible):
-        del places[start:end]
+    edges = [0, *chain(*invisible), len(text)]
+    places = [*chain(*map(range, edges[::2], edges[1::2]))]  # of each visible character
     plain = "".join([plain[at] for at in places])
     found = _merge_overlapping(plain, _find_all(plain))
     return [Secret(places[secret.start], places[secret.end - 1] + 1, secret.kind) for secret in found]
