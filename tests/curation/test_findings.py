@@ -262,6 +262,8 @@ def test_a_link_to_another_note_of_the_name_is_told_how_it_is_written_right() ->
         ("Ausweis gültig bis 01.03.2025", date(2025, 3, 1)),
         ("carte valable jusqu'au 2025-03-01", date(2025, 3, 1)),
         ("renew 📅 2026-01-02", date(2026, 1, 2)),
+        ("passport valid until ٢٠٢٥-٠٣-٠١", date(2025, 3, 1)),
+        ("Ausweis gültig bis １.３.２０２５", date(2025, 3, 1)),
         ("lived in Cork until 2019-05-01", None),
         ("worked at Acme from 2018 until 2020", None),
         ("wohnte bis 01.03.2025 in Köln", None),

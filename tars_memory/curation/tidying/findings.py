@@ -412,8 +412,8 @@ def expired(note: TidyNote, world: World) -> Iterator[Finding]:
         end = last_day_named(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
         if end is None or end >= world.today:
             continue
-        said = re.search(r"\d{4}-\d\d-\d\d", entry.provenance or "")
-        day = lines.calendar_day(said[0]) if said else None
+        said = re.search(r"(\d{4})-(\d\d)-(\d\d)", entry.provenance or "")
+        day = _day(*said.groups()) if said else None
         if day is not None and end <= day:
             continue  # it was over already when it was said
         sentence = f"its date, {end}, is past: bring it up to date, or remove it"
@@ -442,16 +442,21 @@ def _date_at(text: str, today: date) -> date | None:
     text = text.lstrip(" \t:")
     numeric = re.match(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)", text)
     if numeric:
-        return lines.calendar_day(f"{numeric[3]}-{numeric[2]:0>2}-{numeric[1]:0>2}")
-    iso = re.match(r"\d{4}-\d\d-\d\d", text)
+        return _day(numeric[3], numeric[2], numeric[1])
+    iso = re.match(r"(\d{4})-(\d\d)-(\d\d)", text)
     if iso:
-        return lines.calendar_day(iso[0])
+        return _day(*iso.groups())
     for span, words in dated(text, today):
         begins = re.match(r"(?:the |der |den |le |el |il )?" + re.escape(words[0]), text, re.IGNORECASE)
         if span.yearless or not begins or not YEAR.search(" ".join(words)):
             return None
         return span.end
     return None
+
+
+def _day(year: str, month: str, day: str) -> date | None:
+    """Return the day that numbers in the digits of any script name; None if there is no such day."""
+    return lines.calendar_day(f"{int(year):04}-{int(month):02}-{int(day):02}")
 
 
 TOPIC = 3
