@@ -551,7 +551,8 @@ SAME_WORDS_ASKED, MUCH_ASKED = 0.3, 0.5
 changed since. On conversations no figure changes by more than .2, by words and hybrid; .2 of the words costs an MRR of
 .4."""
 OVER = -0.10
-"""Penalty of a candidate that expired, and of a fact that has ended: below similar lines, but still found."""
+"""Penalty of a candidate that expired, and of a line that holds no more or not yet: below similar lines, but still
+found."""
 BOILERPLATE = -0.15
 """Penalty of a line that many notes share word for word: below the notes' own lines."""
 REFUSED = -10.0
@@ -578,15 +579,19 @@ def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, flo
 
 
 def validity(line: Line, today: date | None, named: Iterable[NamedDate] = ()) -> float:
-    """Return the penalty of a line that was rejected, has expired, states a fact that has ended or repeats another
-    line; else 0.
+    """Return the penalty of a line that was rejected, has expired, doesn't hold today or repeats another line; else 0.
 
-    A fact that held on a day that the question names has no penalty.
+    A fact that held, or will hold, on a day that the question names has no penalty.
     """
     if line.state in ("rejected", "expired"):
         return REFUSED if line.state == "rejected" else OVER
     if line.kind == "repeated":
         return OVER
-    if not line.until or today is None or line.until > today.isoformat():
+    if today is None or _holds(line, today, today):
         return 0.0
-    return 0.0 if any(stretch.start.isoformat() < line.until for stretch in named) else OVER
+    return 0.0 if any(stretch.yearless or _holds(line, stretch.start, stretch.end) for stretch in named) else OVER
+
+
+def _holds(line: Line, first: date, last: date) -> bool:
+    """Whether a line holds on any of these days."""
+    return line.since <= last.isoformat() and (not line.until or first.isoformat() < line.until)

@@ -44,6 +44,8 @@ def test_what_was_said_fades_with_the_half_life_of_its_tier_and_the_rest_never(t
         ("- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]", weights.OVER),
         ("- lives in:: Cork [until:: 2027-05-01]", 0.0),
         ("- lives in:: Cork (until:: 2024-05-01)", weights.OVER),
+        ("- lives in:: Cork [since:: 2026-11-22]", weights.OVER),
+        ("- lives in:: Cork [since:: 2026-11-21]", 0.0),
         ("plain words", 0.0),
     ],
 )
@@ -51,16 +53,22 @@ def test_validity_of_a_line(line, worth):
     assert weights.validity(lines.read([line])[0], TODAY) == worth
 
 
-def test_an_ended_fact_is_as_good_as_any_for_a_question_about_its_time():
-    line = "- lives in:: Cork [until:: 2024-05-01]"
-    asked = [day for day, _ in dates.dated("where did I live in 2021", TODAY)]
-    assert weights.validity(lines.read([line])[0], TODAY, asked) == 0.0
-    assert (
-        weights.validity(
-            lines.read([line])[0], TODAY, [day for day, _ in dates.dated("where did I live in 2025", TODAY)]
-        )
-        == weights.OVER
+@pytest.mark.parametrize(
+    ("question", "worth"),
+    [
+        ("where did I live in 2018", weights.OVER),
+        ("where did I live in 2021", 0.0),
+        ("where did I live in 2025", weights.OVER),
+        ("where will I live in 2031", 0.0),
+        ("where do I live in May", 0.0),
+    ],
+)
+def test_a_fact_is_as_good_as_any_for_a_question_about_its_time(question, worth):
+    ended, begun = lines.read(
+        ["- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]", "- lives in:: Cork [since:: 2030-01-01]"]
     )
+    asked = [day for day, _ in dates.dated(question, TODAY)]
+    assert weights.validity(begun if "2031" in question else ended, TODAY, asked) == worth
 
 
 @pytest.fixture
@@ -208,6 +216,17 @@ def test_a_rejected_line_is_never_above_others_however_well_it_matches(recalled)
     )
     best = [hit.best_line[1] for hit in vault.search("oolong kettle", "lexical").hits]
     assert "rejected" not in best[0]
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_line_that_does_not_hold_yet_stands_below_one_that_does(recalled, mode):
+    vault = recalled(
+        {
+            "2026-11-20.md": "# Day\n\n- the bike stands in the shed of the neighbours [since:: 2027-03-01]\n",
+            "2026-11-02.md": "# Day\n\n- the bike stands in the yard of the neighbours\n",
+        }
+    )
+    assert paths(vault, "bike of the neighbours", mode) == ["2026-11-02.md", "2026-11-20.md"]
 
 
 def test_a_fact_that_has_ended_stands_below_one_that_holds(recalled):
