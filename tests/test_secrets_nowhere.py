@@ -18,6 +18,7 @@ from forked import program
 from traces import left
 
 from bench.seeded import SHAPED, credentials
+from tars_memory.doors.tools import Tools
 from tars_memory.errors import UnwritableError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
@@ -227,3 +228,54 @@ def test_conversations_full_of_them_leave_none_in_notes_requests_and_state(
     assert len(list((tmp_path / "vault" / "sessions").glob("*.md"))) == 1
     assert bool(server.requests) == (asks == "a model over HTTP")
     assert not left(VALUES, tmp_path, besides=told)
+
+
+CODES = ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c", "5d6e7-f8a9b")
+SEEDS = ("zebra lemon river stone apple table", "hollow candle market silver window garden")
+LINES_OF_KEY = ("MHcCAQEEIKqzl1ZT0uPQwErTyUiOpAsDfGhJkLzXcVbNmQ12", "oAoGCCqGSM49AwEHoUQDQgAE9876asdfqwerzxcv")
+OVER_LINES = (
+    "## Notes\n- GitHub recovery codes:\n"
+    + "".join(f"  - {code}\n" for code in CODES)
+    + "- seed phrase\n"
+    + "".join(f"  - {words}\n" for words in SEEDS)
+    + "\n## Key\n- -----BEGIN EC PRIVATE KEY-----\n"
+    + "".join(f"- {part}\n" for part in LINES_OF_KEY)
+    + "- -----END EC PRIVATE KEY-----\n- the kettle is blue\n"
+)
+
+
+def test_a_line_alone_is_masked_as_it_is_among_the_others(tmp_path: Path) -> None:
+    vault = make_vault(
+        tmp_path / "vault", {"Memory.md": OVER_LINES, "Facts.md": "## Password\n- Wi-Fi:: hunter22XyZ\n"}
+    )
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TARS_MEMORY_HOME": str(tmp_path / "home")}
+    lines = [
+        number
+        for number, text in enumerate(OVER_LINES.split("\n"), 1)
+        if text.endswith((*CODES, *SEEDS, *LINES_OF_KEY))
+    ]
+    commands = [
+        ["context"], ["list"], ["list", "--json"], ["facts"], ["facts", "--json"], ["tidy"], ["tidy", "--json"],
+        ["sql", "select text from entries"], ["sql", "select * from facts"],
+        ["show", "e"], ["show", "e", "--json"], ["headings", "Memory"],
+        *(
+            [*command, f"Memory.md:{line}", *more]
+            for line in lines[::3]
+            for command in (["show"], ["why"], ["forget", "--dry-run"])
+            for more in ([], ["--json"])
+        ),
+        ["forget", f"Memory.md:{lines[0]}"], ["undo"], ["history", "--json"], ["history"], ["export", "../all.jsonl"],
+    ]  # fmt: skip
+    for command in commands:
+        done = forked.run(program("--vault", str(vault), *command), env=env, cwd=vault, text=True)
+        said = done.stdout + done.stderr + "".join(path.read_text("utf-8") for path in tmp_path.glob("all.jsonl"))
+        assert "Traceback" not in said
+        leaked = [words for words in (*CODES, *SEEDS, *LINES_OF_KEY) if words in said]
+        if command[0] in ("facts", "sql") and "facts" in command[-1] + command[0]:
+            leaked += ["hunter22XyZ"] * ("hunter22XyZ" in said)
+        assert not leaked, (command, said)
+        if command == ["list"]:
+            assert "the kettle is blue" in said
+            assert said.count("(masked recovery code)") == len(CODES)
+    tools = Tools(lambda said: Memory(vault, actor="agent", env={**env, **said}))
+    assert tools.call("memory_why", {"target": f"Memory.md:{lines[0]}"})["text"] == "(masked recovery code)"

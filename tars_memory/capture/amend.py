@@ -103,13 +103,16 @@ def find(ctx: Caller, target: str) -> Entry:
     """
     found = matching_entries(ctx, target)
     if len(found) > 1:
-        raise ambiguous(target, found)
+        raise ambiguous(ctx, target, found)
     return found[0]
 
 
-def ambiguous(target: str, found: Sequence[Entry]) -> AmbiguousError:
-    """Return the error that lists the entries that fit a target."""
-    lines = [f"{entry.ref}  {entry.path}:{entry.line}  {entry.text}" for entry in found[:CANDIDATES]]
+def ambiguous(ctx: Caller, target: str, found: Sequence[Entry]) -> AmbiguousError:
+    """Return the error that lists the entries that fit a target, masked as they are in their notes."""
+    lines = [
+        f"{entry.ref}  {entry.path}:{entry.line}  {ctx.vault.hide(entry.path, entry.text)}"
+        for entry in found[:CANDIDATES]
+    ]
     more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
     return AmbiguousError(
         f"{counted(len(found), 'entry fits', 'entries fit')} {target.strip()!r}{more}", lines, "name one by its REF"

@@ -448,7 +448,8 @@ class Tools:
             more = {"agent": agent} if name == "memory_context" and agent else {}
             found = tool.run(memory, {**valid, **more})
             notices = [*memory.workspace.notices, *found.get("notices", ())]
-        answer: dict[str, Any] = _cleaned(masked_value({**found, "notices": list(dict.fromkeys(map(str, notices)))}))
+            said = {**found, "notices": list(dict.fromkeys(map(str, notices)))}
+            answer: dict[str, Any] = _cleaned(masked_value(said, memory.workspace.whole))
         return answer
 
 

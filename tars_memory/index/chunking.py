@@ -26,6 +26,7 @@ from datetime import date
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import vault
 from tars_memory.disk import blake2b
 from tars_memory.errors import UsageError
 from tars_memory.index.database import ALWAYS, BETWEEN, day_number, iso
@@ -621,9 +622,17 @@ def facts(
         values.append(markdown.facts.folded(subject))
     sql = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY n.path, f.line"
     return [
-        markdown.facts.Fact(ref, about, predicate, object_, _date_of(since), _date_of(until), source, path, line)
-        for ref, about, predicate, object_, since, until, source, path, line in connection.execute(sql, values)
+        markdown.facts.Fact(ref, *_masked(about, predicate, object_), _date_of(since), _date_of(until), *place)
+        for ref, about, predicate, object_, since, until, *place in connection.execute(sql, values)
     ]
+
+
+def _masked(subject: str, predicate: str, object_: str) -> tuple[str, str, str]:
+    """Mask the parts of a fact as they are masked in its sentence: a word for a password may be the subject."""
+    sentence = f"{subject} {predicate}: {object_}"
+    words = vault.secrets.taken(sentence) if vault.suspicion.suspicious(sentence) else ()
+    subject, predicate, object_ = (vault.secrets.hide(part, words) for part in (subject, predicate, object_))
+    return subject, predicate, object_
 
 
 def _date_of(number: int) -> date | None:

@@ -209,7 +209,7 @@ class TableCopy:
                 continue  # gone since it was indexed, or unreadable now: its lines are in ``lines`` all the same
             for entry in note.entries:  # from the file, so not masked yet, unlike the content of the index
                 texts = (entry.section, entry.text, "\n".join(entry.tags), entry.author or "")
-                section, text, tags, author = map(_masked, texts)
+                section, text, tags, author = (_masked(self._vault.hide(path, part)) for part in texts)
                 yield (
                     *(entry.ref, path, entry.line, entry.end_line, section, text, tags, entry.time),
                     *(entry.state, entry.block_id, entry.provenance, author, entry.depth),

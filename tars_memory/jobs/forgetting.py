@@ -464,13 +464,13 @@ def copies_of(ctx: Caller, target: str) -> Copies:
         if not others:
             raise
         if len(others) > 1:
-            raise ambiguous(target, [entry for entry, _ in others.values()]) from None
+            raise ambiguous(ctx, target, [entry for entry, _ in others.values()]) from None
         return Copies(ctx, *others.popitem()[1])
     if book is not None and not any(key_of(entry.text) == key_of(target.strip()) for entry in found):
         return Copies(ctx, book, BOOK)
     copies = Copies(ctx, found[0])
     if not all(map(copies.holds, found)):
-        raise ambiguous(target, found)
+        raise ambiguous(ctx, target, found)
     return copies
 
 
@@ -501,6 +501,8 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
             f"{entry.path} is a playbook: removing anything but a step takes a person at a terminal",
             "run tars-memory forget there",
         )
+    for path in places:
+        ctx.vault.hide(path, "")  # so that what is told of the removal is masked as it was in the note
     with ctx.writing("forget", arguments, atomic=len(places) > 1 or bool(kind)) as session:
         if ctx.must_propose(entry.path):
             change = Change("remove", entry.section, replaces=entry.raw, target=entry.path)

@@ -499,6 +499,8 @@ def _recovery_codes(text: str, low: str) -> Iterator[Found]:
         return
     done = 0
     for label in compiled("|".join(table.CODES)).finditer(low):
+        if low.endswith("(masked ", 0, label.start()):
+            continue  # the mark of a code is no label of the word behind it
         if label.start() < done or not compiled(_CODE_HINT).search(text, label.end(), label.end() + 160):
             continue
         lead = compiled(

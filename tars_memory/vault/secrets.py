@@ -18,7 +18,7 @@ from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.vault.suspicion import LINE_BREAK, MARK, MIN_SHAPED_LENGTH, UNSEEN, suspicious
+from tars_memory.vault.suspicion import LINE_BREAK, MARK, MIN_SHAPED_LENGTH, UNSEEN, suspicious, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,6 +114,48 @@ def _veiled_or_none(data: bytes) -> bytes | None:
     text = data.decode("utf-8", "surrogateescape")
     masked = veil(text)
     return None if masked is text else masked.encode("utf-8", "surrogateescape")
+
+
+def taken(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the words that :func:`veil` takes out of each line of a text, each with what stands for them.
+
+    :func:`hide` masks a line alone by them: that it holds a credential may only be seen among its neighbours.
+    """
+    shown = veil(text)
+    if shown is text:
+        return ()
+    found: dict[str, str] = {}
+    last = ""
+    for was, now in zip(*(re.split(r"\r\n|\r|\n", side) for side in (text, shown)), strict=False):
+        last = (compiled(_MARKED).findall(now) or [last])[-1]
+        begin = _alike(was, now)
+        end = _alike(was[begin:][::-1], now[begin:][::-1])
+        words, instead = (
+            compiled(r"^(?:[ \t>]|[-*+](?=[ \t]))+|[ \t]+$").sub("", side[begin : len(side) - end])
+            for side in (was, now)
+        )
+        # of a line within a credential, an entry's words are less: it has a list mark, and may have a time and an id
+        parts = [words] if instead else [words, *compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH},}}").findall(words)]
+        for part in filter(None, parts):
+            found |= dict.fromkeys((part, visible(part).replace("\t", " ")), instead or last)
+    return tuple(sorted(found.items(), key=lambda pair: -len(pair[0])))
+
+
+def _alike(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+_MARKED = rf"{re.escape(MARK)}[^()]*\)"
+
+
+def hide(text: str, words: tuple[tuple[str, str], ...]) -> str:
+    """Mask in a text of a note the words that are :func:`taken` out of the note."""
+    for part, instead in words:
+        if part in text:
+            edge = r"\b" if part.isascii() and part.isalpha() else ""  # one word of a seed phrase is not part of others
+            text = instead.join(re.split(rf"{edge}{re.escape(part)}{edge}", text))
+    return text
 
 
 def kinds(found: list[Secret]) -> str:

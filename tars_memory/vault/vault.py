@@ -23,7 +23,7 @@ from tars_memory.errors import NotFoundError, PartialError, TarsError, Unwritabl
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.suspicion import visible, wide_encoding, wide_name
+from tars_memory.vault.suspicion import suspicious, visible, wide_encoding, wide_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -77,6 +77,7 @@ class Vault:
         self.limits = limits or LimitsOptions()
         self._options = layout
         self._notes_read: dict[str, tuple[tuple[int, ...], Note]] | None = None
+        self._taken: dict[str, tuple[tuple[int, ...], tuple[tuple[str, str], ...]]] = {}
 
     @classmethod
     def open(
@@ -122,7 +123,7 @@ class Vault:
         if scope == self.scope:
             return self
         other = Vault(self.root, self._options, self.limits, scope=scope)
-        other.id, other.problem = self.id, self.problem
+        other.id, other.problem, other._taken = self.id, self.problem, self._taken
         return other
 
     def agent_folders(self) -> list[str]:
@@ -293,13 +294,34 @@ class Vault:
 
         if self._notes_read is None:
             return Note.of(self.layout, path, self.read(path))
-        found = self.look(path)  # before it is read: if it changes meanwhile, the next call reads it again
-        state = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino) if found else ()
+        state = self._state(path)  # before it is read: if it changes meanwhile, the next call reads it again
         cached = self._notes_read.get(path)
         if cached is None or cached[0] != state:
             cached = state, Note.of(self.layout, path, self.read(path))
             self._notes_read[path] = cached
         return cached[1]
+
+    def _state(self, path: str) -> tuple[int, ...]:
+        """Return numbers that change with a note; none if there is no such note."""
+        found = self.look(path)
+        return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino) if found else ()
+
+    def hide(self, path: str, text: str) -> str:
+        """Mask in a text of a note what is a credential among the note's other lines; that of no note stays as it is.
+
+        A line of a list of recovery codes, of a seed phrase or of a private key doesn't show alone what it is.
+        """
+        from tars_memory.vault import secrets  # a search reads rows of the index, and must not pay for this
+
+        try:
+            state = self._state(path)
+            if path not in self._taken or self._taken[path][0] != state:
+                note = self.read(path).decode("utf-8", "surrogateescape") if state else ""
+                before = self._taken[path][1] if path in self._taken else ()  # words that this process took out, too
+                self._taken[path] = state, (*(secrets.taken(note) if suspicious(note) else ()), *before)
+        except (OSError, ValueError, TarsError):
+            return text
+        return secrets.hide(text, words) if (words := self._taken[path][1]) else text
 
     def _read(self, folder: beneath.Folder, name: str, path: str) -> bytes:
         data = b""

@@ -10,7 +10,7 @@ from random_documents import sized, within
 
 from bench.seeded import ALNUM, LABELLED, NAMED, SENTENCES, SHAPED, codes, credentials, password, remains, seed_words
 from tars_memory.vault import secrets as table
-from tars_memory.vault.secrets import find, mask, veil
+from tars_memory.vault.secrets import find, hide, mask, taken, veil
 from tars_memory.vault.suspicion import IGNORABLE, suspicious
 
 SECRETS = {
@@ -162,6 +162,27 @@ def test_a_private_key_goes_whole_and_veiled_lines_stay_where_they_are(ending: s
     assert veiled.split("\n")[0] == "before"
     assert veiled.split("\n").index("# after") == text.split("\n").index("# after")
     assert mask(" ".join(text.split("\n"))).endswith("# after")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "shown"),
+    [
+        ("recovery codes:\n- 4f3a1-9bc2d\n- 7e21c-0a9b8 ^c", "7e21c-0a9b8 and tea", "(masked recovery code) and tea"),
+        (
+            "-----BEGIN EC PRIVATE KEY-----\n- 10:00 MHcCAQEEIKqzl1ZT0uPQ\n-----END EC PRIVATE KEY-----",
+            "MHcCAQEEIKqzl1ZT0uPQ",
+            "(masked private key)",
+        ),
+        ("recovery codes:\n- 4f3a1-9bc2d\n- 7e21c-0a9b8", "tea", "tea"),
+    ],
+)
+def test_a_line_alone_is_masked_by_the_words_that_are_taken_out_of_the_whole(text: str, line: str, shown: str) -> None:
+    assert hide(line, taken(text)) == shown
+
+
+def test_the_mark_of_a_code_is_no_label_of_the_word_behind_it() -> None:
+    text = "(masked recovery code)  [cavb6ifs]"
+    assert mask(text) is text
 
 
 @given(st.text(max_size=200))

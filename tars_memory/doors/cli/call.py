@@ -192,6 +192,7 @@ class Call:
         progress = self.out.progress() or self.out.announce
         memory = self.memory_at(vault, self.project)
         self.out.root = str(memory.workspace.root)
+        self.out.notes = memory.workspace.whole
         memory.workspace.patience, memory.workspace.may_finish_in_background = PATIENCE, True
         memory.workspace.progress = progress
         return memory

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from tars_memory.vault.vault import Vault
     from tars_memory.workspace import Workspace
 
 
@@ -105,14 +106,22 @@ def members(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else as_dict() if as_dict else None
 
 
-def masked_value(value: Any) -> Any:
-    """Return a value for JSON with the credentials in all its texts masked; member names and paths stay."""
+def masked_value(value: Any, notes: Vault | None = None, path: str = "") -> Any:
+    """Return a value for JSON with the credentials in all its texts masked; member names and paths stay.
+
+    Args:
+        value: the value.
+        notes: the vault whose notes the texts are of, to mask what is a credential only among the other lines.
+        path: of the note that the value is of.
+    """
     if isinstance(value, str):
-        return masked(value)
+        return masked(notes.hide(path, value) if notes and path else value)
     if (found := members(value)) is not None:
-        return {name: member if name in PATHS else masked_value(member) for name, member in found.items()}
+        if "line" in found or "file" in found:
+            path = str(found.get("path") or found.get("file") or path)
+        return {name: member if name in PATHS else masked_value(member, notes, path) for name, member in found.items()}
     if isinstance(value, list | tuple):
-        return [masked_value(item) for item in value]
+        return [masked_value(item, notes, path) for item in value]
     return value
 
 
@@ -128,6 +137,7 @@ class Output:
         json: print data as one JSON object a line (indented on a terminal).
         quiet: print nothing on stdout and no messages on stderr; errors are still printed.
         root: the vault's real path, once a vault is open.
+        notes: that vault, to mask lines as they are masked among the others; None where they are masked already.
         pages: output that is longer than the screen goes through a pager.
         relative_to: what printed paths are relative to, ``cwd`` or ``vault``; empty for the rule of :meth:`path`.
     """
@@ -136,6 +146,7 @@ class Output:
         self.json = False
         self.quiet = False
         self.root = ""
+        self.notes: Vault | None = None
         self.pages = False
         self.relative_to = ""
         self.env = env
@@ -150,6 +161,9 @@ class Output:
         """Printed forms of paths, by root and path."""
         self._paths: list[str] = []
         """Paths in the line that is being made, not to be masked: whatever a note's name, it is not a credential."""
+        self._noted: list[str] = []
+        """Notes of which the line that is being made holds words; those of the line before if it names none."""
+        self._was_noted: list[str] = []
 
     @property
     def screen(self) -> bool:
@@ -206,7 +220,11 @@ class Output:
         return vault.suspicion.shell_path(f"./{shown}" if shown.startswith("-") else shown)
 
     def place(self, path: str, number: int | None) -> str:
-        """Return ``path:line`` as it can be opened from here; the path alone if there is no line."""
+        """Return ``path:line`` as it can be opened from here; the path alone if there is no line.
+
+        The text that follows is masked as in that note.
+        """
+        self._noted.append(path)
         return f"{self.path(path)}:{number}" if number else self.path(path)
 
     def data(self, text: str, *, of_notes: bool = True) -> None:
@@ -226,7 +244,9 @@ class Output:
     def record(self, value: Any, *, lines: bool = False) -> None:
         """Print one JSON object; ``lines`` keeps it on one line even on a terminal."""
         if not self.quiet:
-            self.write(to_json(masked_value(value), None if lines or not self.stdout.isatty() else 2) + "\n")
+            self.write(
+                to_json(masked_value(value, self.notes), None if lines or not self.stdout.isatty() else 2) + "\n"
+            )
 
     def flush(self) -> None:
         """Flush stdout."""
@@ -266,15 +286,23 @@ class Output:
     def _shown(self, text: str, stream: TextIO) -> str:
         """Return the text for a stream: unchanged on a terminal, elsewhere with credentials masked, except in paths."""
         paths, self._paths = self._paths, []
+        self._was_noted, self._noted = self._noted or self._was_noted, []
         if stream.isatty():
             return text
+        notes = dict.fromkeys(self._was_noted) if self.notes else {}
+
+        def shown(part: str) -> str:
+            for note in notes:
+                part = self.notes.hide(note, part) if self.notes else part
+            return masked(part)
+
         parts = []
         for path in filter(None, paths):  # the path of a link to nothing is empty
             before, path, after = text.partition(path)
             if path:
-                parts += [masked(before) if before else "", path]
+                parts += [shown(before) if before else "", path]
                 text = after
-        return "".join([*parts, masked(text)])
+        return "".join([*parts, shown(text)])
 
     def write(self, text: str) -> None:
         """Write text on stdout as it is; a full disk fails only if there is some.

@@ -70,6 +70,7 @@ def context(
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)
+    call.out.notes = None  # it is masked note by note
     notices = [notice + call.unsearched_projects() if notice == NOTHING else notice for notice in packed.notices]
     if call.answered(packed, notices):
         return 0

@@ -297,7 +297,7 @@ def _row(out: Output, write: "JournalEntry") -> list[str]:
     sides = [_words(side) if write.file.startswith(vault.layout.OURS) else side for side in (write.before, write.after)]
     op = f"{write.op} (undone)" if write.undone else write.op
     who = (line(text) for text in (write.txn, write.time, write.command, write.actor))
-    return [*who, op, out.path(write.file), _change(out, *sides)]
+    return [*who, op, out.place(write.file, None), _change(out, *sides)]
 
 
 def _words(text: str) -> str:

@@ -197,6 +197,7 @@ def _answer(
     """
     unread = result.stale - result.unread_logs
     behind = [f"the index is {_behind(unread)}"] if unread and result.hits and not call.workspace.reading else []
+    call.out.notes = None  # the index is masked note by note
     answered = call.answered(result, result.notices, behind, lines=one_of_many)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
