@@ -198,6 +198,31 @@ def test_what_cannot_be_merged_by_entry_is_merged_by_lines_without_conflict_mark
     assert files[1].read_bytes() == b"- \0b\n"
 
 
+@pytest.mark.parametrize("at", range(3))
+def test_what_is_no_regular_file_is_neither_read_nor_replaced(tmp_path: Path, at: int) -> None:
+    files = [tmp_path / name for name in ("base", "ours", "theirs")]
+    for number, file in enumerate(files):
+        file.write_bytes(b"- tea\n" * number)
+    files[at].unlink()
+    os.mkfifo(files[at])
+    before = [os.lstat(file) for file in files]
+    assert run_driver(*map(str, files)).code == FAILED
+    assert [(found.st_ino, found.st_mode) for found in before] == [
+        (found.st_ino, found.st_mode) for found in map(os.lstat, files)
+    ]
+
+
+def test_through_a_link_its_file_is_merged(tmp_path: Path) -> None:
+    base, ours, theirs, link = (tmp_path / name for name in ("base", "ours", "theirs", "link"))
+    base.write_bytes(b"- tea\n")
+    ours.write_bytes(b"- tea\n- ferry\n")
+    theirs.write_bytes(b"- kettle\n- tea\n")
+    link.symlink_to("ours")
+    assert run_driver(str(base), str(link), str(theirs)).code == 0
+    assert link.is_symlink()
+    assert ours.read_bytes() == b"- kettle\n- tea\n- ferry\n"
+
+
 def test_a_vault_in_a_folder_of_a_repository_has_its_own_lines_there(git: Path) -> None:
     run(git, "init", "-q", "repo")
     (git / "repo/a [b]").mkdir()

@@ -64,7 +64,12 @@ class MergeOutcome(NamedTuple):
 
 
 def run_driver(base: str, ours: str, theirs: str) -> MergeOutcome:
-    """Merge three files that git has made, and replace ``ours`` with the result."""
+    """Merge three files that git has made, and replace ``ours`` with the result; of a link, the file it leads to.
+
+    Only regular files are read and replaced: a pipe or a device in their place is a failure.
+    """
+    if not all(map(os.path.isfile, (base, ours, theirs))):
+        return MergeOutcome(FAILED)
     versions: list[bytes] = []
     try:
         versions = [Path(path).read_bytes() for path in (base, ours, theirs)]
@@ -78,7 +83,7 @@ def run_driver(base: str, ours: str, theirs: str) -> MergeOutcome:
                 binary = any(b"\0" in version for version in versions)
                 return MergeOutcome(1 if binary else FAILED, by_lines=True)
         data = merged.data if merged is not None else done.stdout
-        disk.replace(Path(ours), data, rights=stat.S_IMODE(os.stat(ours).st_mode))
+        disk.replace(Path(os.path.realpath(ours)), data, rights=stat.S_IMODE(os.stat(ours).st_mode))
     except OSError:
         return MergeOutcome(FAILED)
     return MergeOutcome(0, merged.disputed) if merged is not None else MergeOutcome(0, by_lines=True)
