@@ -15,6 +15,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from tars_memory.errors import NotFoundError, TarsError, UsageError, counted, reason
@@ -330,17 +331,18 @@ class MemoryTool:
         return dict(sorted(self._walk(path)))
 
     def _walk(self, path: str) -> Iterator[tuple[str, int]]:
-        """Yield the files of a folder and of those below it, with their sizes."""
+        """Yield the files of a folder and of those below it, with their sizes; not what the system can't look at."""
         try:
             with os.scandir(os.path.join(self.memory.workspace.root, path)) as found:
                 entries = [entry for entry in found if entry.name[0] != "." and not entry.is_symlink()]
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError:
             return
         for entry in entries:
             if entry.is_dir():
                 yield from self._walk(f"{path}/{entry.name}")
             elif entry.is_file():
-                yield f"{path}/{entry.name}", entry.stat().st_size
+                with suppress(OSError):
+                    yield f"{path}/{entry.name}", entry.stat().st_size
 
     def _listing(self, named: str, path: str) -> str:
         """Return the answer that lists a folder's files and folders, two levels deep."""

@@ -299,6 +299,28 @@ def test_what_runs_wild_does_not_fill_the_vault(root: Path, tool: MemoryTool) ->
     assert "1,000 files" in refused(tool, "create", "/memories/more.md", file_text="x")
 
 
+def test_a_path_that_nobody_could_open_is_refused_and_one_that_is_there_is_passed_over(
+    root: Path, tool: MemoryTool
+) -> None:
+    create(tool, "/memories/tea.md", "tea\n")
+    deep = "/memories" + f"/{'d' * 100}" * 50 + "/a.md"
+    assert "is too long for a note's path" in refused(tool, "create", deep, file_text="x")
+    assert "is too long for" in refused(tool, "rename", old_path="/memories/tea.md", new_path="/memories/" + "d/" * 400)
+    with pytest.raises(UsageError, match="too long for a note's path"):
+        tool.memory.new("d/" * 400 + "a")
+    assert files(root) == {"claude/tea.md": b"tea\n"}
+    folder = os.open(root / "agents/claude", os.O_RDONLY)
+    for _ in range(50):
+        os.mkdir("d" * 100, dir_fd=folder)
+        below = os.open("d" * 100, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(os.open("a.md", os.O_CREAT, dir_fd=folder))
+    os.close(folder)
+    assert "/memories/tea.md" in do(tool, "view", "/memories")
+    create(tool, "/memories/ferry.md", "ferry\n")
+
+
 def test_bytes_that_are_no_text_stay(root: Path, tool: MemoryTool) -> None:
     create(tool, "/memories/x.md", "one\ntwo\n")
     file = root / "agents" / "claude" / "x.md"

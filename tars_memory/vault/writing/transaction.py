@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError, counted
+from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError, UsageError, counted
 from tars_memory.vault.folder import Folder, NotPlainError, OpenNote, digest, read_note, steps
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import Document, apply
@@ -474,6 +474,7 @@ class Transaction:
         try:
             base = note.data if note else create
             _refuse_unwritable_text(path, base)
+            _refuse_long(path, new=note is None and undoes is None)
             recorded = None if note is None else self._recorded_late(path, base, failed, undoes)
             splices = () if recorded else self._planned_splices(path, plan, base if note or create else None, note)
             if recorded is not None or splices is None:
@@ -640,6 +641,23 @@ class Transaction:
         journal.append([end], durable=True)
         journal.unsettled = None
         self._store.notices += notices
+
+
+MAX_PATH_BYTES = 600
+"""Maximum bytes of a new note's path in the vault: with the vault's own it must fit into the 1,024 of macOS."""
+
+
+def _refuse_long(path: str, *, new: bool) -> None:
+    """Refuse the path of a note if it is new and could be made, step by step, but not opened by its path.
+
+    Raises:
+        UsageError: the path has more than :data:`MAX_PATH_BYTES`.
+    """
+    if new and (size := len(path.encode("utf-8", "surrogateescape"))) > MAX_PATH_BYTES:
+        raise UsageError(
+            f"{path[:40]}… is too long for a note's path: {size:,} bytes, at most {MAX_PATH_BYTES}",
+            "use fewer folders, or shorter names",
+        )
 
 
 def _refuse_unwritable_text(path: str, data: bytes) -> None:
