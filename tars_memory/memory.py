@@ -662,12 +662,12 @@ class Memory:
         """Return the writes that :meth:`undo` would take back, and what it would write. Writes nothing."""
         caller = self.workspace.capture(writes=False)
         caller.store.dry_run = True
-        found = vault.writing.history.find_transactions(caller.store.journal, txn, last)
+        found = vault.writing.history.find_transactions(caller.store.journal, txn, last, caller.layout)
         names = [name for name, _ in found]
         return [entry for _, group in found for entry in group], capture.amend.undo(caller, names)
 
     def undo(self, txn: str | Sequence[str] | None = None, *, last: int = 1) -> builtins.list[Written]:
-        """Take back the last transactions, or those named. Naming an undo takes that back.
+        """Take back the last transactions of the chosen project, or those named. Naming an undo takes that back.
 
         Raises:
             UsageError: the undo would change a rule, and no person is at a terminal.

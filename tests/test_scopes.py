@@ -14,7 +14,7 @@ import forked
 import pytest
 from forked import program
 
-from tars_memory.errors import TarsError, UsageError
+from tars_memory.errors import NotFoundError, TarsError, UsageError
 from tars_memory.jobs import sleep as nights
 from tars_memory.memory import Memory
 from tars_memory.settings import StoreOptions, chosen_project, find_project
@@ -210,13 +210,33 @@ def test_undo_without_a_name_keeps_to_its_scope(tmp_path: Path) -> None:
         memory.remember("the mast is green")
     with opened(root, "") as memory:
         assert memory.history() == []
-        with pytest.raises(UsageError, match="another project") as refused:
+        with pytest.raises(NotFoundError, match="nothing to undo") as nothing:
             memory.undo()
-        assert "mast" not in str(refused.value) + str(refused.value.hint)
+        assert "mast" not in str(nothing.value) + str(nothing.value.hint)
+        memory.remember("tea")
     with opened(root, "boat") as memory:
+        with pytest.raises(UsageError, match="another project") as refused:
+            memory.undo(next(memory.workspace.store().history()).txn)
+        assert "tea" not in str(refused.value) + str(refused.value.hint)
         assert [entry.file for entry in memory.history()] == ["projects/boat/Memory.md"]
         memory.undo()
         assert memory.list() == []
+
+
+def test_a_playbook_outside_of_the_project_is_pinned_there_and_undo_in_it_passes_over_that(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"playbooks/release.md": "# release\n\n1. tag\n"})
+    with opened(root, "boat", actor="person", interactive=True) as memory:
+        memory.remember("the mast is green")
+        with pytest.raises(UsageError, match="outside of project boat") as refused:
+            memory.pin("release")
+        assert "--project none playbooks playbooks/release.md --pin" in str(refused.value.hint)
+    with opened(root, "", actor="person", interactive=True) as memory:
+        assert memory.pin("release").written
+    with opened(root, "boat", actor="person", interactive=True) as memory:
+        assert [entry.file for entry in memory.undoable()[0]] == ["projects/boat/Memory.md"]
+        memory.undo()
+        assert memory.list() == []
+    assert "pinned: true" in (root / "playbooks/release.md").read_text()
 
 
 def test_which_project_is_meant(tmp_path: Path) -> None:

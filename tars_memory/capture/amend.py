@@ -235,7 +235,7 @@ def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
 
 
 def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) -> list[Written]:
-    """Undo the last transactions, or those named.
+    """Undo the last transactions of the scope, or those named.
 
     The spool is not placed first, so that the last transaction stays the last one.
 
@@ -244,18 +244,19 @@ def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) 
         NotFoundError: there is nothing to undo.
         ConflictError: a note has changed too much since.
     """
-    for name, group in find_transactions(ctx.store.journal, txn, last):
+    chosen = find_transactions(ctx.store.journal, txn, last, ctx.layout)
+    for name, group in chosen:
         if len([*of_scope(iter(group), ctx.layout)]) < len(group):
             raise UsageError(
                 f"{name} was written for another project, or for none",
                 "choose that one with --project, or none; tars-memory history lists what was written here",
             )
     if not ctx.may_write_rules:
-        for name, group in find_transactions(ctx.store.journal, txn, last):
+        for name, group in chosen:
             rules = [entry.file for entry in group if ctx.layout.is_rules(entry.file)]
             if rules:
                 raise UsageError(
                     f"undoing {name} would change {rules[0]}, which only a person at a terminal may",
                     f"run it at a terminal: tars-memory undo {name}",
                 )
-    return ctx.store.undo(txn, last=last)
+    return ctx.store.undo([name for name, _ in chosen])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -319,7 +320,7 @@ def pin(ctx: Caller, path: str, *, pinned: bool) -> Receipt:
     """Pin a playbook, so that prompts always have it, or unpin it.
 
     Raises:
-        UsageError: it takes a person at a terminal.
+        UsageError: it takes a person at a terminal; or the playbook is not the chosen project's, and writes stay there.
         NotFoundError: there is no such note (any more).
         ConflictError: we can't change its properties.
         UnwritableError: the vault can't be written.
@@ -329,6 +330,11 @@ def pin(ctx: Caller, path: str, *, pinned: bool) -> Receipt:
         return ctx.receipt(path, 1, "", "")
     if ctx.must_propose(path):
         raise UsageError("pinning a playbook takes a person at a terminal", f"set {playbooks.PINNED}: true in {path}")
+    if not ctx.layout.is_ours(path):
+        raise UsageError(
+            f"{path} is outside of project {ctx.layout.scope}, where nothing is written from within it",
+            f"tars-memory --project none playbooks {shlex.quote(path)} {'--pin' if pinned else '--unpin'}",
+        )
     with ctx.writing("playbooks", None) as session:
         if session.read(path) is None:
             raise NotFoundError(f"{path} is gone", "tars-memory playbooks lists those that are there")

@@ -333,6 +333,8 @@ def undo(
 ) -> int:
     """Take back the last write, or the one named, or the last N. An undo can be undone.
 
+    Writes of other projects, and in a project those outside projects, are passed over, as in history.
+
     On a terminal it shows what changes and asks first; in a pipe, with --json, --quiet or --yes it doesn't. The note
     gets its exact bytes back. If it changed since, only our change is reversed; if that needs a guess, nothing is
     written and the difference is shown (exit 6).

@@ -174,7 +174,7 @@ def transactions(journal: Journal) -> Iterator[tuple[str, list[JournalEntry]]]:
 
 
 def find_transactions(
-    journal: Journal, named: str | Sequence[str] | None, last: int
+    journal: Journal, named: str | Sequence[str] | None, last: int, layout: Layout | None = None
 ) -> list[tuple[str, list[JournalEntry]]]:
     """Return the transactions that ``undo`` is to take back, newest first, each with its entries.
 
@@ -182,6 +182,7 @@ def find_transactions(
         journal: of the vault.
         named: their names; empty or None for the last ones in force that are not undos themselves.
         last: number of transactions, if none is named.
+        layout: if none is named, those that wrote nothing in its scope don't count.
 
     Raises:
         NotFoundError: there is no such transaction, it is undone already, or there are too few.
@@ -193,7 +194,8 @@ def find_transactions(
             break
         if wanted and name in wanted and group[0].undone:
             raise NotFoundError(f"{name} is undone already", "tars-memory history shows what is in force")
-        if name in wanted if wanted else not group[0].undone and group[0].undoes is None:
+        ours = layout is None or bool([*of_scope(iter(group), layout)])
+        if name in wanted if wanted else ours and not group[0].undone and group[0].undoes is None:
             found.append((name, group))
             if len(found) == (len(wanted) or last):
                 return found
