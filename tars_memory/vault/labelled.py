@@ -764,9 +764,9 @@ def _seed_phrases(low: str) -> Iterator[Found]:
     if not any(stem in low for stem in _PHRASE_STEMS):
         return
     for label in compiled(_PHRASE).finditer(low):
-        words = compiled(rf"(?:{_WORD_GAP})?([^\W\d_]{{2,12}}(?:{_WORD_GAP}[^\W\d_]{{2,12}}){{11,24}})(?!\w)").match(
-            low, label.end()
-        )
+        words = compiled(_ONE_A_LINE).match(low, label.end()) or compiled(
+            rf"(?:{_WORD_GAP})?([^\W\d_]{{2,12}}(?:{_WORD_GAP}[^\W\d_]{{2,12}}){{11,24}})(?!\w)"
+        ).match(low, label.end())
         if words:
             count, numbers = len(re.findall(r"[^\W\d_]+", words[1])), len(re.findall(r"\d+", words[1]))
             plain = re.fullmatch(r"(?:[a-z]{3,8}[ \t,]{1,2}){11,23}[a-z]{3,8}", words[1])
@@ -785,6 +785,12 @@ _PHRASE = (
 )
 _WORD_GAP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,16})"
 """Text between two words of a phrase: blanks, line breaks, bullets, cell borders, numbers."""
+_LIST_MARKS = r"(?>[\s>*_`+-]*(?:\[[ x]\])?[ \t]*(?:\d{1,2}[.):]?[ \t]+)?)"
+_ONE_A_LINE = (
+    rf"\s*(?<=[\r\n]){_LIST_MARKS}"
+    rf"([^\W\d_]{{2,12}}(?:[ \t]*[\r\n]{_LIST_MARKS}[^\W\d_]{{2,12}}(?=[ \t]*(?:[\r\n]|\Z))){{11,24}}+)"
+)
+"""Lines of one word each: whatever words a line below them has, the phrase ends before it."""
 
 
 def _seeds_among(words: Sequence[re.Match[str]]) -> Iterator[Found]:

@@ -395,6 +395,18 @@ def test_a_seed_phrase_has_the_words_and_the_check_sum_of_one() -> None:
     )
 
 
+@pytest.mark.parametrize("mark", ["  - ", "\t- [ ] ", "1. ", "> * ", ""])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_seed_phrase_of_one_word_a_line_ends_before_a_line_of_more_words(mark: str, newline: str) -> None:
+    words = ["appel", "banaan", "kers", "druif", "vijg", "kiwi", "citroen", "mango", "noot", "olijf", "peer", "radijs"]
+    text = newline.join(["- herstelzin:", *(mark + word for word in words), "- melk kopen bij de winkel", ""])
+    assert mask(text) == newline.join(
+        ["- herstelzin:", f"{mark}(masked seed phrase)", "- melk kopen bij de winkel", ""]
+    )
+    eleven = text.replace(f"{mark}{words[0]}{newline}", "")
+    assert mask(eleven) == eleven
+
+
 @pytest.mark.parametrize("pair", ["walnut board", "garden table", "music box", "coffee table", "train ticket"])
 def test_lines_of_the_words_of_a_list_are_no_seed_phrase(pair: str) -> None:
     for text in (

@@ -225,7 +225,10 @@ class Output:
         The text that follows is masked as in that note.
         """
         self._noted.append(path)
-        return f"{self.path(path)}:{number}" if number else self.path(path)
+        shown = self.path(path)
+        if path and number:
+            self._paths[-1] = shown = f"{shown}:{number}"
+        return shown
 
     def data(self, text: str, *, of_notes: bool = True) -> None:
         """Print one or more lines of data, which the caller has cleaned.
@@ -289,20 +292,16 @@ class Output:
         self._was_noted, self._noted = self._noted or self._was_noted, []
         if stream.isatty():
             return text
-        notes = dict.fromkeys(self._was_noted) if self.notes else {}
-
-        def shown(part: str) -> str:
-            for note in notes:
-                part = self.notes.hide(note, part) if self.notes else part
-            return masked(part)
-
         parts = []
         for path in filter(None, paths):  # the path of a link to nothing is empty
             before, path, after = text.partition(path)
             if path:
-                parts += [shown(before) if before else "", path]
+                parts += [masked(before), path]
                 text = after
-        return "".join([*parts, shown(text)])
+        if self.notes and text.strip():
+            for note in dict.fromkeys(self._was_noted):
+                text = self.notes.hide(note, text)
+        return "".join([*parts, masked(text)])
 
     def write(self, text: str) -> None:
         """Write text on stdout as it is; a full disk fails only if there is some.
