@@ -118,7 +118,8 @@ class FakeMemory:
     notices: ClassVar[list[str]] = []
     root = Path("/vault")
     state = Path(os.devnull) / "state"
-    vault = whole = SimpleNamespace(paths=list, layout=SimpleNamespace(day_of_name=lambda _: None))
+    vault = SimpleNamespace(paths=list, layout=SimpleNamespace(day_of_name=lambda _: None))
+    whole = SimpleNamespace(**vars(vault), hide=lambda _path, text: text)
     settings = SimpleNamespace(unknown_variables=list, unknown_keys=list)
     closed = 0
 

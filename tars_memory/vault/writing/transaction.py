@@ -655,7 +655,7 @@ def _refuse_long(path: str, *, new: bool) -> None:
     """
     if new and (size := len(path.encode("utf-8", "surrogateescape"))) > MAX_PATH_BYTES:
         raise UsageError(
-            f"{path[:40]}… is too long for a note's path: {size:,} bytes, at most {MAX_PATH_BYTES}",
+            f"{path[:40]}… is too long for a note's path: {counted(size, 'byte')}, at most {MAX_PATH_BYTES}",
             "use fewer folders, or shorter names",
         )
 
