@@ -237,6 +237,8 @@ class Memory:
         if about is None:
             return found
         matches = recall.names.about(found, about)
+        for name in () if matches else self._other_names(about, scope):
+            matches += [fact for fact in recall.names.about(found, name) if fact not in matches]
         if not matches and not tags:
             all_facts = self.workspace.index().read(lambda reader: reader.facts(scope))
             near = recall.names.near(all_facts, about)
@@ -641,10 +643,22 @@ class Memory:
     def add_fact(
         self, subject: str, predicate: str, object_: str, *, since: date | None = None, until: date | None = None
     ) -> Receipt:
-        """Add a fact to Facts.md. If its predicate has one value at a time, the old fact ends, and a notice says so."""
+        """Add a fact to Facts.md. If its predicate has one value at a time, the old fact ends, and a notice says so.
+
+        A subject without facts that is, by the index, the name of one note is written under its other name.
+        """
         self.workspace.apply_pending_ticks()
         kept = self.workspace.keeping(f"{subject} {predicate}:: {object_}")
-        return capture.facts.add(kept, subject, predicate, object_, since=since, until=until)
+        names = partial(self._other_names, scope=self.workspace.project)
+        return capture.facts.add(kept, subject, predicate, object_, since=since, until=until, other_names=names)
+
+    def _other_names(self, name: str, scope: str) -> tuple[str, ...]:
+        """Return all names of the only note with this name, as the index has them; none if it can't be asked."""
+        try:
+            found = self.workspace.ask_without_refresh(lambda reader: reader.names(scope).named(name))
+        except (index.database.IndexDamagedError, index.database.driver().module.Error, OSError):
+            return ()
+        return found.names if found and len(found.paths) == 1 else ()
 
     def end_fact(self, target: str, *, on: date | None = None) -> Receipt:
         """End a fact on a day (today)."""

@@ -14,7 +14,7 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.model import Entry
@@ -33,8 +33,11 @@ def add(
     *,
     since: date | None = None,
     until: date | None = None,
+    other_names: Callable[[str], Iterable[str]] = lambda _: (),
 ) -> Receipt:
     """Add a fact, unless it is there already, and end the fact that it supersedes.
+
+    A subject that has no facts is written under its other name that has some.
 
     Args:
         ctx: the command's view of the vault.
@@ -43,6 +46,7 @@ def add(
         object_: in words; ``[since:: DATE]`` and ``[until:: DATE]`` in it are the dates of the fact.
         since: its first day; by default today for an event or a predicate with a single value.
         until: the first day on which it no longer holds.
+        other_names: returns the other names of a subject.
 
     Raises:
         UsageError: a part is missing or invalid, a date in it is invalid, or the fact ends before it begins.
@@ -55,6 +59,9 @@ def add(
     if since is not None and until is not None and until <= since:
         raise UsageError(f"the fact would end on {until} and begin on {since}", "give an --until after --since")
     path = ctx.layout.facts
+    if known := _same_subject(ctx, title, other_names):
+        ctx.notices.append(f"{title} is another name of {known}")
+        title = subject = known
     days = {"since": since and since.isoformat(), "until": until and until.isoformat()}
     parts = {"subject": subject, "predicate": predicate, "object": object_}
     arguments: dict[str, Any] = {**parts, **days, "text": f"{subject} {name} {value}"}
@@ -79,7 +86,7 @@ def add(
         for ending in landed.outcome.endings
     ]
     if not predicates.timed(name):
-        ctx.notices += _second_value(landed.written, title, name, value, ctx.now.date())
+        ctx.notices += _second_value(landed.written, title, name, value, max(since or date.min, ctx.now.date()))
     return ctx.receipt(path, *_placed(landed.written, title, words, -1), words, landed.written)
 
 
@@ -211,14 +218,26 @@ def _placed(written: Written, subject: str, words: str, near: int) -> tuple[int,
     return same[-1] if near < 0 else min(same, key=lambda place: abs(place[0] - near))
 
 
-def _second_value(written: Written, subject: str, predicate: str, value: str, today: date) -> list[str]:
-    """Return a notice if a new fact gives a predicate a second value that holds at the same time.
+def _same_subject(ctx: Caller, subject: str, other_names: Callable[[str], Iterable[str]]) -> str:
+    """Return the only subject with facts that is another name of this one; empty if this one has facts itself."""
+    try:
+        known = {facts.folded(fact.subject): fact.subject for _, fact in ctx.vault.note(ctx.layout.facts).facts}
+    except NotFoundError:
+        return ""
+    if facts.folded(subject) in known:
+        return ""
+    same = {known[name] for name in map(facts.folded, other_names(subject)) if name in known}
+    return same.pop() if len(same) == 1 else ""
+
+
+def _second_value(written: Written, subject: str, predicate: str, value: str, day: date) -> list[str]:
+    """Return a notice if a new fact gives a predicate a second value that holds on the same day.
 
     Only the person knows whether the predicate has one value at a time. There is no notice about a third value.
     """
     about = facts.Claim(subject, predicate, value).about
     found = facts.read(written.path, Document(written.text))
-    holding = [fact for _, fact in found if fact.about == about and fact.holds(today)]
+    holding = [fact for _, fact in found if fact.about == about and fact.holds(day)]
     others = [fact for fact in holding if not facts.same_object(fact.object, value)]
     if len(holding) != 2 or len(others) != 1:
         return []
