@@ -66,6 +66,7 @@ class _Words:
     Attributes:
         code: of the language.
         table: from its TOML.
+        always: matches a word for what is always or never so.
         weekdays: numbers of weekdays by name; Monday is 0.
         numbers: the numbers that words mean.
         units: the English names of units of time.
@@ -74,6 +75,7 @@ class _Words:
     def __init__(self, code: str) -> None:
         self.code = code
         self.table = table = language(code).table["dates"]
+        self.always = re.compile(rf"\b(?:{language(code).table['feedback']['always']})\b", re.IGNORECASE)
         self.weekdays = {name: number for names in table["weekdays"] for number, name in enumerate(names.split())}
         self.numbers = {word: number for number, word in enumerate(table["numbers"].split(), 1)}
         for number, words in ((1, table["one"]), (2, table.get("two", ""))):
@@ -163,10 +165,12 @@ def _day_word(found: re.Match[str], text: str, day: date, words: _Words) -> str 
 
 def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str | None:
     """Resolve ``last Monday``, ``next Monday``, or a bare ``on Monday``, which is the next one unless the sentence is
-    in the past tense.
+    in the past tense; None if the sentence says what is always or never so, and means every Monday.
     """
     table = words.table
     named = found["weekday"] or found["bare"]
+    if not (found["past"] or found["coming"]) and words.always.search(text):
+        return None
     past = bool(found["past"]) or (not found["coming"] and re.search(table["told"], text, re.IGNORECASE) is not None)
     when = _weekday_from(day, words.weekdays[named.lower()], -1 if past else 1)
     if found["past"] or found["coming"]:
