@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory import disk
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import SettingsError, TarsError, UsageError
-from tars_memory.settings import PROJECTS, LayoutOptions, listed
+from tars_memory.settings import PROJECTS, LayoutOptions
 from tars_memory.vault import markdown
 from tars_memory.vault.model import Tier
 
@@ -218,8 +218,8 @@ class Layout:
         """Outside projects, and within one."""
         self._procedural = procedural
         self._check_apart()
-        loaded = listed(like.get("loaded", "User.md")) if options.loaded is None else options.loaded
-        self._loaded = [_note(name, "layout.loaded") for name in loaded]
+        loaded = like.get("loaded", "User.md").split(", ") if options.loaded is None else options.loaded
+        self._loaded = [_note(name, "layout.loaded") for name in loaded if name]
         self.like = options.like
         if (*self._memory, procedural) != ("Memory.md", "Memory.md", "Procedural.md"):
             self.named = (*self._memory, procedural)  # public, so that it is in the index's fingerprint
