@@ -28,7 +28,15 @@ from tars_memory.curation.proposals import BESIDE, NEW, RULE, SHOWN, Mark, Propo
 from tars_memory.errors import TarsError, UsageError, counted, shortened
 from tars_memory.language import statements
 from tars_memory.language.statements import SimilarTexts
-from tars_memory.language.words import STOP_WORDS, alternatives_of_all, every_word, stem, tokens
+from tars_memory.language.words import (
+    STOP_WORDS,
+    alternatives_of_all,
+    every_word,
+    language,
+    language_of,
+    stem,
+    tokens,
+)
 from tars_memory.vault import inbox, playbooks
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.lines import Steps, steps_in
@@ -621,6 +629,8 @@ class Sections:
         for entry in entries:
             for tag in entry.tags:
                 self._tags.setdefault(tag.casefold(), set()).add(entry.section)
+        words = (word for entry in entries for word in re.findall(r"[^\W\d_]+", entry.text))
+        self._small = {stem(word) for word in words if word.islower()}
         self._counts = Counter(stem for _, stems, _ in self._lines for stem in stems)
 
     def best(self, text: str, tags: Sequence[str] = ()) -> str:
@@ -642,11 +652,11 @@ class Sections:
     def _by_name(self, text: str) -> str:
         """Return the only section with lines that begin with the same name (``Anna's birthday``, ``Anna moves``).
 
-        Empty if there are none, or several.
+        Empty if there are none, or several. A word that the note has in lower case, too, is no name.
         """
         name = _name(text)
         sections = {section for section, _, named in self._lines if named == name and section != self.notes}
-        return next(iter(sections)) if name and len(sections) == 1 else ""
+        return next(iter(sections)) if name and name not in self._small and len(sections) == 1 else ""
 
     def _by_words(self, text: str) -> str:
         """Return the section that shares most of the line's words, weighted by rarity; empty if none shares enough."""
@@ -694,15 +704,22 @@ class Sections:
 
 
 def _name(text: str) -> str:
-    """Return the stem of the capitalised word that a text begins with; empty if it has none or that is a stop word."""
+    """Return the stem of the capitalised word that a text begins with; empty if it has none, or a common one."""
     first = re.match(r"[^\W\d_]+", text)
-    if not first or not first[0][0].isupper() or first[0].casefold() in STOP_WORDS:
+    if not first or not first[0][0].isupper() or first[0].casefold() in _common(text):
         return ""
     return stem(first[0].casefold())
 
 
 def _stems(text: str) -> list[str]:
-    return [stem(word) for word in tokens(text) if word not in STOP_WORDS]
+    common = _common(text)
+    return [stem(word) for word in tokens(text) if word not in common]
+
+
+def _common(text: str) -> frozenset[str]:
+    """Return the function words of the text's language, and those of English."""
+    code = language_of(text)
+    return STOP_WORDS | language(code).words("words") | language(code).words("me") if code else STOP_WORDS
 
 
 @cache

@@ -257,6 +257,21 @@ def test_a_line_goes_where_its_like_stands(tmp_path: Path, text: str, section: s
     assert found.section == section
 
 
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Ik slaap slecht bij volle maan", "Ik drink mijn koffie zwart"),
+        ("Ich schlafe schlecht bei Vollmond", "Ich trinke Kaffee schwarz"),
+        ("Sono allergica alle noci", "Sono nata a Lucca"),
+        ("Jag sover dåligt, och jag hatar fullmåne", "Jag dricker svart kaffe"),
+    ],
+)
+def test_a_pronoun_is_no_name(tmp_path: Path, known: str, said: str) -> None:
+    notes = {"Memory.md": f"## Notes\n\n## Slaap\n- {known}\n", "2026-11-20.md": f"- 10:00 [extracted] {said} ^d-new\n"}
+    (found,) = Vault(tmp_path, notes).review().waiting().proposals
+    assert found.section == "Notes"
+
+
 def test_headings_are_made_by_kind_only_where_the_person_has_none(tmp_path: Path) -> None:
     day = {"2026-11-20.md": "- 10:00 [extracted] I prefer oolong in the morning ^d-new\n"}
     bare = Vault(tmp_path / "bare", {"Memory.md": "## Notes\n", **day})
