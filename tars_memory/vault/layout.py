@@ -421,8 +421,10 @@ class Layout:
 
     def some_days(self, root: Path) -> list[Path]:
         """Return the last few daily notes of the vault at ``root`` by name, as far as such notes are in their place."""
-        top = root / self.daily_folder
-        return sorted(top.glob("*/" * self.daily_format.count("/") + "*.md"))[-_NAMES_FOR_LANGUAGE:]
+        top, matcher = root / self.daily_folder, markdown.moment.pattern(self.daily_format)
+        found = top.glob("*/" * self.daily_format.count("/") + "*.md")
+        days = (path for path in found if matcher.fullmatch(path.as_posix()[len(top.as_posix()) + 1 : -3]))
+        return sorted(days)[-_NAMES_FOR_LANGUAGE:]
 
     def day_of_name(self, name: str) -> date | None:
         """Return the day whose daily note has a name, folders aside; None for a name that is no whole date here."""

@@ -19,7 +19,7 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import CONVERTED, is_single_byte
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import date, datetime
     from pathlib import Path
 
@@ -190,14 +190,7 @@ def daily_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> b
     title = vault.layout.daily_title.encode() if not vault.layout.daily_template_path else b""
     if title:
         return fill(title, "", when, vault.layout)
-    return _filled_template(vault, vault.layout.daily_template_path, path, when, notices, among=_last_days(vault))
-
-
-def _last_days(vault: Vault) -> dict[date, set[bytes]]:
-    """Return the lines of the last few daily notes by their days."""
-    paths = (path.relative_to(vault.root).as_posix() for path in vault.layout.some_days(vault.root))
-    texts = ((vault.layout.day_of(path), data) for path, data in vault.readable(paths))
-    return {day: {line.strip() for line in data.split(b"\n")} for day, data in texts if day is not None}
+    return _filled_template(vault, vault.layout.daily_template_path, path, when, notices, daily=True)
 
 
 def new_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> bytes:
@@ -206,40 +199,40 @@ def new_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> byt
 
 
 def _filled_template(
-    vault: Vault,
-    name: str | None,
-    path: str,
-    when: datetime,
-    notices: list[str],
-    among: Mapping[date, set[bytes]] | None = None,
+    vault: Vault, name: str | None, path: str, when: datetime, notices: list[str], *, daily: bool = False
 ) -> bytes:
     """Return the template ``name``, filled; empty if there is none or it can't be used, which adds a notice.
 
-    With ``among``, the lines of daily notes, names of months and weekdays are in the language that they have there.
+    That of a daily note names months and weekdays in the language in which the last few daily notes have them.
     """
     if not name:
         return b""
     try:
         if is_single_byte(data := vault.read(name)):
             raise PartialError(f"{name} is not UTF-8", CONVERTED)
-        language = _language_among(among, data, vault.layout) if among else ""
+        language = _language_of_days(vault, data, when) if daily else ""
         return fill(data, path.rpartition("/")[2][:-3], when, vault.layout, language)
     except TarsError as error:
         notices.append(f"the template {name} was not used: {error.message}")
         return b""
 
 
-def _language_among(days: Mapping[date, set[bytes]], template: bytes, layout: Layout) -> str:
-    """Return the language in which most days have a line of the template that languages fill differently; '' if none
-    has.
+def _language_of_days(vault: Vault, template: bytes, when: datetime) -> str:
+    """Return the language in which most of the last few daily notes have a line of the template that languages fill
+    differently; '' if none has.
     """
+    layout = vault.layout
+
+    def filled(line: bytes, day: date) -> dict[str, bytes]:
+        return {language: fill(line, "", day, layout, language).strip() for language in NAMES}
+
     counts = Counter[str]()
-    for line in template.split(b"\n"):
-        for day, lines in days.items():
-            filled = {language: fill(line, "", day, layout, language).strip() for language in NAMES}
-            if len({*filled.values()}) == 1:
-                break  # it names no month or weekday
-            counts.update(language for language, text in filled.items() if text in lines)
+    if named := [line for line in template.split(b"\n") if len({*filled(line, when).values()}) > 1]:
+        paths = (path.relative_to(vault.root).as_posix() for path in layout.some_days(vault.root))
+        for path, data in vault.readable(paths):
+            day, lines = layout.day_of(path), {line.strip() for line in data.split(b"\n")}
+            texts = [filled(line, day) for line in named] if day else []
+            counts.update(language for of_line in texts for language, text in of_line.items() if text in lines)
     return max(counts, key=lambda language: counts[language], default="")
 
 

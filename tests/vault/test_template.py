@@ -137,6 +137,25 @@ def test_a_new_day_is_named_in_the_language_of_the_others(tmp_path: Path, headin
     assert made.decode() == f"{filled}\n08:30\n\n## Vandaag\n"
 
 
+def test_other_notes_beside_the_days_say_nothing_of_their_language(tmp_path: Path) -> None:
+    (tmp_path / "day.md").write_text("# {{date:dddd D MMMM}}\n", "utf-8")
+    (tmp_path / "zaterdag 24 oktober 2026.md").write_text("# zaterdag 24 oktober\n", "utf-8")
+    for number in range(30):
+        (tmp_path / f"zzz {number}.md").write_text("# Saturday 24 October\n", "utf-8")
+    vault = Vault(tmp_path, LayoutOptions(daily_format="dddd D MMMM YYYY", daily_template="day"))
+    path = vault.daily_path(NOW.date().replace(month=10, day=25))
+    assert path == "zondag 25 oktober 2026.md"
+    assert template.daily_note(vault, path, NOW.replace(month=10, day=25), []) == b"# zondag 25 oktober\n"
+
+
+def test_a_day_without_a_name_to_fill_reads_no_other_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "day.md").write_text("# {{date}} {{time}}\n", "utf-8")
+    monkeypatch.setattr(Layout, "some_days", lambda *_: pytest.fail("it looked for other days"))
+    for named in (None, "day"):
+        vault = Vault(tmp_path, LayoutOptions(daily_template=named))
+        assert template.daily_note(vault, "2026-10-25.md", NOW, []) in (b"", b"# 2026-11-21 14:05\n")
+
+
 def test_templates_follow_the_formats_of_the_templates_plugin(tmp_path: Path) -> None:
     (tmp_path / ".obsidian").mkdir()
     (tmp_path / ".obsidian/templates.json").write_text('{"dateFormat": "DD.MM.", "timeFormat": "HHmm"}', "utf-8")
