@@ -236,14 +236,19 @@ class NamedDate(NamedTuple):
 
     def distance(self, day: date) -> int:
         """Return the days from this stretch to ``day``: 0 inside, positive after it, negative before it."""
+        distances = (_distance(start, end, day) for start, end, _ in self._around(day))
+        return min(distances, key=abs, default=366)
+
+    def of_year(self, day: date) -> NamedDate:
+        """Return these days of the one year in which ``day`` is one of them."""
+        return next((named for named in self._around(day) if not named.distance(day)), self)
+
+    def _around(self, day: date) -> list[NamedDate]:
+        """Return these days of the years around ``day``; only themselves if they have a year."""
         if not self.yearless:
-            return _distance(self.start, self.end, day)
-        moved = (
-            _distance(start, start + (self.end - self.start), day)
-            for start in (_safe(year, self.start.month, self.start.day) for year in range(day.year - 1, day.year + 2))
-            if start is not None
-        )
-        return min(moved, key=abs, default=366)
+            return [self]
+        years = (_safe(year, self.start.month, self.start.day) for year in range(day.year - 1, day.year + 2))
+        return [NamedDate(start, start + (self.end - self.start)) for start in years if start is not None]
 
 
 def dated(text: str, today: date) -> list[tuple[NamedDate, list[str]]]:

@@ -105,6 +105,7 @@ class Candidate:
         meaning: cosine with the query, on the scale of its model; None without a vector.
         name_meaning: cosine of the query with the name of its note, on that scale; 0 without a vector of the name.
         date: how well its day fits the dates that the query names, 0 to 1.
+        latest: the same if days without a year are those of the latest year that has one of them.
         name_share: how much of the query names it, 0 to 1, not counting words that no note contains.
         query_share: the same, counting all words of the query.
         name_is_query: whether the query is a name of its note, or the day of its daily note.
@@ -122,6 +123,7 @@ class Candidate:
         self.meaning: float | None = None
         self.name_meaning = 0.0
         self.date = 0.0
+        self.latest = 0.0
         self.name_share = 0.0
         self.query_share = 0.0
         self.name_in_query = False
@@ -264,7 +266,7 @@ def _candidates(
         The candidates, and the ids of notes whose names must not be shown, because they repeat a rejected candidate.
     """
     states, hidden = candidate_states(reader, rows)
-    day = _day_asked(query, rows)
+    day, latest = _day_asked(query, rows), _latest_dates(query, rows)
     found: list[Candidate] = []
     for row in sorted(rows, key=lambda row: (row.note_id, row.position)):
         is_hidden = row.note_id in hidden
@@ -272,7 +274,7 @@ def _candidates(
         chunk.words = shortlist.words.get(row.id, 0.0)
         chunk.note_words = 0.0 if is_hidden else shortlist.notes.get(row.note_id, 0.0)
         chunk.meaning = shortlist.near.get(row.id)
-        chunk.date = date_fit(query, row)
+        chunk.date, chunk.latest = date_fit(query.dates, row), date_fit(latest, row)
         chunk.decided = states.get(row.id, {})
         chunk.name_in_query = row.note_id in named.inside and not is_hidden
         chunk.name_is_query = (row.note_id in named.whole and not is_hidden) or (row.date == day and _is_daily(row))
@@ -727,7 +729,7 @@ def best(
     notes = {chunk: note for chunk, (note, _) in reader.places(ids).items()}
     dates: dict[int, float] = {}
     if query.dates:
-        dates = {row.id: date_fit(query, row) for row in reader.notes(set(notes.values())).values()}
+        dates = {row.id: date_fit(query.dates, row) for row in reader.notes(set(notes.values())).values()}
     words = weights.shares_of(shortlist.words)
     note_words = weights.shares_of(shortlist.notes)
     near = weights.shares_of(shortlist.near)
@@ -770,19 +772,36 @@ def _day_asked(query: Query, rows: Iterable[ChunkRow]) -> str:
     if not query.is_day:
         return ""
     today = (query.today or date.max).isoformat()
-    days = {row.date for row in rows if row.date and _is_daily(row) and date_fit(query, row) == 1}
+    days = {row.date for row in rows if row.date and _is_daily(row) and date_fit(query.dates, row) == 1}
     return max(days, key=lambda day: (day <= today, day), default="")
 
 
-def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
-    """Return how well the day of a chunk or a note fits the dates that the query names, 0 to 1."""
-    if not query.dates or row.date is None or row.date_is_weak:
-        return 0.0
+def _latest_dates(query: Query, rows: Iterable[ChunkRow]) -> list[NamedDate]:
+    """Return the dates that the query names, those without a year in the latest year with a note among the rows, if
+    there is one that is not to come.
+    """
+    if not any(named.yearless for named in query.dates):
+        return query.dates
+    today = query.today or date.max
+    days = sorted(filter(None, map(_day, rows)), key=lambda day: (day <= today, day), reverse=True)
+    found = ((named, next((day for day in days if not named.distance(day)), None)) for named in query.dates)
+    return [named.of_year(day) if day is not None else named for named, day in found]
+
+
+def _day(row: ChunkRow | NoteRow) -> date | None:
+    """Return the day of a chunk or a note; None if it is unknown, or only that of the last write."""
+    if row.date is None or row.date_is_weak:
+        return None
     try:
-        day = date.fromisoformat(row.date)
+        return date.fromisoformat(row.date)
     except ValueError:
-        return 0.0
-    return max(weights.date_worth(named.distance(day)) for named in query.dates)
+        return None
+
+
+def date_fit(dates: Sequence[NamedDate], row: ChunkRow | NoteRow) -> float:
+    """Return how well the day of a chunk or a note fits dates, 0 to 1."""
+    day = _day(row) if dates else None
+    return 0.0 if day is None else max(weights.date_worth(named.distance(day)) for named in dates)
 
 
 # --- notes that a query names: whoever types the name of a note wants that note, whatever other notes contain the word

@@ -70,6 +70,23 @@ def test_a_day_without_a_year_is_the_latest_that_has_a_note(tmp_path, text):
     recalled.close()
 
 
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize("text", ["avec qui étais-je le 14 novembre", "whom did I visit in November"])
+def test_of_a_day_without_a_year_the_latest_comes_first_unless_another_answers(tmp_path, text, mode):
+    said = {
+        2019: "le marché, le soir chez Anna, there",
+        2022: "with Bo at the lake",
+        2024: "chez Anna",
+        2027: "le dentiste",
+    }
+    notes = {f"{year}-11-14.md": f"- 08:00 {words}\n" for year, words in said.items()}
+    others = {f"2025-12-{day}.md": f"- 09:00 rain, try {day}\n" for day in range(10, 20)}
+    recalled = Recalled(tmp_path, {**others, **notes})
+    assert recalled.search(text, mode).hits[0].path == "2024-11-14.md"
+    assert recalled.search(f"{text} marché", mode).hits[0].path == "2019-11-14.md"
+    recalled.close()
+
+
 @pytest.mark.parametrize("text", ["ferry on 14 November 2025", "ferry on 14.11.2025", "ferry on 2025-11-14"])
 def test_a_day_in_numbers_says_as_much_as_one_in_words(tmp_path, text):
     others = {f"2026-10-{day}.md": f"- 09:00 garden day {day}\n" for day in range(10, 20)}
