@@ -53,7 +53,7 @@ class CandidateLine:
         words: BM25 among the lines that are read.
         nearest: for each word of the query the nearness of the nearest word of the line; empty without word vectors.
         speaker: share of the words of its speaker's name that the query contains.
-        validity: penalty for lines that were rejected or have ended (:mod:`tars_memory.recall.weights`).
+        validity: penalty for lines that don't count any more, or not yet (:mod:`tars_memory.recall.weights`).
         before: the line before it, if that is a candidate too.
         parts: weighted parts of the score, in the order of :data:`tars_memory.recall.scores.PARTS`.
         score: their sum.
@@ -465,9 +465,11 @@ def _without_wordless(chunks: Sequence[Candidate]) -> list[Candidate]:
 
 def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
     """Return the indexes of a chunk's lines that never answer: front matter, bullets without words beside other lines,
-    and former texts of replaced lines.
+    rejected candidates, and former texts of replaced lines.
     """
     found = _silent_front_matter(row, texts)
+    if row.tier == "daily":
+        found |= {i for i, line in enumerate(row.lines) if line.state == "rejected"}
     empty = {i for i, line in enumerate(row.lines) if line.kind == "empty"}
     if any(text.strip() and i not in empty for i, text in enumerate(texts)):
         found |= empty

@@ -22,7 +22,7 @@ from tars_memory.language.words import tokens, unspaced_runs
 from tars_memory.recall import weights
 from tars_memory.recall.candidates import NAMESAKES, Candidate, CandidateLine, Pool
 from tars_memory.recall.query import Fading, Hit, Query
-from tars_memory.recall.weights import REFUSED, mean
+from tars_memory.recall.weights import mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ class _Note:
     def __init__(self) -> None:
         self.best = 0.0
         self.exact = 0.0
-        self.top = float("-inf")
+        self.top = 0.0
         self.nearest: list[float] = []
         self.chunk_nearest = 0.0
         self.line_nearest = 0.0
@@ -157,8 +157,7 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
             if line.validity > weights.BOILERPLATE:  # other lines are no evidence for their note
                 note.best = max(note.best, best + weights.BEST_WORDS * in_line + weights.BEST_SPEAKER * line.speaker)
                 note.exact = max(note.exact, held)
-            if line.validity > weights.REFUSED:
-                note.top = max(note.top, line.score)
+            note.top = max(note.top, line.score)
             i += 1
     _add_notes(chunks, pool, query, notes, by_meaning=by_meaning)
 
@@ -202,10 +201,9 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
             weights.TIER_WORTH.get(chunk.row.tier, 0.0),
             weights.RECENCY_WORTH * fading_of(chunk.row, query).factor,
         )
-        top = max(note.top, 0.0)  # it is -inf if all lines that were read are rejected
-        base = sum(parts) - top
+        base = sum(parts) - note.top
         for line in chunk.lines:
-            line.parts = (*parts, *line.parts, -top, line.validity, 0.0, 0.0, 0.0)
+            line.parts = (*parts, *line.parts, -note.top, line.validity, 0.0, 0.0, 0.0)
             line.score += base + line.validity
 
 
@@ -223,11 +221,7 @@ def _put_newest_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) 
     Only words decide what is the same (:func:`_is_alike`): titles, neighbours and lengths of notes make any difference
     between the scores of equal lines. Lines that never fade count as the newest.
     """
-    days = {
-        line: day
-        for line in lines
-        if line.known.kind != HEADING and line.validity > REFUSED and (day := _comparable_day(line, query))
-    }
+    days = {line: day for line in lines if line.known.kind != HEADING and (day := _comparable_day(line, query))}
     exchanged: set[CandidateLine] = set()
     total = sum(pool.idfs.values())
     for best in nlargest(weights.LINES_COMPARED, days, key=lambda line: line.score):
@@ -296,7 +290,7 @@ def best_lines_of_named_notes(pool: Pool) -> list[CandidateLine]:
     for chunk in pool.chunks:
         for line in chunk.lines if chunk.name_is_query else ():
             known = best.get(chunk.row.note_id)
-            if line.validity > weights.REFUSED and (known is None or line.score > known.score):
+            if known is None or line.score > known.score:
                 best[chunk.row.note_id] = line
     return list(best.values())
 
@@ -308,7 +302,7 @@ def _collect_nearest(chunks: list[Candidate], notes: dict[int, _Note]) -> list[f
         note = notes[chunk.row.note_id]
         best: list[float] = []
         for line in chunk.lines:
-            if not line.nearest or line.validity <= weights.REFUSED:
+            if not line.nearest:
                 continue
             best = list(map(max, best, line.nearest)) if best else line.nearest
             both = line.nearest
@@ -407,10 +401,8 @@ def _widened(anchor: CandidateLine, taken: set[tuple[int, int]]) -> tuple[Candid
     size = anchor.length
 
     def free(inner: int, outer: int) -> bool:
-        """Whether the passage may be extended by a neighbour: not shown yet, not rejected, no text left out between."""
+        """Whether the passage may be extended by a neighbour: not shown yet, no text left out between."""
         if not 0 <= outer < len(lines) or (note, lines[outer].number) in taken:
-            return False
-        if lines[outer].validity <= REFUSED < anchor.validity:
             return False
         between = sorted((lines[inner].index, lines[outer].index))
         return not any(text.strip() for text in texts[between[0] + 1 : between[1]])

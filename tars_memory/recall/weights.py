@@ -552,12 +552,10 @@ SAME_WORDS_ASKED, MUCH_ASKED = 0.3, 0.5
 changed since. On conversations no figure changes by more than .2, by words and hybrid; .2 of the words costs an MRR of
 .4."""
 OVER = -0.10
-"""Penalty of a candidate that expired, and of a line that holds no more or not yet: below similar lines, but still
-found."""
+"""Penalty of a line that is marked as expired or, outside daily notes, as rejected, and of one that holds no more or
+not yet: below similar lines, but still found."""
 BOILERPLATE = -0.15
 """Penalty of a line that many notes share word for word: below the notes' own lines."""
-REFUSED = -10.0
-"""Penalty of a rejected candidate: below everything else."""
 
 
 def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, float]) -> Fading:
@@ -580,13 +578,11 @@ def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, flo
 
 
 def validity(line: Line, today: date | None, named: Iterable[NamedDate] = ()) -> float:
-    """Return the penalty of a line that was rejected, has expired, doesn't hold today or repeats another line; else 0.
+    """Return the penalty of a line that is rejected or expired, doesn't hold today or repeats another line; else 0.
 
     A fact that held, or will hold, on a day that the question names has no penalty.
     """
-    if line.state in ("rejected", "expired"):
-        return REFUSED if line.state == "rejected" else OVER
-    if line.kind == "repeated":
+    if line.state in ("rejected", "expired") or line.kind == "repeated":
         return OVER
     if today is None or _holds(line, today, today):
         return 0.0

@@ -36,8 +36,7 @@ def test_what_was_said_fades_with_the_half_life_of_its_tier_and_the_rest_never(t
 @pytest.mark.parametrize(
     ("line", "worth"),
     [
-        ("- 14:30 [rejected] likes coffee ^d-abcdefg", weights.REFUSED),
-        ("  - [rejected] likes coffee", weights.REFUSED),
+        ("  - [rejected] likes coffee", weights.OVER),
         ("- [expired] likes coffee", weights.OVER),
         ("- [extracted] likes coffee", 0.0),
         ("he wrote [rejected] on the form", 0.0),
@@ -192,30 +191,22 @@ def test_a_better_old_answer_stays_before_a_worse_new_one(recalled, mode):
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid", "semantic"])
-def test_a_rejected_candidate_is_last_and_an_expired_one_lower(recalled, mode):
+def test_a_rejected_candidate_is_not_found_and_an_expired_one_lower(recalled, mode):
     text = "prefers the oolong kettle from the upper shelf"
     vault = recalled(
         {
-            f"{TODAY}.md": f"# Day\n\n- 09:00 [rejected] {text} ^d-aaaaaaa\n",
+            f"{TODAY}.md": f"# Day\n\n- 09:00 [rejected] {text}\n  of the yard ^d-aaaaaaa\n- 10:00 paid the rent\n",
             "2026-11-20.md": f"# Day\n\n- 09:00 [expired] {text} ^d-bbbbbbb\n",
             "2026-11-02.md": f"# Day\n\n- 09:00 [extracted] {text} ^d-ccccccc\n",
-            "Other.md": "the kettle whistles\n",
+            "Offers.md": f"- [rejected] {text}, they said\n",
         }
     )
-    found = paths(vault, "oolong kettle upper shelf", mode)
-    assert [path for path in found if path != "Other.md"] == ["2026-11-02.md", "2026-11-20.md", f"{TODAY}.md"]
-    assert found[-1] == f"{TODAY}.md"
-
-
-def test_a_rejected_line_is_never_above_others_however_well_it_matches(recalled):
-    vault = recalled(
-        {
-            f"{TODAY}.md": "- 09:00 [rejected] oolong oolong kettle ^d-aaaaaaa\n- 10:00 paid the rent for the flat\n",
-            "2026-01-05.md": "- the kettle broke\n",
-        }
-    )
-    best = [hit.best_line[1] for hit in vault.search("oolong kettle", "lexical").hits]
-    assert "rejected" not in best[0]
+    found = vault.search("oolong kettle upper shelf yard", mode).hits
+    assert next(hit.path for hit in found) == "2026-11-02.md"
+    assert {"2026-11-20.md", "Offers.md"} < {hit.path for hit in found}
+    assert not [hit.text for hit in found if hit.path == f"{TODAY}.md" and ("shelf" in hit.text or "yard" in hit.text)]
+    listed = vault.found("tier:daily", mode)
+    assert len([text for text in listed if "shelf" in text]) == 2 and "- 10:00 paid the rent" in listed
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
