@@ -28,7 +28,7 @@ from typer.core import TyperArgument, TyperCommand, TyperOption
 import tars_memory
 from tars_memory import curation, language, settings, vault
 from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, members, shown_today, within
-from tars_memory.errors import TransientNotice, UsageError
+from tars_memory.errors import TarsError, TransientNotice, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -495,7 +495,11 @@ class Call:
         """
         if text is None:
             return None
-        if named := self.workspace.whole.layout.day_of_name(text):
+        try:
+            named = self.workspace.whole.layout.day_of_name(text)
+        except TarsError:  # without a vault there is no such name; what writes meets the error when its text is held
+            named = None
+        if named:
             return named
         dates = language.dates
         span = dates.parse_day(text, self.today())
