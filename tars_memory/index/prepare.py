@@ -142,8 +142,9 @@ def prepare(manifest: models.Manifest, sources: Mapping[str, Path], cache: Path)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for path in folder.parent.glob(".building-*"):
-            if time.time() - path.stat().st_mtime > ABANDONED_AFTER:
-                shutil.rmtree(path, ignore_errors=True)
+            with suppress(FileNotFoundError):  # another process has just put its folder in place
+                if time.time() - path.stat().st_mtime > ABANDONED_AFTER:
+                    shutil.rmtree(path, ignore_errors=True)
         with _replacing(folder, models.read_manifest) as building:
             for name, source in sources.items():
                 _link_or_copy(source, building / name)

@@ -350,6 +350,7 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     for folder in (old, young):
         folder.mkdir(parents=True)
     os.utime(old, (1, 1))
+    (tmp_path / "models" / ".building-moved").symlink_to("nowhere")  # as if it was put in place after it was listed
     prepare.ready("embedded", tmp_path)
     assert (old.exists(), young.exists()) == (False, True)
 
