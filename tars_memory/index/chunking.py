@@ -589,17 +589,22 @@ def fact_rows(layout: Layout, path: str, data: bytes) -> list[tuple[Any, ...]]:
     return [
         (
             fact.line,
-            fact.ref,
-            fact.subject,
-            markdown.facts.folded(fact.subject),
-            fact.predicate,
-            fact.object,
+            _readable(fact.ref),
+            _readable(fact.subject),
+            markdown.facts.folded(_readable(fact.subject)),
+            _readable(fact.predicate),
+            _readable(fact.object),
             day_number(fact.since, NEVER),
             day_number(fact.until),
-            fact.source,
+            _readable(fact.source),
         )
         for _, fact in markdown.facts.read(path, Document(data))
     ]
+
+
+def _readable(text: str) -> str:
+    """Return a text whose bytes that are not UTF-8 are lone surrogates with U+FFFD for each, as passages show them."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def facts(

@@ -186,6 +186,14 @@ def test_a_stale_name_never_ends_somebody_elses_fact(tmp_path: Path) -> None:
         assert memory.remove_fact(ben.ref).written
 
 
+def test_a_fact_that_is_not_utf_8_ends_no_reading(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Facts.md": "## Anna\n- lives in:: Berlin\n", "Tea.md": "the tea\n"})
+    (root / "Facts.md").write_bytes(b"## Anna\n- lives in:: M\xfcnchen\n- likes:: tea\n")
+    with Memory(root, embedder=HashEmbedder(), env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        assert [fact.object for fact in memory.facts()] == ["M\ufffdnchen", "tea"]
+        assert memory.search("tea", mode="lexical").hits
+
+
 def opened(tmp_path: Path, facts: str) -> Memory:
     from datetime import datetime
 
