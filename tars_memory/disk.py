@@ -21,7 +21,7 @@ import re
 import stat
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tars_memory.errors import SettingsError, StateError
 
@@ -53,6 +53,9 @@ LARGEST = 1_000_000
 
 LARGEST_OWN = 1 << 28
 """Maximum size of a file of our own state in bytes."""
+
+LARGEST_NAMED = 100_000_000
+"""Maximum size in bytes of a file that the person names, which is read whole."""
 
 DEEPEST = 32
 """Maximum number of nested levels; Obsidian's deepest settings have six."""
@@ -98,6 +101,27 @@ def read(path: Path, within: Path | None = None, *, most: int = LARGEST, links: 
     if max(status.st_size, len(data)) > most:
         raise _refused(path, f"has more than {most:,} bytes")
     return bytes(data)
+
+
+def read_named(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file that the person names. It may be a pipe, as the shell makes for ``<(…)``.
+
+    Raises:
+        OSError: it can't be read, is a device (which may never end), or has more than :data:`LARGEST_NAMED` bytes.
+    """
+    with open(path, "rb") as stream:
+        if is_device(stream):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        data = stream.read(LARGEST_NAMED + 1)
+    if len(data) > LARGEST_NAMED:
+        raise OSError(errno.EFBIG, f"it has more than {LARGEST_NAMED // 1_000_000} MB")
+    return data
+
+
+def is_device(stream: BinaryIO) -> bool:
+    """Whether an open stream is of a device other than a terminal."""
+    mode = os.fstat(stream.fileno()).st_mode
+    return stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not stream.isatty())
 
 
 def append_to(path: str | os.PathLike[str]) -> int:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
-from tars_memory import capture, curation, index, jobs, recall, vault
+from tars_memory import capture, curation, disk, index, jobs, recall, vault
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.settings import PermissionOptions
 from tars_memory.workspace import Workspace
@@ -430,7 +430,7 @@ class Memory:
             ModelUnavailableError: ``semantic`` is among the modes, and the model can't be used.
         """
         try:
-            questions = recall.evaluation.questions(Path(file).read_bytes(), os.fspath(file))
+            questions = recall.evaluation.questions(disk.read_named(file), os.fspath(file))
         except OSError as error:
             raise UsageError(
                 f"{os.fspath(file)} can't be read: {error.strerror}", "name a file of questions"

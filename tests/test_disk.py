@@ -224,6 +224,23 @@ def test_what_can_not_take_the_place_of_another_file_is_named_as_that(tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["vault.json"]
 
 
+def test_a_file_that_the_person_names_may_be_a_pipe_and_no_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text").write_bytes(b"steps")
+    reading, writing = os.pipe()
+    os.write(writing, b"piped")
+    os.close(writing)
+    assert [disk.read_named(path) for path in (tmp_path / "text", f"/dev/fd/{reading}")] == [b"steps", b"piped"]
+    os.close(reading)
+    for device in ("/dev/zero", "/dev/null"):
+        with pytest.raises(OSError, match="not a regular file"):
+            disk.read_named(device)
+    monkeypatch.setattr(disk, "LARGEST_NAMED", 4)
+    with pytest.raises(OSError, match="more than"):
+        disk.read_named(tmp_path / "text")
+
+
 def test_a_pipe_is_not_waited_for_where_lines_are_added(tmp_path: Path) -> None:
     os.close(disk.append_to(tmp_path / "lines"))
     os.mkfifo(pipe := tmp_path / "pipe")

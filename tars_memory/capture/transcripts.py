@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import ijson
 
+from tars_memory import disk
 from tars_memory.capture import json_logs, text_logs
 from tars_memory.capture.turns import DamagedError, Transcript, Unknown, name
 from tars_memory.errors import counted
@@ -73,6 +74,9 @@ def read(source: str | os.PathLike[str] | BinaryIO, name: str | None = None) -> 
             yield Unknown(name, "it is not a regular file")
             return
         with open(path, "rb") as stream:
+            if disk.is_device(stream):
+                yield Unknown(name, "it is not a regular file")
+                return
             yield from _guarded(Peeked(stream), name)
     except (OSError, ValueError) as error:
         yield _unreadable(name, error)

@@ -18,7 +18,6 @@ from datetime import date, datetime
 from functools import cached_property, partial, wraps
 from inspect import Parameter, Signature, signature  # typer has imported it
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import normalize
 
@@ -26,12 +25,13 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
 import tars_memory
-from tars_memory import curation, language, settings, vault
+from tars_memory import curation, disk, language, settings, vault
 from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, members, shown_today, within
 from tars_memory.errors import TarsError, TransientNotice, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.memory import Memory
@@ -903,7 +903,7 @@ def answer_in(source: str) -> str:
         text = read_stdin()
     else:
         try:
-            text = Path(source).read_bytes().decode("utf-8", "surrogateescape")
+            text = disk.read_named(source).decode("utf-8", "surrogateescape")
         except OSError as error:
             hint = "name the file that holds the answer"
             raise UsageError(f"{source} can't be read: {error.strerror}", hint) from error

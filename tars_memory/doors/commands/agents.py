@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import jobs
+from tars_memory import disk, jobs
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import PATIENCE, Call, command, flag, one_only, option, read_stdin, word
 from tars_memory.doors.cli.output import clean, fields, line, show_rows
@@ -84,8 +84,8 @@ def _read(file: str) -> str:
         UsageError: the file can't be read.
     """
     try:
-        with open(file, encoding="utf-8-sig", errors="surrogateescape") as opened:
-            return opened.read()
+        text = disk.read_named(file).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no file has such a name"
         raise UsageError(f"{file} can't be read: {why}", "name a text file with the steps") from None
