@@ -330,10 +330,12 @@ def replacing(path: Path, temporary: Path) -> Iterator[None]:
     """
     try:
         yield
-    except OSError as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):  # a full disk took the name, but not the text
             temporary.unlink()
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise
 
 
 # --- our own folders

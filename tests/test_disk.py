@@ -250,3 +250,14 @@ def test_a_pipe_is_not_waited_for_where_lines_are_added(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="not a regular file"):
         disk.append_to(pipe)
     os.close(reader)
+
+
+def test_an_interrupted_replacement_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "note.md").write_bytes(b"before")
+    monkeypatch.setattr(Path, "chmod", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        disk.replace(tmp_path / "note.md", b"after", rights=0o600)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("note.md", b"before")]
