@@ -552,7 +552,7 @@ class Memory:
 
     def pin(self, name: str, *, pinned: bool = True) -> Receipt:
         """Keep an unused playbook in prompts, or no longer (``pinned=False``); ``name`` as for :meth:`playbook`."""
-        return capture.notes.pin(self.workspace.capture(), self._playbook(name).path, pinned=pinned)
+        return capture.notes.pin(self._writer(), self._playbook(name).path, pinned=pinned)
 
     def headings(self, name: str) -> tuple[str, builtins.list[capture.notes.Heading]]:
         """Return the path of the note with this name, as :meth:`note_called` finds it, and its headings in order."""

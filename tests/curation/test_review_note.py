@@ -524,10 +524,12 @@ def test_the_next_command_that_writes_does_it(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["remember", "log", "feedback", "edit", "forget", "add_fact", "end_fact", "remove_fact"]
+    "command", ["remember", "log", "feedback", "edit", "forget", "add_fact", "end_fact", "remove_fact", "pin"]
 )
 def test_each_writing_command_takes_the_ticks(vault: Vault, command: str) -> None:
     vault.memory().add_fact("me", "works at", "Deltacore")
+    (vault.root / "playbooks").mkdir()
+    vault["playbooks/release.md"] = "# release\n\n1. tag\n2. push\n"
     vault.review().write_note()
     tick(vault, "Anna moves to Cork in March 2027", "-")
     memory = vault.script()
@@ -540,6 +542,7 @@ def test_each_writing_command_takes_the_ticks(vault: Vault, command: str) -> Non
         "add_fact": lambda: memory.add_fact("me", "lives in", "Cork"),
         "end_fact": lambda: memory.end_fact("Deltacore"),
         "remove_fact": lambda: memory.remove_fact("Deltacore"),
+        "pin": lambda: memory.pin("release"),
     }[command]()
     assert "[rejected] Anna moves" in vault["2026-11-20.md"]
 
