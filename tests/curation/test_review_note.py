@@ -542,7 +542,7 @@ def test_each_writing_command_takes_the_ticks(vault: Vault, command: str) -> Non
         "add_fact": lambda: memory.add_fact("me", "lives in", "Cork"),
         "end_fact": lambda: memory.end_fact("Deltacore"),
         "remove_fact": lambda: memory.remove_fact("Deltacore"),
-        "pin": lambda: memory.pin("release"),
+        "pin": lambda: vault.memory().pin("release"),
     }[command]()
     assert "[rejected] Anna moves" in vault["2026-11-20.md"]
 
