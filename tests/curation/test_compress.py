@@ -394,13 +394,16 @@ def test_a_later_session_of_the_month_is_added_and_the_person_s_bytes_stay(past:
     assert past.files()[path] == edited and later in past.files()
 
 
-def test_a_session_that_grew_in_the_archive_is_added_once(past: Past) -> None:
+@pytest.mark.parametrize("turns", [0, 12])
+def test_a_session_that_grew_in_the_archive_is_added_once(past: Past, turns: int) -> None:
     path = past.old("2025-03-04", turns=12, Decisions="first of all", Facts="a fact of before")
     past.compress(apply=True)
     place = f"archive/{path}"
     grown = past.get(place).replace("turns: 12", "turns: 16")
     grown += '- a fact of later\n  - quote:: "later"\n  - said by:: Anna, turn 14\n'
     past.put(place, grown)
+    summary = "sessions/2025-03 summary.md"
+    past.put(summary, past.get(summary).replace("(12 turns)", f"({turns} turns)"))
     shown = past.compress()
     assert [(step.path, step.action) for step in shown.plan] == [(place, "add")]
     done = past.compress(apply=True)
