@@ -787,7 +787,7 @@ _WORD_GAP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,16})"
 """Text between two words of a phrase: blanks, line breaks, bullets, cell borders, numbers."""
 _LIST_MARKS = r"(?>[\s>*_`+-]*(?:\[[ x]\])?[ \t]*(?:\d{1,2}[.):]?[ \t]+)?)"
 _ONE_A_LINE = (
-    rf"\s*(?<=[\r\n]){_LIST_MARKS}"
+    rf"[^\S\r\n]*[\r\n]{_LIST_MARKS}"
     rf"((?>[^\W\d_]{{2,12}}(?:[ \t]*[\r\n]{_LIST_MARKS}[^\W\d_]{{2,12}}(?=[ \t]*(?:[\r\n]|\Z))){{11,24}}))"
 )
 """Lines of one word each: whatever words a line below them has, the phrase ends before it."""
