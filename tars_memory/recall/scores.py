@@ -627,7 +627,7 @@ def _remove_turns(
         if part := parts.get(line):  # a quote that contains a word of the question is a line too
             words_of.setdefault(part[0], set()).update(line.counts)
     found = {quote: words_of[statement] for statement, quote in known.items() if statement in words_of}
-    statement_by_quote = {quote: statement for statement, quote in known.items()}
+    statement_by_quote = {quote: statement for statement, quote in known.items() if statement in words_of}
     for line in turns:
         text = line.text
         if adds_nothing(text, line.counts, found):

@@ -194,3 +194,14 @@ def test_a_line_stands_for_no_conversation_that_holds_a_word_of_the_question_tha
     house.write("2026-11-10.md", "## Log\n- 10:00 [promoted] She lives in Porto ^d-aaaaaaa\n")
     house.log(SAID)
     assert ("s1.jsonl", SAID) in house.found("what does my sister Mara do with a cello")
+
+
+def test_two_statements_with_one_quote_of_which_one_is_found(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    said = "She lives there."
+    facts = "".join(f"- The harbour number {n} has a crane and a long quay\n" for n in range(120))
+    session = SESSION.replace(SAID, said).replace("I am allergic to walnuts.", said).replace(LONG, f"Porto? {said}")
+    house.write("sessions/2026-11-10 1000 Family.md", session.replace("- I am allergic", f"{facts}- I am allergic"))
+    house.write("2026-11-10.md", "".join(DAY.splitlines(keepends=True)[:2]))
+    with house.memory() as memory:
+        assert "Memory.md" in [hit.path for hit in memory.search("Porto", mode="lexical").hits]
