@@ -105,7 +105,8 @@ class Candidate:
         meaning: cosine with the query, on the scale of its model; None without a vector.
         name_meaning: cosine of the query with the name of its note, on that scale; 0 without a vector of the name.
         date: how well its day fits the dates that the query names, 0 to 1.
-        latest: the same if days without a year are those of the latest year that has one of them.
+        date_worth: what that counts for, 0 to 1: days without a year count more in the latest year that has one of
+            them, and a long stretch less.
         name_share: how much of the query names it, 0 to 1, not counting words that no note contains.
         query_share: the same, counting all words of the query.
         name_is_query: whether the query is a name of its note, or the day of its daily note.
@@ -123,7 +124,7 @@ class Candidate:
         self.meaning: float | None = None
         self.name_meaning = 0.0
         self.date = 0.0
-        self.latest = 0.0
+        self.date_worth = 0.0
         self.name_share = 0.0
         self.query_share = 0.0
         self.name_in_query = False
@@ -274,7 +275,8 @@ def _candidates(
         chunk.words = shortlist.words.get(row.id, 0.0)
         chunk.note_words = 0.0 if is_hidden else shortlist.notes.get(row.note_id, 0.0)
         chunk.meaning = shortlist.near.get(row.id)
-        chunk.date, chunk.latest = date_fit(query.dates, row), date_fit(latest, row)
+        chunk.date = date_fit(query, row)
+        chunk.date_worth = _date_worth(query, latest, row)
         chunk.decided = states.get(row.id, {})
         chunk.name_in_query = row.note_id in named.inside and not is_hidden
         chunk.name_is_query = (row.note_id in named.whole and not is_hidden) or (row.date == day and _is_daily(row))
@@ -612,9 +614,6 @@ CHUNKS_OF_NOTE = 3
 NOTES_OPENED = 10
 """Number of the best notes of which at least the first chunk is read: an alias or a property may be all that matched.
 """
-LONGEST_DATE = 40
-"""Length in days above which a stretch of time (a year) adds no candidates; it only raises those found by words or
-meaning."""
 LOST_BY_STEMMING = 5
 """Maximum number of letters by which the stem of a word is shorter than a prefix: ``runni*`` has to find ``run``."""
 
@@ -694,7 +693,7 @@ def shortlist_by_date(reader: IndexReader, query: Query, narrowed: Filter, short
     """
     match = _expression(query) if len(shortlist.words) >= CHUNKS_BY_WORDS else ""
     for stretch in query.dates:
-        if (stretch.end - stretch.start).days <= LONGEST_DATE:
+        if (stretch.end - stretch.start).days < weights.LONGEST_DATE:
             inside = _inside(narrowed, stretch)
             if match:
                 by_words = dict(reader.match_chunks(match, inside, CHUNKS_BY_DATE))
@@ -731,7 +730,7 @@ def best(
     notes = {chunk: note for chunk, (note, _) in reader.places(ids).items()}
     dates: dict[int, float] = {}
     if query.dates:
-        dates = {row.id: date_fit(query.dates, row) for row in reader.notes(set(notes.values())).values()}
+        dates = {row.id: date_fit(query, row) for row in reader.notes(set(notes.values())).values()}
     words = weights.shares_of(shortlist.words)
     note_words = weights.shares_of(shortlist.notes)
     near = weights.shares_of(shortlist.near)
@@ -774,7 +773,7 @@ def _day_asked(query: Query, rows: Iterable[ChunkRow]) -> str:
     if not query.is_day:
         return ""
     today = (query.today or date.max).isoformat()
-    days = {row.date for row in rows if row.date and _is_daily(row) and date_fit(query.dates, row) == 1}
+    days = {row.date for row in rows if row.date and _is_daily(row) and date_fit(query, row) == 1}
     return max(days, key=lambda day: (day <= today, day), default="")
 
 
@@ -800,10 +799,27 @@ def _day(row: ChunkRow | NoteRow) -> date | None:
         return None
 
 
-def date_fit(dates: Sequence[NamedDate], row: ChunkRow | NoteRow) -> float:
-    """Return how well the day of a chunk or a note fits dates, 0 to 1."""
-    day = _day(row) if dates else None
-    return 0.0 if day is None else max(weights.date_worth(named.distance(day)) for named in dates)
+def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
+    """Return how well the day of a chunk or a note fits the dates that the query names, 0 to 1."""
+    day = _day(row) if query.dates else None
+    return 0.0 if day is None else max(weights.date_fit(named.distance(day)) for named in query.dates)
+
+
+def _date_worth(query: Query, latest: Sequence[NamedDate], row: ChunkRow) -> float:
+    """Return what it is worth that the day of a chunk fits the dates that the query names, 0 to 1.
+
+    Args:
+        query: parsed.
+        latest: :func:`_latest_dates` of the query.
+        row: the chunk.
+    """
+    day = _day(row) if query.dates else None
+    if day is None:
+        return 0.0
+    return max(
+        weights.date_worth(named.distance(day), last.distance(day), (named.end - named.start).days + 1)
+        for named, last in zip(query.dates, latest, strict=True)
+    )
 
 
 # --- notes that a query names: whoever types the name of a note wants that note, whatever other notes contain the word

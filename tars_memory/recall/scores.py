@@ -189,7 +189,7 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
         note = notes[chunk.row.note_id]
         parts = (
             weights.NOTE_WORDS * chunk.note_words * note_words,
-            (weights.NOTE_DATE - weights.NOTE_LATEST) * chunk.date + weights.NOTE_LATEST * chunk.latest,
+            weights.NOTE_DATE * chunk.date_worth,
             by_best * note.best,
             weights.NOTE_CHUNK_NEAREST * _above(note.chunk_nearest) * by_chunk,
             weights.NOTE_NEAREST * _above(mean(note.nearest)) * by_note,

@@ -289,18 +289,17 @@ the query's vector: a chunk is not better than others for having a vector alread
 # --- which notes come first
 NOTE_WORDS = 0.14
 NOTE_DATE = 0.30
-NOTE_LATEST = 0.10
 NOTE_BEST = 0.25
 NOTE_CHUNK_NEAREST = 0.15
 NOTE_NEAREST = 0.05
 NOTE_LINE_NEAREST = 0.10
 NOTE_FARTHEST = 0.05
 NOTE_EXACT = 0.50
-"""Weights of the parts of a note: BM25 of the whole note; its day, of which a part, if the query names no year, only
-counts in the latest; its best line (next group); the nearness of words to those of the query, in its best chunk, in all
-lines that are read of it, and in its best line with the line before; the nearness to the query's word that is farthest
-from the note, for a note that contains a claim but for one word is about something else; and the share of the query
-that was written to be matched exactly (a quote, ``10.0.0.1``, ``C++``, 東京, ``auto*``) and is."""
+"""Weights of the parts of a note: BM25 of the whole note; its day; its best line (next group); the nearness of words to
+those of the query, in its best chunk, in all lines that are read of it, and in its best line with the line before; the
+nearness to the query's word that is farthest from the note, for a note that contains a claim but for one word is about
+something else; and the share of the query that was written to be matched exactly (a quote, ``10.0.0.1``, ``C++``, 東京,
+``auto*``) and is."""
 NOTE_BEST_BY_WORDS = 0.40
 """``NOTE_BEST`` without a model: the best line has to make up for the nearness of words in its chunk."""
 BEST_WORDS = 0.25
@@ -459,6 +458,11 @@ def scale_of(model: str) -> Scale:
 DAYS_AFTER = 7.0
 DAYS_BEFORE = 3.0
 """Days in which the worth of a named date falls to 1/e: people write about a day on it or in the week after it."""
+SHARE_OF_LATEST = 1 / 3
+"""Share of the worth of a date without a year that only days of the latest year have."""
+LONGEST_DATE = 40
+"""Length in days above which a stretch of time (a year) adds no candidates; it only raises those found by words or
+meaning, the less the longer it is: too many notes are of that year."""
 
 
 def shares_of(values: Mapping[int, float]) -> dict[int, float]:
@@ -475,9 +479,21 @@ def scale(values: Iterable[float], least: float = 0.0) -> float:
     return 1 / max(most, least) if most > 0 else 0.0
 
 
-def date_worth(days: int) -> float:
-    """Return the worth of a note's day that is ``days`` days after (if negative, before) a named date; 1 inside it."""
+def date_fit(days: int) -> float:
+    """Return how well a day fits that is ``days`` days after (if negative, before) a named date; 1 inside it."""
     return math.exp(-days / DAYS_AFTER) if days >= 0 else math.exp(days / DAYS_BEFORE)
+
+
+def date_worth(days: int, from_latest: int, length: int) -> float:
+    """Return what it is worth that a day fits a named date.
+
+    Args:
+        days: from the date, as in :func:`date_fit`.
+        from_latest: the same from the date in the latest year, if it has no year.
+        length: of the date in days.
+    """
+    fit = (1 - SHARE_OF_LATEST) * date_fit(days) + SHARE_OF_LATEST * date_fit(from_latest)
+    return fit * min(1.0, LONGEST_DATE / length)
 
 
 # --- late interaction: for every word of the query, the nearest word of a line, each in its context

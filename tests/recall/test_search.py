@@ -448,3 +448,17 @@ def test_a_name_with_the_stem_of_a_function_word_is_found_in_an_old_note_below_n
             assert recalled.found(query, "lexical")[0].startswith("- Ines has"), query
     finally:
         recalled.close()
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_line_with_a_word_and_a_year_comes_before_the_many_notes_of_that_year_with_the_word(tmp_path, mode):
+    days = [(month, day) for month in range(1, 11) for day in (3, 9, 15, 21)]
+    notes = {f"2026-{m:02}-{d:02}.md": f"## Log\n- 10:00 boodschappen en wandelen {m} {d}\n" for m, d in days}
+    notes["2026-03-09.md"] += "- 11:00 bellen met Anna over de APK van haar auto\n"
+    auto = "# Auto\n\n- APK 2026: gedaan bij garage Jansen, 62 euro\n- winterbanden liggen bij Jansen\n"
+    recalled = Recalled(tmp_path, {**notes, "Auto.md": auto})
+    try:
+        assert recalled.found("APK 2026", mode)[0].startswith("- APK 2026")
+        assert "bellen met Anna" in recalled.found("APK 2026-03-09", mode)[0]
+    finally:
+        recalled.close()
