@@ -125,3 +125,12 @@ def test_forget_asks_which_turns_of_the_same_thing_are_withheld(tmp_path: Path, 
     found = subprocess.run([*call, "search", "oil cupboard"], env=env, check=False, capture_output=True).stdout
     assert (b"walnut" in found) is stays
     assert (b"not withheld" in screen) is stays
+
+
+@pytest.mark.parametrize("words", ["log met Anna", "facts add Anna likes tea --since 2026-11-01"])
+def test_whoever_declines_a_vault_that_was_never_used_is_asked_once(tmp_path: Path, words: str) -> None:
+    (tmp_path / "vault/.obsidian").mkdir(parents=True)
+    env = environment(tmp_path / "home", TERM="dumb")
+    returned, screen = typed(program(*words.split()), env, tmp_path / "vault", b"n\nn\n", b"[y/N]")
+    assert returned == 4 and screen.count(b"[y/N]") == 1, screen
+    assert b"is kept in the spool" in b" ".join(screen.split())

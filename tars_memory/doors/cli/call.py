@@ -104,6 +104,8 @@ class Call:
         self.example = "tars-memory --help"
         """A call of the command that shows its use."""
         self._now_text: str | None = None
+        self._declined = False
+        """Whether the person said no to the vault that is here; a command may try to open it more than once."""
         self.opened: Memory | None = None
         self._previous_handlers: dict[int, Any] = {}
 
@@ -167,10 +169,10 @@ class Call:
         try:
             return self._open(self.vault)
         except settings.StrangeVaultError as error:
-            if not self.interactive:
+            if not self.interactive or self._declined:
                 raise
-
             if not self.confirmed(f"{error.message}. Is it yours, and do you want to use it?"):
+                self._declined = True
                 raise
             memory = self._open(error.root)
             if not self.dry_run:
