@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory import index
-from tars_memory.doors.commands.health import _summary
+from tars_memory.doors.cli.commands.health import _summary
 from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError, VaultError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault

@@ -34,9 +34,9 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tars_memory.doors.cli.call import Call, Terminated
+from tars_memory.doors.cli.commands.open import opener_for
 from tars_memory.doors.cli.output import clean, counted, encoded, line, symbol
 from tars_memory.doors.cli.screen import MATCH, wrapped
-from tars_memory.doors.commands.open import opener_for
 from tars_memory.doors.views import FactsView, Passage, ReviewView, SearchView, View, sentences
 from tars_memory.errors import BusyError, ModelUnavailableError, TarsError
 from tars_memory.index.models import SOCKET

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from tars_memory.doors.cli import approve
+from tars_memory.doors.cli.commands.search import PER_NOTE, suggestion
 from tars_memory.doors.cli.output import clean, counted, encoded, keep_hits, line
 from tars_memory.doors.cli.screen import hit_lines, truncate
-from tars_memory.doors.commands.search import PER_NOTE, suggestion
 from tars_memory.errors import NotFoundError, TarsError, UsageError
 from tars_memory.recall.query import Hit, Query, SearchResult, obsidian_url, verified
 from tars_memory.vault.vault import note_lines

@@ -19,7 +19,7 @@ from tars_memory.curation.tidying.findings import Finding
 from tars_memory.curation.tidying.tidy import Tidied
 from tars_memory.curation.why import Trace, Trail
 from tars_memory.doors.cli import background  # noqa: F401 - loaded under a fake, it would keep it for the tests after
-from tars_memory.doors.commands import agents, exchange  # noqa: F401 - as that
+from tars_memory.doors.cli.commands import agents, exchange  # noqa: F401 - as that
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.names import NoteLinks

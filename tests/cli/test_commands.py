@@ -126,7 +126,7 @@ def test_undo(tm: Run, memory: Any) -> None:
 
 
 def test_a_long_change_is_cut_and_says_so(tm: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tars_memory.doors.commands.remember.SHOWN", 5)
+    monkeypatch.setattr("tars_memory.doors.cli.commands.remember.SHOWN", 5)
     assert tm("history").out.endswith("\tMemory.md\t- lik…\n")
 
 

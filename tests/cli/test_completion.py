@@ -231,8 +231,8 @@ def test_it_is_installed_twice_and_works_from_a_fresh_start(shell: str, folder: 
 
 
 def test_the_fixed_values_are_those_that_are_taken(folder: Path) -> None:
-    from tars_memory.doors.commands.context import FORMATS
-    from tars_memory.doors.commands.search import PLACES
+    from tars_memory.doors.cli.commands.context import FORMATS
+    from tars_memory.doors.cli.commands.search import PLACES
     from tars_memory.index.database import TIERS
     from tars_memory.jobs.hooks import AGENTS
 

@@ -14,7 +14,7 @@ import forked
 import pytest
 from terminal import environment, program
 
-from tars_memory.doors.commands import unattended
+from tars_memory.doors.cli.commands import unattended
 from tars_memory.errors import UsageError
 from tars_memory.testing import make_vault
 

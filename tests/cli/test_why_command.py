@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tars_memory.curation.why import Trace, Trail
-from tars_memory.doors.commands.entries import TITLES
+from tars_memory.doors.cli.commands.entries import TITLES
 
 Run = Callable[..., Any]
 

@@ -185,7 +185,7 @@ class Group(TyperGroup):
 def load(name: str) -> Command:
     """Return the command of that name; make no other."""
     module = next((file for file, names in FILES.items() if name in names), name)
-    import_module(f"tars_memory.doors.commands.{module}")
+    import_module(f"tars_memory.doors.cli.commands.{module}")
     return MAKERS[name]()
 
 
@@ -218,7 +218,7 @@ def _completion(verb: str) -> TyperOption:
 
     def do(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
         if value and not ctx.resilient_parsing:
-            setup = import_module("tars_memory.doors.commands.setup")
+            setup = import_module("tars_memory.doors.cli.commands.setup")
             getattr(setup, verb)(call_of(ctx), "")
             raise typer.Exit
 
