@@ -235,6 +235,27 @@ def test_what_is_asked_to_be_remembered_is_kept_in_the_middle_of_a_play() -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("Souviens-toi que Nadia dort ici, et que Karim part tôt.", "Nadia dort ici, et que Karim part tôt"),
+        ("Retiens que j’habite à Lyon, où je travaille chez Ubi.", "J’habite à Lyon, où je travaille chez Ubi"),
+        ("Ricorda che Anna è allergica, e che Luca è vegano.", "Anna è allergica, e che Luca è vegano"),
+        ("Recuerda que Ana sabe tejer, y cómo se hila.", "Ana sabe tejer, y cómo se hila"),
+        ("Lembra-te que moro no Porto, onde trabalho na Sonae.", "Moro no Porto, onde trabalho na Sonae"),
+        ("Merk dir, dass Anna in Köln wohnt, wo Karl arbeitet.", "Anna in Köln wohnt, wo Karl arbeitet"),
+        ("Onthoud dat ik in Gent woon, waar ik bij Volvo werk.", "Ik in Gent woon, waar ik bij Volvo werk"),
+        ("Remember that my sister is Anna, who lives in Lyon.", "My sister is Anna, who lives in Lyon"),
+        ("From now on use pytest, and if a test fails, ask Ben.", "Use pytest, and if a test fails, ask Ben"),
+        ("Retiens que je suis végane, que dois-je cuisiner ?", "Je suis végane"),
+        ("Retiens que je suis végane, propose un dîner.", "Je suis végane"),
+        ("Remember that my birthday is May 4, can you plan a party", "My birthday is May 4"),
+    ],
+)
+def test_a_request_is_kept_to_its_end_unless_it_goes_on_with_another_or_a_question(said: str, wanted: str) -> None:
+    assert kept(said) == [wanted]
+
+
 def test_among_people_nobody_asks_the_memory_for_anything_and_nobody_plays_a_part() -> None:
     turns = [
         Turn(1, "user", "Anna", "You are a good friend. Remember that my boat is at pier 4."),

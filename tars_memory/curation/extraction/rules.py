@@ -65,6 +65,8 @@ MOST_TOPICS = 5
 _NAME = re.compile(r"(?<=[\w,;'’] )[A-ZÀ-Þ][\w'’&-]{2,}(?: (?:of |de |van |von |der |del |da )?[A-ZÀ-Þ][\w'’&-]+)*")
 _LONG = re.compile(r"[^\W\d_]{5,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_AROUND = " \t.!;,…:*_-–—"
+"""What stands around a statement and is no part of it."""
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
     (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
@@ -209,29 +211,40 @@ class _UserTurn:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
         lang = self.lang
         start, end = self._statement(sentence)
-        text = sentence.text[start:end].strip(" \t.!;,…:*_-–—")
+        text = sentence.text[start:end].strip(_AROUND)
         plain = text.replace("’", "'")
         if not text:
             return
-        for form, table in lang.forms("asked") if requests else ():
-            match = form.fullmatch(plain)
-            if match and self._is_statement(match["text"], talk=talk):
-                kept = self._fact(text[slice(*match.span("text"))], sentence, day, table["kind"])
-                yield kept._replace(asked=True)
-                return
-        if requests and talk and not self.makes:
-            for form, table in lang.forms("rules"):
-                match = form.fullmatch(plain)
-                if match and not sentence.asks and self._is_rule(plain):
-                    span = match.span("text") if "text" in form.groupindex else match.span()
-                    kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
-                    about_me = {word.casefold() for word in _WORD.findall(kept.text)} & lang.words("me")
-                    yield kept if about_me else kept._replace(seen=RULE)  # "from now on I use Helix" is a fact
-                    return
+        if requests and (request := self._request(sentence, day, talk=talk)):
+            yield request
+            return
         if talk and end > start and not lang.pattern("doubt").search(plain):
             words = {word.casefold() for word in _WORD.findall(plain)}
             if words & lang.words("me") and not (sentence.asks and end == len(sentence.text)):
                 yield from self._statements(text, sentence, day)
+
+    def _request(self, sentence: Sentence, day: date, *, talk: bool) -> DrawnFact | None:
+        """Return what a sentence asks to be remembered, or the rule that it gives; None if it does neither.
+
+        It is taken whole, or as far as a question may begin, if it only then is such a text.
+        """
+        whole = [] if sentence.asks else [self._statement(sentence, ["asks"])]
+        for start, end in dict.fromkeys([*whole, self._statement(sentence)]):
+            text = sentence.text[start:end].strip(_AROUND)
+            plain = text.replace("’", "'")
+            for form, table in self.lang.forms("asked"):
+                match = form.fullmatch(plain)
+                if match and self._is_statement(match["text"], talk=talk):
+                    kept = self._fact(text[slice(*match.span("text"))], sentence, day, table["kind"])
+                    return kept._replace(asked=True)
+            for form, table in self.lang.forms("rules") if talk and not self.makes else ():
+                match = form.fullmatch(plain)
+                if match and not sentence.asks and self._is_rule(plain):
+                    span = match.span("text") if "text" in form.groupindex else match.span()
+                    kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
+                    about_me = {word.casefold() for word in _WORD.findall(kept.text)} & self.lang.words("me")
+                    return kept if about_me else kept._replace(seen=RULE)  # "from now on I use Helix" is a fact
+        return None
 
     def _statements(self, text: str, sentence: Sentence, day: date) -> Iterator[DrawnFact]:
         """Yield the statements of a sentence, each the longest part that can stand alone."""
@@ -271,16 +284,21 @@ class _UserTurn:
             return False
         return talk or not self.lang.pattern("task").search(text)
 
-    def _statement(self, sentence: Sentence) -> tuple[int, int]:
-        """Return where the statement of a sentence begins and ends; the same place twice if the sentence only asks."""
+    def _statement(self, sentence: Sentence, ends: Sequence[str] = ("asks", "wonders")) -> tuple[int, int]:
+        """Return where the statement of a sentence begins and ends; the same place twice if the sentence only asks.
+
+        Args:
+            sentence: of the turn.
+            ends: keys of the patterns of what follows a statement.
+        """
         lang, plain = self.lang, _plain(sentence)
         lead = lang.pattern("leads").match(plain)
         start = lead.end() if lead else 0
         if lang.pattern("questions").match(plain, start):
             return start, start
-        asked = lang.pattern("asks").search(plain, start)
-        if asked and asked.start() - start >= 8:
-            return start, asked.start()
+        found = [match.start() for key in ends if (match := lang.pattern(key).search(plain, start))]
+        if found and min(found) - start >= 8:
+            return start, min(found)
         if not sentence.asks:
             return start, len(plain)
         comma = max(plain.rfind(mark, start) for mark in (",", ";", " - ", "–", "—"))
