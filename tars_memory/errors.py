@@ -28,6 +28,14 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+def counted_lines(number: int, noun: str, lines: int) -> str:
+    """Return a number with its noun, and with that of its lines if they are more: ``2 proposals (7 lines)``.
+
+    ``extract`` and lists count the lines, a walk asks about proposals: each number says which it is.
+    """
+    return counted(number, noun) + (f" ({counted(lines, 'line')})" if lines != number else "")
+
+
 def shortened(text: str, most: int) -> str:
     """Cut a text to at most so many characters, for use in a sentence."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

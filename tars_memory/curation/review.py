@@ -52,6 +52,7 @@ class Listed(NamedTuple):
     Attributes:
         proposals: the first ones, up to the limit; those that were said most often come first.
         total: how many there are in all.
+        lines: how many lines all of them have.
         notices: which notes could not be read, and which commands were cut off.
         unsettled: whether a command was cut off: then the notes show half of what it did, and the proposals that it
             decided are not listed.
@@ -61,10 +62,17 @@ class Listed(NamedTuple):
 
     proposals: list[Proposal]
     total: int
+    lines: int
     notices: list[str]
     unsettled: bool = False
     recorded: tuple[RecordedTick, ...] = ()
     refused_before: int = 0
+
+    @property
+    def more(self) -> tuple[int, int]:
+        """How many proposals, and how many lines of these, are beyond the limit."""
+        shown = sum(len(proposal.leaves) for proposal in self.proposals)
+        return self.total - len(self.proposals), self.lines - shown
 
 
 class Review:
@@ -97,7 +105,8 @@ class Review:
         asked = 0 if expired else len(found.refused_before)
         if asked:
             notices.append(f"you refused {asked} more in other words; --expired lists them")
-        return Listed(shown, len(every), [*found.notices, *notices], bool(cut_off), recorded, asked)
+        lines = sum(len(proposal.leaves) for proposal in every)
+        return Listed(shown, len(every), lines, [*found.notices, *notices], bool(cut_off), recorded, asked)
 
     def line_of(self, name: str) -> str:
         """Return the REF of the line that a waiting proposal is about; empty if no proposal with that id waits.
@@ -228,11 +237,11 @@ class Review:
         notices = [*self.ctx.notices, *left, *ticks.recorded_notice(self.ctx, recorded)]
         return Reviewed(txns[-1] if txns else None, outcomes, notices, len(left), tuple(recorded))
 
-    def write_note(self, *, limit: int | None = None, expired: bool = False) -> tuple[str, int]:
+    def write_note(self, *, limit: int | None = None, expired: bool = False) -> tuple[str, int, int]:
         """Write the proposals that wait into Review.md; ticked ones that are there already stay.
 
         Returns:
-            The note's path, and how many proposals it holds now.
+            The note's path, and how many proposals and how many lines of them it holds now.
         """
         self.recover()
         ticks.mark_settled(self, self.gather())

@@ -602,10 +602,10 @@ def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:
     return apply(data, [Splice(after, after, (nl if after == end else b"") + text)])
 
 
-def count(data: bytes) -> int:
-    """Return how many decisions the note asks for; the lines of one conversation count as one."""
+def count(data: bytes) -> tuple[int, int]:
+    """Return how many proposals the note holds, of which the lines of a conversation are one, and how many lines."""
     page = _page(data)
-    return sum(not item.inside for item in page.items) + len(page.groups)
+    return sum(not item.inside for item in page.items) + len(page.groups), len(page.items)
 
 
 def is_bare(data: bytes) -> bool:

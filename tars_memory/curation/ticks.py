@@ -374,11 +374,11 @@ def clear(
         session.write(path, plan)
 
 
-def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]:
+def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int, int]:
     """Add proposals to the note, after those already there, and remove waiting ones that are no longer offered.
 
     Returns:
-        The note's path, and how many proposals it holds now.
+        The note's path, and how many proposals and how many lines of them it holds now.
 
     Raises:
         UnwritableError: the note can't be written.
@@ -386,16 +386,16 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
     ctx = review.ctx
     shown = list(proposals)
     if not shown and ctx.vault.look(ctx.layout.review) is None:
-        return ctx.layout.review, 0  # nobody needs a note without a proposal
+        return ctx.layout.review, 0, 0  # nobody needs a note without a proposal
     offered = review.gather(expired=True).offered
-    count = 0
+    counts = 0, 0
 
     def plan(data: bytes | None) -> Sequence[Splice]:
-        nonlocal count
+        nonlocal counts
         items = review_note.read(data or b"")
         gone = {item.id for item in items if not (item.id in offered or item.decided or item.odd)}
         new = review_note.with_new(review_note.without_proposals(data, gone) if data is not None else None, shown)
-        count = review_note.count(new)
+        counts = review_note.count(new)
         return splices_between(data or b"", new)
 
     with ctx.writing("review", None) as session:
@@ -405,7 +405,7 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
         if created and not exists and not next(ctx.store.history(limit=1, path=base), None):
             session.write(base, lambda _: (), create=vault.template.review_base(ctx.layout), restore=True)
             ctx.notices.append(f"made {base}, too: tables of days, sessions and memory for Obsidian, once; then yours")
-    return ctx.layout.review, count
+    return ctx.layout.review, *counts
 
 
 def _decision(proposal: Proposal, tick: review_note.Ticked, found: Gathered) -> Decision:

@@ -13,7 +13,7 @@ from tars_memory.doors.cli import approve
 from tars_memory.doors.cli.commands.search import PER_NOTE, suggestion
 from tars_memory.doors.cli.output import clean, counted, encoded, keep_hits, line
 from tars_memory.doors.cli.screen import hit_lines, truncate
-from tars_memory.errors import NotFoundError, TarsError, UsageError
+from tars_memory.errors import NotFoundError, TarsError, UsageError, counted_lines
 from tars_memory.recall.query import Hit, Query, SearchResult, obsidian_url, verified
 from tars_memory.vault.vault import note_lines
 
@@ -343,9 +343,10 @@ class ReviewView(View):
         names = [proposal.id for proposal in self.items]
         stays = former is not None and former.id in names
         self.at = names.index(former.id) if stays else max(0, min(self.at, len(names) - 1))
-        more = listed.total - len(listed.proposals)
-        summary = self._sitting.summary(listed.total).partition(":")[0] if self._sitting else ""
-        notices = [*listed.notices, *([f"{counted(more, 'more proposal')} after these"] if more > 0 else [])]
+        more, lines = listed.more
+        summary = self._sitting.summary(listed).partition(":")[0] if self._sitting else ""
+        rest = [f"{counted_lines(more, 'more proposal', lines)} after these"] if more > 0 else []
+        notices = [*listed.notices, *rest]
         if outcome is not None:
             self.state = [*(text.plain for text in outcome.lines), summary, *outcome.notices, *notices]
         elif not self._known or not names:

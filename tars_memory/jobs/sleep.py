@@ -22,7 +22,15 @@ from tars_memory.capture.turns import Transcript, Unknown
 from tars_memory.curation.extraction.extract import Examiner, conversations, open_model
 from tars_memory.curation.extraction.keeping import Record
 from tars_memory.curation.ticks import mark_settled
-from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, counted, reason
+from tars_memory.errors import (
+    ConflictError,
+    ModelUnavailableError,
+    NotFoundError,
+    TarsError,
+    counted,
+    counted_lines,
+    reason,
+)
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
 from tars_memory.jobs.hooks import HookFolder
@@ -415,11 +423,11 @@ def _curate(memory: Memory, record: Record, models: list[LanguageModel]) -> Step
 
 def _review(memory: Memory) -> StepResult:
     """Report how many proposals are pending."""
-    waiting = memory.review().waiting(limit=1).total
+    listed = memory.review().waiting(limit=1)
     days = memory.workspace.settings.review.window_days
-    waits = counted(waiting, "proposal waits", "proposals wait")
+    waits = f"{counted_lines(listed.total, 'proposal', listed.lines)} {'waits' if listed.total == 1 else 'wait'}"
     report = f"{waits}: tars-memory review (candidates expire after {counted(days, 'day')})"
-    return report if waiting else "", {"waiting": waiting}, ""
+    return report if listed.total else "", {"waiting": listed.total}, ""
 
 
 def _tidy(memory: Memory, *, apply: bool) -> StepResult:

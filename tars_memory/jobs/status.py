@@ -58,12 +58,12 @@ def status(workspace: Workspace) -> dict[str, Any]:
 
     Returns:
         ``vault``, ``background`` (:func:`background`), ``index``, ``model``, ``waiting`` (numbers: ``spool``,
-        ``unfinished`` writes, ``proposals`` of the inbox, ``review``: all that a review would offer, ``ticks`` that
-        agents' processes found), ``rules`` (those that nobody typed or approved here: their number, and their line
-        numbers by note), ``loaded`` (``Memory.loaded``), ``growth`` (:func:`weeks`), ``sources`` (numbers of ``logs``
-        and ``conversations`` that are searched; None without any), ``shared`` (``name`` and ``path`` of each shared
-        vault that is searched), ``team`` (the state of a team's index, and the ``problem`` if it can't be asked; None
-        if none is set), ``settings`` and ``notices``.
+        ``unfinished`` writes, ``proposals`` of the inbox, ``review``: all that a review would offer, ``lines`` of them,
+        ``ticks`` that agents' processes found), ``rules`` (those that nobody typed or approved here: their number, and
+        their line numbers by note), ``loaded`` (``Memory.loaded``), ``growth`` (:func:`weeks`), ``sources`` (numbers of
+        ``logs`` and ``conversations`` that are searched; None without any), ``shared`` (``name`` and ``path`` of each
+        shared vault that is searched), ``team`` (the state of a team's index, and the ``problem`` if it can't be asked;
+        None if none is set), ``settings`` and ``notices``.
     """
     if workspace.progress is not None:
         workspace.progress("looking at the vault", 0, 0)
@@ -78,6 +78,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
     if report.pending_vectors and model["usable"] and not report.reading:
         notices += filter(None, [workspace.coverage(report.pending_vectors)])
     unapproved_lines = _unapproved(workspace, notices)
+    listed = workspace.review(writes=False).waiting(limit=1)
     logs = sources(workspace) if workspace.settings.sources.logs else None
     if workspace.vault.look(workspace.vault.layout.review) is not None:
         notices += ticks.unclear_ticks(workspace.vault)
@@ -99,7 +100,8 @@ def status(workspace: Workspace) -> dict[str, Any]:
             "spool": len(store.spool.pending()),
             "unfinished": store.pending(),
             "proposals": len(inbox.pending(workspace.vault, notices)),
-            "review": workspace.review(writes=False).waiting(limit=1).total,
+            "review": listed.total,
+            "lines": listed.lines,
             "ticks": len(ticks.recorded_ticks(workspace.capture(writes=False))),
         },
         "rules": {"unapproved": sum(map(len, unapproved_lines.values())), "lines": unapproved_lines},

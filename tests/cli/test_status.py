@@ -74,6 +74,25 @@ def test_what_waits_is_counted_wherever_it_waits(place: tuple[Path, dict[str, st
     assert rows(told(place).stdout)["waiting"] == "3 proposals to decide", "in Review.md they are the same"
 
 
+def test_the_lines_of_one_conversation_are_counted_alike_wherever_they_wait(place: tuple[Path, dict[str, str]]) -> None:
+    said = ["I live in Cork.", "My sister is called Mara.", "I am allergic to walnuts."]
+    talk = "\n\n".join(f"**Anna:** {words}\n\n**Assistant:** Noted." for words in said)
+    (place[0] / "talk.txt").write_text(talk, encoding="utf-8")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return forked.run(program(*words), env=place[1], cwd=place[0], timeout=60, text=True)
+
+    assert "3 candidates from 1 conversation" in run("extract", "talk.txt").stderr
+    lines = len(run("review", "--list").stdout.splitlines())
+    assert rows(told(place).stdout)["waiting"] == f"3 proposals ({lines} lines) to decide"
+    assert f"3 proposals ({lines} lines) there" in run("review", "--note").stderr
+    assert f"2 more proposals ({lines - 1} lines) after these" in run("review", "--list", "--limit", "1").stderr
+    listed, status = (
+        json.loads(run(*words).stdout) for words in (("review", "--list", "--json"), ("status", "--json"))
+    )
+    assert (listed["total"], listed["lines"]) == (3, lines) == (status["waiting"]["review"], status["waiting"]["lines"])
+
+
 def test_nothing_waits_in_a_vault_that_is_in_order(tmp_path: Path) -> None:
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n- Anna prefers tea\n"})
     env = environment(tmp_path / "home", TARS_MEMORY_DIR=str(root), TARS_MEMORY_BACKGROUND="0")

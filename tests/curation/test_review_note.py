@@ -463,7 +463,7 @@ def tick(vault: Vault, words: str, box: str, new: str | None = None, path: str =
 def test_no_note_is_made_where_nothing_waits(vault: Vault) -> None:
     waiting = vault.review().waiting(limit=100).proposals
     vault.review().decide(reject=[each.id for each in waiting])
-    assert vault.review().write_note() == ("Review.md", 0)
+    assert vault.review().write_note() == ("Review.md", 0, 0)
     assert "Review.md" not in vault.files()
 
 
@@ -938,7 +938,7 @@ HEAD = f"- [ ] Keep all lines of one conversation (2026-11-20) ^r-{TALK.id}-all"
 
 
 def test_lines_of_one_conversation_stand_below_one_box() -> None:
-    assert review_note.count(TOGETHER) == 2
+    assert review_note.count(TOGETHER) == (2, 4)
     assert [(item.id, item.inside) for item in review_note.read(TOGETHER)] == [
         *((each.id, True) for each in PROPOSALS[:3]), (PROPOSALS[3].id, False),
     ]  # fmt: skip

@@ -20,12 +20,12 @@ from rich.text import Text
 
 from tars_memory import vault
 from tars_memory.curation.proposals import BESIDE, Proposal, Related
-from tars_memory.curation.review import Review, UnapprovedRule, approve
+from tars_memory.curation.review import Listed, Review, UnapprovedRule, approve
 from tars_memory.curation.review_note import shown
 from tars_memory.disk import Places
 from tars_memory.doors.cli.output import ClosedOutput, clean, counted, line
 from tars_memory.doors.cli.screen import console
-from tars_memory.errors import ConflictError, TarsError, UsageError
+from tars_memory.errors import ConflictError, TarsError, UsageError, counted_lines
 from tars_memory.vault.suspicion import check_text
 
 if TYPE_CHECKING:
@@ -191,9 +191,10 @@ class Sitting:
         self.rejected -= len(proposal.leaves) - accepted
         return ReviewOutcome([Text(f"taken back: {line(proposal.text)}", style="dim")], done=True, proposal=proposal)
 
-    def summary(self, left: int) -> str:
-        """Return a sentence on the decisions so far and the number of proposals ``left``."""
-        rest = f"{counted(left, 'proposal')} left: continue with tars-memory review" if left else "nothing is left"
+    def summary(self, listed: Listed) -> str:
+        """Return a sentence on the decisions so far and the number of proposals that are left."""
+        left = f"{counted_lines(listed.total, 'proposal', listed.lines)} left: continue with tars-memory review"
+        rest = left if listed.total else "nothing is left"
         return f"{self.accepted} accepted, {self.rejected} rejected, {rest}"
 
 
@@ -249,7 +250,7 @@ class Walk:
                 waiting = [part for proposal in listed.proposals for part in apart(proposal, self._apart)]
                 unseen = [proposal for proposal in waiting if proposal.id not in self._seen]
                 queue = unseen[: max(0, most - len(self._seen))]
-        left = self.review.waiting(limit=1, expired=self.expired).total
+        left = self.review.waiting(limit=1, expired=self.expired)
         _print(self.call, Text("\n" + self.sitting.summary(left)))
         return 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory import curation, jobs, recall
 from tars_memory.doors.cli.call import Call, command, flag, one_of, one_only, option, word
 from tars_memory.doors.cli.output import Output, clean, encoded, fields, line, show_rows, show_tree, within
-from tars_memory.errors import ModelUnavailableError, UsageError, counted, duration, reason
+from tars_memory.errors import ModelUnavailableError, UsageError, counted, counted_lines, duration, reason
 from tars_memory.index import detached
 from tars_memory.settings import MODES, NO_MODEL
 from tars_memory.vault.suspicion import shell_path
@@ -48,7 +48,7 @@ index.scopes chunks vectors pending_vectors without_own_date: what it holds
 index.cache_path cache_bytes model: the vectors' cache and model
 index.driver sqlite fts5 vec reason: the SQLite in use
 model.name usable fingerprint: or `reason` and `hint`
-waiting.spool unfinished proposals review ticks: what waits
+waiting.spool unfinished proposals review lines ticks: what waits: `review` proposals with so many `lines`
 rules.unapproved lines: rules that nobody approved here
 growth.weeks: lines added less those taken out, in each of the last twelve weeks, this one last
 loaded.tokens grown left_out budget days notes: what every prompt begins with, and its growth in so many days
@@ -117,7 +117,12 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     if unapproved:
         rows.append(("rules", f"{unapproved} that nobody approved here: no prompt trusts them"))
     numbers = {**waiting, "unfinished": len(waiting.get("unfinished", ()))}
-    waits = [(counted(number, noun) + where, step) for name, noun, where, step in WAITS if (number := numbers[name])]
+    lines = {"review": waiting.get("lines", 0)}
+    waits = [
+        (counted_lines(number, noun, lines.get(name, number)) + where, step)
+        for name, noun, where, step in WAITS
+        if (number := numbers[name])
+    ]
     rows.append(("waiting", ", ".join(text for text, _ in waits) or "nothing"))
     steps = [step for _, step in waits]
     steps += ["tars-memory review --rules"] if unapproved else []

@@ -8,7 +8,7 @@ from tars_memory import curation
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import PRINT_PROMPT, REPLY_FILE, Call, command, flag, one_only, option, word
 from tars_memory.doors.cli.output import clean, counted, line
-from tars_memory.errors import UsageError
+from tars_memory.errors import UsageError, counted_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,8 @@ proposals[].fact.ends[].ref text since until becomes path line: what it would en
 proposals[].fact.instead.target section text: the line that `--as-line` makes
 proposals[].kind checked warnings: what the second look found
 proposals[].asked_before: the refused words that it seems to repeat
-total asked_before: how many wait; how many more were refused before and are not listed
+total lines: how many wait, and how many lines these have
+asked_before: how many more were refused before and are not listed
 [as it applies]
 proposals[].parts: of `together`: a proposal for each line
 recorded[].id decision path line time: ticks that an agent's process found
@@ -54,7 +55,7 @@ decided[].id decision: `accepted` or `rejected`
 decided[].outcome reason: `applied`, or `no-op` if the note says so already
 decided[].path line ref: where
 [--note]
-path proposals: the note, and how many are in it
+path proposals lines: the note, how many are in it, and how many lines these have
 [--rules]
 rules[].path line ref section text: rules and playbooks that nobody approved here; a playbook has no REF
 [--left-out]
@@ -173,8 +174,9 @@ def _pairs(values: list[str] | None) -> dict[str, list[str]]:
 def _list(call: Call, listed: Any) -> int:
     """Print proposals: as JSON, on a screen, or a line each with tabs between id, place and words."""
     code = 0 if listed.proposals else 1
-    answer = {"proposals": listed.proposals, "total": listed.total, "asked_before": listed.refused_before}
-    if call.answered({**answer, **_recorded(listed.recorded)}, listed.notices):
+    answer = {"proposals": listed.proposals, "total": listed.total, "lines": listed.lines}
+    answer |= {"asked_before": listed.refused_before, **_recorded(listed.recorded)}
+    if call.answered(answer, listed.notices):
         return code
     if not listed.proposals:
         call.out.say("nothing else waits for a decision" if listed.unsettled else "nothing waits for a decision")
@@ -186,8 +188,9 @@ def _list(call: Call, listed: Any) -> int:
             ends = "; ".join(line(end.becomes) for end in proposal.fact.ends) if proposal.fact else ""
             text = f"{line(proposal.text or proposal.replaces)}{f'{chr(9)}ends: {ends}' if ends else ''}"
             call.out.data(f"{proposal.id}\t{place}\t{proposal.op}\t{text}")
-    if len(listed.proposals) < listed.total:
-        call.out.say(f"{counted(listed.total - len(listed.proposals), 'more proposal')} after these: --limit N")
+    more, lines = listed.more
+    if more:
+        call.out.say(f"{counted_lines(more, 'more proposal', lines)} after these: --limit N")
     return code
 
 
@@ -261,14 +264,15 @@ def _show_decisions(call: Call, done: Any) -> int:
     return code
 
 
-def _noted(call: Call, written: tuple[str, int]) -> int:
+def _noted(call: Call, written: tuple[str, int, int]) -> int:
     """Print the path of the review note, and how many proposals it holds."""
-    path, count = written
-    if call.answered({"path": path, "proposals": count}, call.dry_run_notice()):
+    path, count, lines = written
+    if call.answered({"path": path, "proposals": count, "lines": lines}, call.dry_run_notice()):
         return 0 if count else 1
     if count:
         call.out.data(call.out.path(path))
-        call.out.say(f"{counted(count, 'proposal')} there; tars-memory review --from-note does what you tick")
+        held = counted_lines(count, "proposal", lines)
+        call.out.say(f"{held} there; tars-memory review --from-note does what you tick")
     else:
         call.out.say("nothing waits for a decision")
     return 0 if count else 1
