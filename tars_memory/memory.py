@@ -193,13 +193,22 @@ class Memory:
         filters = (tuple(about), tuple(topics))
         return self.searcher.selection(*filters, self.workspace.scope(None)).entries(found) if any(filters) else found
 
-    def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
+    def history(
+        self, limit: int | None = 20, path: str | None = None, *, masked: bool = False
+    ) -> builtins.list[JournalEntry]:
         """List the writes in this vault or project, newest first. A notice names each file of the journal that was
         emptied.
+
+        Args:
+            limit: maximum number of writes; None for all.
+            path: only writes to this note.
+            masked: mask what was a credential among the lines of its note, whatever the note holds now.
         """
         store, notices = self.workspace.store(writes=False), self.workspace.notices
         ours = vault.writing.history.of_scope(store.history(path=path), self.workspace.vault.layout)
         found = list(islice(ours, limit))
+        if masked:
+            vault.writing.history.hide_former(found, self.workspace.vault)
         notices += [gap for gap in store.journal.gaps() if gap not in notices]
         return found
 

@@ -279,3 +279,31 @@ def test_a_line_alone_is_masked_as_it_is_among_the_others(tmp_path: Path) -> Non
             assert said.count("(masked recovery code)") == len(CODES)
     tools = Tools(lambda said: Memory(vault, actor="agent", env={**env, **said}))
     assert tools.call("memory_why", {"target": f"Memory.md:{lines[0]}"})["text"] == "(masked recovery code)"
+
+
+def test_what_is_told_of_a_former_line_is_masked_as_it_was_in_its_note(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path / "vault", {"Memory.md": OVER_LINES, "Procedural.md": OVER_LINES})
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TARS_MEMORY_HOME": str(tmp_path / "home")}
+    line = OVER_LINES.split("\n").index(f"  - {CODES[1]}") + 1
+
+    def says(*command: str) -> str:
+        done = forked.run(program("--vault", str(vault), *command), env=env, cwd=vault, text=True)
+        said = str(done.stdout + done.stderr)
+        assert "Traceback" not in said
+        assert not [words for words in (*CODES, *SEEDS, *LINES_OF_KEY) if words in said], (command, said)
+        return said
+
+    history = (["history"], ["history", "--json"])
+    for command in (
+        ["forget", f"Procedural.md:{line}"], ["forget", f"Procedural.md:{line + 1}", "--json"],
+        ["review"], ["review", "--json"], *history,
+        ["forget", f"Memory.md:{line}"], *history, ["edit", f"Memory.md:{line}", "gone"], *history,
+        ["undo", "--dry-run"], ["undo"], *history, ["undo"], *history, ["forget", f"Memory.md:{line}"],
+    ):  # fmt: skip
+        says(*command)
+    assert says("history").count("(masked recovery code)") >= 9
+    note = vault / "Memory.md"
+    note.write_text(note.read_text("utf-8").replace("c2d", "c2d was").replace("2-3", "2-4"), "utf-8")
+    assert "has moved on" in says("undo")
+    proposal = next((vault / ".tars" / "inbox").glob("*.json"))
+    assert any(code in proposal.read_text("utf-8") for code in CODES)  # a person who accepts it finds the line

@@ -7,17 +7,18 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.capture.remember import Caller, Receipt, end_notices
-from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
+from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.suspicion import visible
-from tars_memory.vault.writing.history import find_transactions, of_scope
+from tars_memory.vault.writing.history import find_transactions, hide_former, of_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tars_memory.vault.writing.history import JournalEntry
     from tars_memory.vault.writing.store import Written
 
 ASKED = "asked for this"
@@ -259,4 +260,19 @@ def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) 
                     f"undoing {name} would change {rules[0]}, which only a person at a terminal may",
                     f"run it at a terminal: tars-memory undo {name}",
                 )
-    return ctx.store.undo([name for name, _ in chosen])
+    return _undone(ctx, chosen)
+
+
+def _undone(ctx: Caller, chosen: Sequence[tuple[str, list[JournalEntry]]]) -> list[Written]:
+    """Undo transactions; what is told of them is masked as in the notes before and after, and so is what is refused."""
+    entries = [entry for _, group in chosen for entry in reversed(group)]
+    hide_former(entries, ctx.vault)
+    try:
+        undone = ctx.store.undo([name for name, _ in chosen])
+    except ConflictError as error:
+        for path in set() if ctx.interactive else {entry.file for entry in entries}:
+            error.message = ctx.vault.hide(path, error.message)
+        raise
+    for write in undone:
+        ctx.vault.hide_former(write.path, write.text.decode("utf-8", "surrogateescape"))
+    return undone

@@ -507,7 +507,7 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
         if ctx.must_propose(entry.path):
             change = Change("remove", entry.section, replaces=entry.raw, target=entry.path)
             kept = ctx.proposed(session, change, ASKED)
-            kept.text = entry.text
+            kept.text = ctx.vault.hide(entry.path, entry.text)
             return Forgotten(kept)
 
         written, purged = _remove(ctx, session, copies, places)

@@ -317,11 +317,23 @@ class Vault:
             state = self._state(path)
             if path not in self._taken or self._taken[path][0] != state:
                 note = self.read(path).decode("utf-8", "surrogateescape") if state else ""
-                before = self._taken[path][1] if path in self._taken else ()  # words that this process took out, too
-                self._taken[path] = state, (*(secrets.taken(note) if suspicious(note) else ()), *before)
+                self._take(path, state, note)
         except (OSError, ValueError, TarsError):
             return text
         return secrets.hide(text, words) if (words := self._taken[path][1]) else text
+
+    def hide_former(self, path: str, text: str) -> None:
+        """Let :meth:`hide` mask also what was a credential in a text that the note had before."""
+        self.hide(path, "")
+        if path in self._taken:
+            self._take(path, self._taken[path][0], text)
+
+    def _take(self, path: str, state: tuple[int, ...], text: str) -> None:
+        """Add what is a credential in a text of a note to the words that are masked in it; ``state`` is its own."""
+        from tars_memory.vault import secrets
+
+        before = self._taken[path][1] if path in self._taken else ()
+        self._taken[path] = state, (*(secrets.taken(text) if suspicious(text) else ()), *before)
 
     def _read(self, folder: beneath.Folder, name: str, path: str) -> bytes:
         data = b""

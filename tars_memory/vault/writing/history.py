@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.markdown.edits import Span
     from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.vault import Vault
 
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')
@@ -159,6 +160,68 @@ def of_scope(found: Iterator[JournalEntry], layout: Layout) -> Iterator[JournalE
                 yield entry
         elif all(layout.is_ours(name) for name in _TARGET.findall(f"{entry.before}\n{entry.after}")):
             yield entry
+
+
+def hide_former(found: Sequence[JournalEntry], vault: Vault) -> None:
+    """Mask in writes, newest first, what was a credential among the lines of a note before or after one of them.
+
+    The notes as they were are made of what they are now, by taking back one write after the other. Proposals and
+    decisions are masked as lines of the notes that they are for.
+    """
+    texts: dict[str, bytes] = {}
+    targets: dict[str, set[str]] = {}
+    for entry in found:
+        if entry.file.startswith(OURS):
+            targets.setdefault(entry.txn, set()).update(_TARGET.findall(f"{entry.before}\n{entry.after}"))
+            continue
+        if entry.purged:
+            continue
+        if entry.file not in texts:
+            texts[entry.file] = next((data for _, data in vault.readable([entry.file])), b"")
+        sides, texts[entry.file] = _sides(entry, texts[entry.file])
+        for side in sides:
+            vault.hide_former(entry.file, text_of(side))
+    for entry in found:
+        for note in sorted(targets[entry.txn]) if entry.file.startswith(OURS) else (entry.file,):
+            entry.before, entry.after = vault.hide(note, entry.before), vault.hide(note, entry.after)
+
+
+def _sides(entry: JournalEntry, data: bytes) -> tuple[list[bytes], bytes]:
+    """Return the parts of a note around a write, after it and before, and all of the note before it.
+
+    If the note has changed too much since, the lines of the write are taken as if they were where they were then.
+
+    Args:
+        entry: the write.
+        data: the note after it, as far as that is known.
+    """
+    if entry.op in ("create", "remove"):
+        whole = result_of(entry.record) if entry.op == "create" else base_of(entry.record)
+        return [whole], b"" if entry.op == "create" else whole
+    try:
+        splices = sorted(entry.undo_splices(data))
+    except ConflictError:
+        parts = [(span.start, lines) for span in unpack(entry.record) for lines in span[1:3]]
+        starts = [data.rfind(b"\n", 0, start) + 1 for start, _ in parts]
+        return [
+            _around(data[:start] + lines + data[start:], start, start + len(lines))
+            for start, (_, lines) in zip(starts, parts, strict=True)
+        ], data
+    if not splices:
+        return [], data
+    before = apply(data, splices)
+    first, last = splices[0].start, splices[-1].end
+    return [_around(data, first, last), _around(before, first, last + len(before) - len(data))], before
+
+
+_NEAR = 4_000
+"""Number of bytes before and after a write that are searched for what makes its lines a credential."""
+
+
+def _around(data: bytes, first: int, last: int) -> bytes:
+    """Return the lines of a note between two offsets, and those near them."""
+    end = data.find(b"\n", last + _NEAR)
+    return data[data.rfind(b"\n", 0, max(0, first - _NEAR)) + 1 : end if end >= 0 else None]
 
 
 def transactions(journal: Journal) -> Iterator[tuple[str, list[JournalEntry]]]:

@@ -277,7 +277,7 @@ def history(
     In a pipe one line a write, with tabs: write, time, command, who, operation, note, change. Exit 1 if nothing was
     written.
     """
-    entries = list(call.memory().history(limit=limit, path=path and call.note(path)))
+    entries = call.memory().history(limit=limit, path=path and call.note(path), masked=not call.out.screen)
     if call.answered({"entries": [fields(entry, ENTRY) for entry in entries]}):
         return 0 if entries else 1
     if not entries:

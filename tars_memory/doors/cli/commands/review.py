@@ -184,7 +184,8 @@ def _list(call: Call, listed: Any) -> int:
         cli.approve.show(call, listed.proposals)
     else:
         for proposal in (part for listed_one in listed.proposals for part in listed_one.leaves):
-            place = call.out.path(proposal.target) + (f" › {line(proposal.section)}" if proposal.section else "")
+            place = call.out.place(proposal.target, None)
+            place += f" › {line(proposal.section)}" if proposal.section else ""
             ends = "; ".join(line(end.becomes) for end in proposal.fact.ends) if proposal.fact else ""
             text = f"{line(proposal.text or proposal.replaces)}{f'{chr(9)}ends: {ends}' if ends else ''}"
             call.out.data(f"{proposal.id}\t{place}\t{proposal.op}\t{text}")
