@@ -440,9 +440,13 @@ class Language:
 
 
 def alternatives_of_all(part: str, name: str) -> str:
-    """Return one expression with the alternatives of all languages; ``part`` is the table in their files."""
+    """Return one expression with the alternatives of all languages; ``part`` is the table in their files.
+
+    A straight apostrophe stands for a curly one, too, which phones and Obsidian put into notes.
+    """
     tables = (shared(), *(language(code).table for code in LANGUAGES))
-    return "|".join(joined(table[part][name]) for table in tables if name in table.get(part, ()))
+    found = "|".join(joined(table[part][name]) for table in tables if name in table.get(part, ()))
+    return re.sub("'(?!’)", "['’]", found)
 
 
 def every_word(part: str, name: str) -> frozenset[str]:

@@ -95,6 +95,26 @@ WORTH = [
     ("pt", "Sou intolerante à lactose, o que posso comer?", "Sou intolerante à lactose"),
     ("pt", "Não gosto de voar.", "Não gosto de voar"),
     ("pt", "O meu cão chama-se Bento.", "O meu cão chama-se Bento"),
+    # --- a verb in the first person says whose statement it is, without a word for "I"
+    ("es", "No tomo café por la tarde.", "No tomo café por la tarde"),
+    ("es", "Nado tres veces a la semana, ¿es mucho?", "Nado tres veces a la semana"),
+    ("es", "No soporto el ruido.", "No soporto el ruido"),
+    ("es", "Acordamos usar Postgres para la contabilidad.", "Acordamos usar Postgres para la contabilidad"),
+    ("es", "Dejé de fumar.", "Dejé de fumar"),
+    ("es", "Estudio derecho en Madrid.", "Estudio derecho en Madrid"),
+    ("it", "Non sopporto il rumore.", "Non sopporto il rumore"),
+    ("it", "Nuoto ogni giorno con il cane.", "Nuoto ogni giorno con il cane"),
+    ("it", "Guido la moto da dieci anni.", "Guido la moto da dieci anni"),
+    ("pt", "Parei de fumar com o Rui.", "Parei de fumar com o Rui"),
+    ("pt", "Combinamos usar Postgres para as contas.", "Combinamos usar Postgres para as contas"),
+    ("fr", "J’apprécie le calme.", "J’apprécie le calme"),
+    ("fr", "J'étudie le droit à Lyon.", "J'étudie le droit à Lyon"),
+    ("fr", "J'apprends le japonais avec Léa.", "J'apprends le japonais avec Léa"),
+    ("fr", "On a décidé de passer à Postgres.", "On a décidé de passer à Postgres"),
+    ("fr", "Moi, j'habite à Lyon.", "J'habite à Lyon"),
+    ("fr", "Merci de ne jamais utiliser le mot synergie.", "Merci de ne jamais utiliser le mot synergie"),
+    ("nl", "Ik speel gitaar in een band.", "Ik speel gitaar in een band"),
+    ("nl", "Ik leer Spaans.", "Ik leer Spaans"),
 ]  # fmt: skip
 
 LEFT_ALONE = [
@@ -322,4 +342,8 @@ LEFT_ALONE = [
     ("pt", ("Aja como um médico.", "Sou alérgico a nozes e moro em Braga.")),
     ("pt", "Corrija o texto: Sou estudante e tenho dois irmãos"),
     ("pt", "Talvez eu me mude para o Porto no ano que vem."),
+    # --- what is said of others
+    ("en", "The user lives in Berlin."),
+    ("it", "Marco lavora alla Fiat da dieci anni."),
+    ("pt", "O Marco trabalha na Galp há dez anos."),
 ]  # fmt: skip

@@ -224,6 +224,8 @@ def test_corrections_become_rules_in_the_persons_words(tmp_path: Path, said: str
         ("npm run build takes 40 s", "npm run build takes 40 s", "Memory.md", "Notes"),
         ("The wifi is called Dr. No. Its password hint is on the fridge.",) * 2 + ("Memory.md", "Notes"),
         ("Ich wohne in Kiel.", "Ich wohne in Kiel", "Memory.md", "About me"),
+        ("J’habite à Brest", "J’habite à Brest", "Memory.md", "About me"),
+        ("s’il te plaît, n’utilise jamais ça", "s’il te plaît, n’utilise jamais ça", "Procedural.md", "Notes"),
     ],
 )
 def test_a_fresh_memory_gets_what_one_would_have_written(

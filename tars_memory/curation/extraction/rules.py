@@ -218,10 +218,9 @@ class _UserTurn:
         if requests and (request := self._request(sentence, day, talk=talk)):
             yield request
             return
-        if talk and end > start and not lang.pattern("doubt").search(plain):
-            words = {word.casefold() for word in _WORD.findall(plain)}
-            if words & lang.words("me") and not (sentence.asks and end == len(sentence.text)):
-                yield from self._statements(text, sentence, day)
+        only_asks = end == start or (sentence.asks and end == len(sentence.text))
+        if talk and not only_asks and not lang.pattern("doubt").search(plain):
+            yield from self._statements(text, sentence, day)
 
     def _request(self, sentence: Sentence, day: date, *, talk: bool) -> DrawnFact | None:
         """Return what a sentence asks to be remembered, or the rule that it gives; None if it does neither.
@@ -242,8 +241,8 @@ class _UserTurn:
                 if match and not sentence.asks and self._is_rule(plain):
                     span = match.span("text") if "text" in form.groupindex else match.span()
                     kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
-                    about_me = {word.casefold() for word in _WORD.findall(kept.text)} & self.lang.words("me")
-                    return kept if about_me else kept._replace(seen=RULE)  # "from now on I use Helix" is a fact
+                    states = _names_me(kept.text, self.lang)  # "from now on I use Helix"
+                    return kept if states else kept._replace(seen=RULE)
         return None
 
     def _statements(self, text: str, sentence: Sentence, day: date) -> Iterator[DrawnFact]:
@@ -270,8 +269,7 @@ class _UserTurn:
 
     def _introduces(self, before: str) -> bool:
         """Whether the words before a colon are about the person; if not, a text follows, not a statement."""
-        words = [word.casefold() for word in _WORD.findall(before)]
-        return len(words) >= LABEL_WORDS and not self.lang.words("me").isdisjoint(words)
+        return len(_WORD.findall(before)) >= LABEL_WORDS and _names_me(before, self.lang)
 
     def _is_rule(self, plain: str) -> bool:
         """Whether a sentence says how to work in general, and not what the text at hand should be like."""
@@ -328,7 +326,12 @@ def _kind(lang: Language, text: str, day: date) -> str:
     for form, table in lang.forms("about"):
         if form.fullmatch(plain) and (not table.get("dated") or names_day(dated, lang.code)):
             return str(table["kind"])
-    return "fact" if stated(dated, day, (lang.code,)) else ""
+    return "fact" if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else ""
+
+
+def _names_me(text: str, lang: Language) -> bool:
+    """Whether a text has a word for the person who speaks: "the user" is somebody else in a conversation."""
+    return not lang.words("me").isdisjoint(word.casefold() for word in _WORD.findall(text))
 
 
 def _plain(sentence: Sentence) -> str:
