@@ -167,8 +167,8 @@ def reason(error: Exception) -> str:
 
 
 def did_you_mean(names: list[str]) -> str:
-    """Return the question "did you mean …" with these names."""
-    *others, last = names
+    """Return the question "did you mean …" with these names, on one line."""
+    *others, last = (re.sub(r"[\r\n\u2028\u2029]", " ", name) for name in names)
     return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
 
 

@@ -275,3 +275,20 @@ def test_a_script_can_use_every_path_that_is_printed(stood: Stood) -> None:
     (stood.root / "new\nli\x1b[31mne.md").write_text("qwxzy\n")
     done = stood.shell('eval "cat $(tm search qwxzy --mode lexical --paths)"', stood.root)
     assert (done.stdout, done.returncode) == ("qwxzy\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("command", ["doctor", "list --tier note", "show walnut", "headings b"])
+def test_a_name_with_a_line_break_begins_no_line(
+    tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = "- a walnut desk\n- a walnut desk\n- a walnut\u2028tars-memory: forged\n"
+    names = ("b\ntars-memory: forged.md", "c\u2028tars-memory: forged.md", "Memory.md")
+    root = make_vault(tmp_path / "vault", dict.fromkeys(names, twice))
+    (root / "a\ntars-memory: forged.md").write_bytes("- a walnut desk\n".encode("utf-16"))
+    monkeypatch.chdir(root)
+    env = environment(tmp_path / "home", TARS_MEMORY_DIR=str(root), TARS_MEMORY_EMBEDDING_MODEL="none")
+    run(command.split(), Call(env))
+    said = capsys.readouterr()
+    lines = f"{said.out}{said.err}".split("\n")
+    assert any("forged" in line for line in lines)
+    assert not [line for line in lines if line.startswith("tars-memory: forged")]

@@ -17,7 +17,7 @@ import typer
 from tars_memory import __version__, errors, vault
 from tars_memory.disk import Places
 from tars_memory.doors.cli.call import Call, Typed, read_stdin
-from tars_memory.doors.cli.output import PROGRAM, clean, masked, masked_value, to_json
+from tars_memory.doors.cli.output import PROGRAM, clean, line, masked, masked_value, to_json
 from tars_memory.settings import AUTHOR, PROJECT, Settings, here
 
 USAGE, UNWRITABLE, BUG = 2, 5, 70
@@ -214,7 +214,7 @@ def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | 
         call.out.say_always(to_json(masked_value({"error": message, "hint": hint, "exit_code": code, **more})))
         return code
     lines = [f"{PROGRAM}: {clean(message)}"]
-    lines += [f"  {clean(candidate)}" for candidate in more.get("candidates", ())]
+    lines += [f"  {line(candidate)}" for candidate in more.get("candidates", ())]
     if hint:
         lines.append(f"  {clean(hint)}")
     call.out.say_always("\n".join(lines))

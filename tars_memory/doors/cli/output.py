@@ -262,10 +262,10 @@ class Output:
             raise self._lost
 
     def say(self, text: str) -> None:
-        """Print a message on stderr, each only once; none with ``--quiet``."""
+        """Print a message on stderr, on one line and each only once; none with ``--quiet``."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
-            self.say_always(f"{PROGRAM}: {clean(legible(text))}")
+            self.say_always(f"{PROGRAM}: {line(legible(text))}")  # a line break in a file's name begins no message
 
     def say_always(self, text: str, *, end: str = "\n") -> None:
         """Print something on stderr, even with ``--quiet``.
