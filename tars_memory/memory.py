@@ -240,6 +240,9 @@ class Memory:
                 for fact in theirs
                 if not self.workspace.hides(f"{fact.predicate}:: {fact.object}")
             ]
+        if not found:  # a note that can't be read has no rows; a notice says so
+            caller = self.workspace.capture(writes=False)
+            list(caller.notes([caller.layout.facts]))
         if tags := tuple(topics):
             selected = self.searcher.selection((), tags, scope)
             found = [fact for fact in found if selected.keeps(fact.path, (fact.subject,), f"- {fact.object}")]

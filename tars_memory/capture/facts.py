@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory import capture
-from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
+from tars_memory.errors import AmbiguousError, NotFoundError, PartialError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import Document
@@ -222,7 +222,7 @@ def _same_subject(ctx: Caller, subject: str, other_names: Callable[[str], Iterab
     """Return the only subject with facts that is another name of this one; empty if this one has facts itself."""
     try:
         known = {facts.folded(fact.subject): fact.subject for _, fact in ctx.vault.note(ctx.layout.facts).facts}
-    except NotFoundError:
+    except (NotFoundError, PartialError):  # what can't be read is refused where it would be written
         return ""
     if facts.folded(subject) in known:
         return ""

@@ -387,6 +387,12 @@ def test_nothing_is_written_into_a_note_of_utf_16_and_the_words_wait(desk: Desk)
     assert memory.read_bytes() == before
     for argv in (["context"], ["list"]):
         assert "Memory.md is UTF-16, not UTF-8" in desk.call(*argv)[1]
+    facts = desk.root / "Facts.md"
+    facts.write_bytes("## Anna\n\n- likes:: tea\n".encode("utf-16"))
+    code, told = desk.call("facts", "add", "Anna", "likes", WORDS)
+    assert code == 5 and "Facts.md is UTF-16, not UTF-8" in told and "kept in the spool" in told
+    assert "Facts.md is UTF-16, not UTF-8" in desk.call("facts")[1]
+    facts.unlink()
     assert "Memory" not in desk.call("search", "fact", "--mode", "lexical")[1]
     assert "1 not UTF-8" in desk.call("status")[1]
     code, told = desk.call("doctor")
