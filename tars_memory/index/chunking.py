@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 from datetime import date
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -36,14 +37,13 @@ from tars_memory.vault import markdown
 from tars_memory.vault.links import Links, file_part, targets
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document, front_aliases, front_day, front_tags
-from tars_memory.vault.markdown.lines import FENCE, TITLE, may_have_end, note_end, windows_of
+from tars_memory.vault.markdown.lines import FENCE, TITLE, Window, may_have_end, note_end, windows_of
 from tars_memory.vault.vault import key_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator
 
-    from tars_memory.vault.layout import Layout
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Line
 
@@ -157,33 +157,35 @@ def parse(
     """
     stem = _stem(path)
     split = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
-    lines, units, properties, body_line = split(data, facts=facts)
+    lines, blocks, windows, properties, body_line = split(data, facts=facts)
+    until, in_front = note_end(properties, session=session), front_day(properties) if properties else None
+    aliases, tags, links = front_aliases(properties), front_tags(properties), list(targets(lines))
     note = Parsed()
-    note.until = day_number(note_end(properties, session=session))
+    note.until = day_number(until)
     title = properties.get("title")
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
-    note.aliases = tuple(map(clean, front_aliases(properties)))
-    tags = (clean(tag).strip("/").lower() for tag in front_tags(properties))
-    note.tags = tuple(filter(None, dict.fromkeys(tags)))
-    note.day, note.day_source = _day(stem, properties, day, modified)
+    note.aliases = tuple(map(clean, aliases))
+    note.tags = tuple(filter(None, dict.fromkeys(clean(tag).strip("/").lower() for tag in tags)))
+    note.day, note.day_source = _day(stem, in_front, day, modified)
     note.about = _about(path, stem, note, properties)
     note.lines = len(lines)
-    note.links = tuple(dict.fromkeys(clean(target) for target in targets(lines)))
+    note.links = tuple(dict.fromkeys(map(clean, links)))
     note.properties = note_properties(properties, lines)
+    units = _units(lines, blocks, windows)
     if skeleton is not None:
         units = list(without_skeleton(units, skeleton))
     elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # only the properties can be cited
         units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
     shown = iso(note.day) if note.day_source in ("name", "property") else ""
-    note.chunks = [_chunk(*part, note, shown, session=session) for part in _parts(lines, units, cut)]
+    parts = list(_parts(lines, units, cut))
+    read = [(grammar.read(text, session=session), grammar.plain("\n".join(text))) for _, text, _ in parts]
+    note.chunks = [_chunk(*part, *told, note, shown) for part, told in zip(parts, read, strict=True)]
     return note
 
 
-def embedded_text(head: str, text: str) -> str:
-    """Return what the model sees: the head on a line of its own, then the chunk's lines without machinery and bold
-    marks.
-    """
-    return head + "\n" + grammar.plain(text)
+def embedded_text(head: str, plain: str) -> str:
+    """Return what the model sees: the head on a line of its own, then the chunk's :func:`grammar.plain` lines."""
+    return f"{head}\n{plain}"
 
 
 def _stem(path: str) -> str:
@@ -191,14 +193,14 @@ def _stem(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
 
 
-def _day(stem: str, properties: dict[str, Any], day: date | None, modified: date | None) -> tuple[int, str]:
+def _day(stem: str, in_front: date | None, day: date | None, modified: date | None) -> tuple[int, str]:
     """Return the note's day as yyyymmdd, 0 if none is known, and its source: ``name``, ``property`` or ``mtime``."""
     if day is not None:
         return day_number(day), "name"
     in_name = _first_date(stem)
     if in_name:
         return in_name, "name"
-    if properties and (in_front := front_day(properties)) is not None:
+    if in_front is not None:
         return day_number(in_front), "property"
     return (day_number(modified), "mtime") if modified is not None else (0, "")
 
@@ -327,8 +329,10 @@ def _overlap_start(ends: Sequence[int], start: int, stop: int, line: str, overla
     return blank or stop - overlap
 
 
-def _chunk(units: list[Unit], text: list[str], partial: bool, note: Parsed, shown_date: str, *, session: bool) -> Chunk:
-    """Build a chunk of the units; ``text`` are its lines."""
+def _chunk(
+    units: list[Unit], text: list[str], partial: bool, lines: list[Line], plain: str, note: Parsed, shown_date: str
+) -> Chunk:
+    """Build a chunk of the units; ``text`` are its lines, ``lines`` what they are, ``plain`` what the model sees."""
     chunk = Chunk()
     chunk.start_line, chunk.end_line = units[0].start, units[-1].end
     chunk.text = "\n".join(text)
@@ -338,12 +342,7 @@ def _chunk(units: list[Unit], text: list[str], partial: bool, note: Parsed, show
     chunk.headings = tuple(clean(name[:MAX_TITLE]) for name in body.path)  # cut, for each chunk repeats them
     heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]
     chunk.head = SEPARATOR.join([*heads, shown_date] if shown_date else heads)
-    chunk.lines = grammar.read(text)
-    if session:  # summaries that rules made of quotes rank after the quotes themselves
-        chunk.lines = [
-            line._replace(kind=grammar.REPEATED) if grammar.is_summary_line(source) else line
-            for line, source in zip(chunk.lines, text, strict=True)
-        ]
+    chunk.lines = lines
     chunk.numbers = range(len(text))
     chunk.block_id = (chunk.lines[-1].block_id or None) if len(units) == 1 and not partial else None
     with_hash = [name for name in chunk.headings if "#" in name]
@@ -353,7 +352,7 @@ def _chunk(units: list[Unit], text: list[str], partial: bool, note: Parsed, show
             with_hash += (line for line in text[unit.start - first : unit.end - first + 1] if "#" in line)
     tags = (tag.strip("/").lower() for line in with_hash for tag in grammar.TAG.findall(grammar.CODE.sub("", line)))
     chunk.tags = tuple(sorted({*note.tags, *tags} - {""}))
-    chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
+    chunk.hash = blake2b(embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
     return chunk
 
 
@@ -378,8 +377,11 @@ class Unit:
         self.until = until
 
 
-Structure = tuple[list[str], list[Unit], dict[str, Any], int]
-"""The lines of a note, its blocks, the properties of its front matter, and the first line after that."""
+Span = tuple[str, int, int, tuple[str, ...]]
+"""A block: its kind, empty for the lines between two; its first line, its last line, and its heading path."""
+Structure = tuple[list[str], list[Span], Sequence[Window], dict[str, Any], int]
+"""The lines of a note, its blocks, the lines with an end, the properties of its front matter, and the first line after
+that."""
 
 
 def without_skeleton(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
@@ -406,23 +408,22 @@ def _split_by_blocks(data: bytes, *, facts: bool) -> Structure:
     """Split a note with the block parser."""
     document = Document(data, by_lines=True)
     lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
-    units: list[Unit] = []
+    blocks: list[Span] = []
     sections = iter(document.sections)
     section = next(sections)
     following = next(sections, None)
     last = document.body_line - 1
     for kind, start, end in document.blocks:
         # Lines outside any block of the parser (link definitions) are the person's text, too.
-        units += _trimmed(lines, Unit("paragraph", last + 1, start - 1, section.path))
+        blocks.append(("", last + 1, start - 1, section.path))
         while following is not None and start >= following.start_line:
             section, following = following, next(sections, None)
         last = max(last, end)
         if kind != "rule":
             hidden = kind == "html" and _HIDDEN.fullmatch("\n".join(lines[start - 1 : end]))
-            units.append(Unit("hidden" if hidden else kind, start, end, section.path))
-    units += _trimmed(lines, Unit("paragraph", last + 1, len(lines), section.path))
-    units = _split_at_ends(lines, units, document, facts=facts)
-    return lines, units, document.front_matter, document.body_line
+            blocks.append(("hidden" if hidden else kind, start, end, section.path))
+    blocks.append(("", last + 1, len(lines), section.path))
+    return lines, blocks, windows_of(document, facts=facts), document.front_matter, document.body_line
 
 
 def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
@@ -431,10 +432,10 @@ def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
     lines = re.split(r"\r\n|\r|\n", text)
     if lines and not lines[-1]:
         lines.pop()
-    units: list[Unit] = []
+    blocks: list[Span] = []
     path: list[tuple[int, str]] = []
     fence = ""
-    unit: Unit | None = None
+    inside = False  # a block
     properties: dict[str, Any] = {}
     body_line = 1
     if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
@@ -449,24 +450,28 @@ def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
             while path and path[-1][0] >= len(heading[1]):
                 path.pop()
             path.append((len(heading[1]), heading[2].rstrip(" \t").rstrip("#").rstrip(" \t")))
-            units.append(Unit("heading", number, number, tuple(name for _, name in path)))
-            unit = None
+            blocks.append(("heading", number, number, tuple(name for _, name in path)))
+            inside = False
         elif not line.strip():
-            unit = None
-        elif unit is None:
-            unit = Unit("fence" if fence else "paragraph", number, number, tuple(name for _, name in path))
-            units.append(unit)
+            inside = False
+        elif not inside:
+            blocks.append(("fence" if fence else "paragraph", number, number, tuple(name for _, name in path)))
+            inside = True
         else:
-            unit.end = number
-    if may_have_end(data):
-        units = _split_at_ends(lines, units, Document(data, by_lines=True), facts=facts)
-    return lines, units, properties, body_line
+            kind, first, _, names = blocks[-1]
+            blocks[-1] = kind, first, number, names
+    windows = windows_of(Document(data, by_lines=True), facts=facts) if may_have_end(data) else ()
+    return lines, blocks, windows, properties, body_line
 
 
-def _split_at_ends(lines: Sequence[str], units: list[Unit], document: Document, *, facts: bool) -> list[Unit]:
-    """Split the units so that all lines of one count until the same day."""
+def _units(lines: Sequence[str], blocks: Iterable[Span], windows: Iterable[Window]) -> list[Unit]:
+    """Return the blocks as units, split so that all lines of one count until the same day."""
+    units: list[Unit] = []
+    for kind, start, end, path in blocks:
+        unit = Unit(kind or "paragraph", start, end, path)
+        units += [unit] if kind else _trimmed(lines, unit)
     ends: dict[int, int] = {}
-    for window in windows_of(document, facts=facts):
+    for window in windows:
         until = day_number(window.until)
         for line in range(window.first, window.last + 1):
             ends[line] = min(until, ends.get(line, until))
@@ -582,10 +587,8 @@ _SELECT = (
 )
 
 
-def fact_rows(layout: Layout, path: str, data: bytes) -> list[tuple[Any, ...]]:
-    """Return a note's facts as rows of the table ``facts`` without the note's id; none unless it is a facts note."""
-    if not layout.is_facts(path):
-        return []
+def fact_rows(path: str, data: bytes) -> list[tuple[Any, ...]]:
+    """Return the facts of a facts note as rows of the table ``facts`` without the note's id."""
     return [
         (
             fact.line,

@@ -94,25 +94,26 @@ def clean(text: str) -> str:
 
 def quoted(text: str) -> str:
     """Return the text as one FTS5 string; it is a phrase if the tokenizer splits it."""
-    return _string(worded(clean(text[:MAX_TERM]), " "))
+    return _string(*worded((clean(text[:MAX_TERM]),), " "))
 
 
 def _string(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def worded(text: str, gap: str = f" {GAP} ") -> str:
-    """Prepare a text for the tokenizer of words.
+def worded(texts: Iterable[str], gap: str = f" {GAP} ") -> list[str]:
+    """Prepare texts for the tokenizer of words.
 
-    It is made :func:`plainer`, and every run of a script without blanks is replaced by ``gap``: in the index by one and
-    the same token, so that the text keeps its length in tokens; in a query by blanks.
+    They are made :func:`plainer`, and every run of a script without blanks is replaced by ``gap``: in the index by one
+    and the same token, so that the text keeps its length in tokens; in a query by blanks.
     """
-    return text if text.isascii() else re.sub(_RUN, gap, plainer(text))
+    plain = [text if text.isascii() else plainer(text) for text in texts]
+    return [text if text.isascii() else re.sub(_RUN, gap, text) for text in plain]
 
 
 def has_words(text: str) -> bool:
     """Whether the tokenizer of words finds anything in the text."""
-    return _TOKEN.search(worded(text, " ")) is not None
+    return any(map(_TOKEN.search, worded((text,), " ")))
 
 
 def signs(text: str) -> str:

@@ -297,7 +297,7 @@ class Index:
         layout = sorted((key, str(value)) for key, value in vars(self.vault.layout).items() if not key.startswith("_"))
         bounds = f"{self.limits.max_note_bytes} {self.cut.size} {self.cut.overlap}"
         recipe = f"{database.VERSION} {database.CHUNKER} {bounds} {layout}"
-        return intake.Look(intake.Sweep(self.vault.sweep()), started, recipe, self.cut)
+        return intake.Look(intake.Sweep(self.vault.sweep(), self.vault.skipped), started, recipe, self.cut)
 
 
 class _Refresh:
@@ -314,7 +314,7 @@ class _Refresh:
         report, connection = self._report, self._index.connection()
         if self._meta.get("sweep") != self._look.sweep.digest or self._meta.get("recipe") != self._look.recipe:
             self._update(intake.stored(connection, self._meta.get("recipe") == self._look.recipe))
-        report.skipped = self._index.vault.skipped
+        report.skipped = self._look.sweep.skipped
         for reason, paths in self._index.left_out().items():
             report.skipped[reason] = report.skipped.get(reason, 0) + len(paths)
         return report
@@ -324,7 +324,8 @@ class _Refresh:
         look, budget, report = self._look, self._budget, self._report
         difference = intake.diff(stored, look.found)
         if difference.missing:  # a note is dropped only when two looks agree that it is gone
-            look.again(intake.Sweep(self._index.vault.sweep()))
+            notes = self._index.vault
+            look.again(intake.Sweep(notes.sweep(), notes.skipped))
             difference = intake.diff(stored, look.found)
         if self._is_implausible(stored, difference):
             return

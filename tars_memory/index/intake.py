@@ -139,13 +139,15 @@ class Sweep:
 
     Args:
         folders: (prefix, names, four numbers for each name) of every folder, as :meth:`Vault.sweep` yields them.
+        skipped: reason → number of files that the walk skipped.
 
     Attributes:
         digest: of all paths and stamps in the order of the walk, which file systems keep as long as a folder does not
             change: two sweeps of an unchanged vault have the same digest.
     """
 
-    def __init__(self, folders: Iterable[tuple[str, list[str], list[int]]]) -> None:
+    def __init__(self, folders: Iterable[tuple[str, list[str], list[int]]], skipped: dict[str, int]) -> None:
+        self.skipped = skipped
         digest = blake2b(digest_size=20)
         self._packed: list[tuple[str, list[str], bytes]] = []
         for prefix, names, numbers in folders:

@@ -397,8 +397,8 @@ def _plain(name: str) -> str:
 
 def _words(name: str) -> list[str]:
     """Return the folded words of a name; runs without blanks are words of their own, and ``c++`` keeps its signs."""
-    plain = fold(_plain(name))
-    return _ASCII_WORD.findall(plain) if plain.isascii() else fulltext.words_and_runs(plain)
+    plain = _plain(name)
+    return _ASCII_WORD.findall(plain.lower()) if plain.isascii() else fulltext.words_and_runs(fold(plain))
 
 
 def _joined(words: Sequence[str]) -> str:

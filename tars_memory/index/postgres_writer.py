@@ -488,7 +488,7 @@ class _Publisher:
         about = {row[0]: row[7] for row in rows["notes"]}
         chunk_words, signs = {}, {}
         for chunk, head, text, *_ in rows["chunk_texts"]:
-            chunk_words[chunk] = (fulltext.worded(head), fulltext.worded(text))
+            chunk_words[chunk] = tuple(fulltext.worded((head, text)))
             if marks := fulltext.signs(f"{head}\n{text}\n{about[note_of[chunk]] if chunk in note_of else ''}"):
                 signs[chunk] = (marks,)
         chunk_tokens = _tokens("chunk_words", chunk_words)
@@ -496,7 +496,7 @@ class _Publisher:
         for chunk, note, *_ in sorted(rows["chunks"], key=lambda row: (row[1], row[2])):
             bodies.setdefault(note, []).extend(chunk_tokens[chunk][1])
         heads = {
-            row[0]: (fulltext.worded(note_head(row[6], row[4], row[5])), fulltext.worded(row[7]))
+            row[0]: tuple(fulltext.worded((note_head(row[6], row[4], row[5]), row[7])))
             for row in rows["notes"]
             if row[0] in bodies
         }

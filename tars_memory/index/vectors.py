@@ -27,6 +27,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
 
+from tars_memory import vault
 from tars_memory.disk import read, replace, sha256
 from tars_memory.errors import SettingsError
 from tars_memory.index import database, models
@@ -163,8 +164,10 @@ class _Work(NamedTuple):
         from tars_memory.index.chunking import embedded_text
 
         sql = "SELECT head, text FROM chunk_texts WHERE id = ?"
-        rows = ((digest, self.connection.execute(sql, (wanted[digest][0],)).fetchone()) for digest in digests)
-        texts = {digest: embedded_text(*row) for digest, row in rows if row}  # a note may have changed meanwhile
+        found = ((digest, self.connection.execute(sql, (wanted[digest][0],)).fetchone()) for digest in digests)
+        rows = {digest: row for digest, row in found if row}  # a note may have changed meanwhile
+        plain = [vault.markdown.lines.plain(text) for _, text in rows.values()]
+        texts = {digest: embedded_text(rows[digest][0], text) for digest, text in zip(rows, plain, strict=True)}
         results = self.embedder.embed_passages(texts.values())
         for number, (digest, one) in enumerate(zip(texts, results, strict=True), done + 1):
             if self.progress and (number % STEP == 0 or number == total):

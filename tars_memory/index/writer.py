@@ -11,9 +11,10 @@ import json
 import time
 from collections import defaultdict
 from datetime import date
-from itertools import count
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory import vault
 from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, naming
@@ -24,7 +25,6 @@ from tars_memory.language.words import is_latin
 from tars_memory.settings import CUT, Cut
 from tars_memory.vault.layout import is_made_by_us
 from tars_memory.vault.model import Line, Tier
-from tars_memory.vault.secrets import veiled
 from tars_memory.vault.vault import Vault, WrongEncodingError, has_markers
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ _FILE = (
 
 _FULLTEXT = {name: ", ".join(("rowid", *table.columns)) for name, table in TABLES.items()}
 """Full-text table → its columns."""
+WORDED = ("chunk_words", "note_words")
+"""The tables of words; their texts are :func:`worded`."""
 
 
 class ReadNote(NamedTuple):
@@ -75,12 +77,12 @@ class ReadNote(NamedTuple):
 
 
 def read(
-    vault: Vault, path: str, stamp: bytes, kept: bytes, known: bytes | None, max_bytes: int, cut: Cut = CUT
+    notes: Vault, path: str, stamp: bytes, kept: bytes, known: bytes | None, max_bytes: int, cut: Cut = CUT
 ) -> ReadNote | bytes | str | None:
     """Read and parse one note.
 
     Args:
-        vault: that holds it.
+        notes: the vault.
         path: of the note.
         stamp: as the sweep saw it.
         kept: the stamp to store.
@@ -91,16 +93,16 @@ def read(
     Returns:
         The note; :data:`SAME`; the reason why it is not indexed; None if the note is gone.
     """
-    layout = vault.layout
+    size, modified, _, _ = STAMP.unpack(stamp)
+    layout, weak = notes.layout, _day(modified)
     if layout.is_template(path):
         return TEMPLATE
     if layout.is_excluded(path):
         return EXCLUDED
-    size, modified, _, _ = STAMP.unpack(stamp)
     if size > max_bytes:
         return TOO_BIG
     try:
-        data = vault.read(path)
+        data = notes.read(path)
     except NotFoundError:
         return None
     except WrongEncodingError:
@@ -115,21 +117,21 @@ def read(
         return UNRESOLVED
     digest = blake2b(data, digest_size=16).digest()
     day = layout.day_of(path)
-    weak = _day(modified)
     if known is not None and digest == known[:16] and known[16:] in (b"", _weak_day(weak)):
         return SAME
-    tier, scope = layout.tier_of(path), clean(layout.scope_of(path))
+    tier, scope = layout.tier_of(path), layout.scope_of(path)
     ours = tier in OURS or layout.timed(path)
     skeleton = {layout.notes_section, layout.log_heading, FEEDBACK} if ours else None
     # Credentials never get into the index; the lines keep their numbers, so that hits can be cited.
-    shown = veiled(data)
+    shown = vault.secrets.veiled(data)
     facts_note, session = layout.is_facts(path), tier == Tier.EPISODIC
     parsed = chunking.parse(
         path, shown, day=day, modified=weak, skeleton=skeleton, facts=facts_note, session=session, cut=cut
     )
     if parsed.day_source == "mtime":
         digest += _weak_day(weak)
-    return ReadNote(path, kept, digest, str(tier), scope, parsed, chunking.fact_rows(layout, path, shown))
+    facts = chunking.fact_rows(path, shown) if facts_note else []
+    return ReadNote(path, kept, digest, str(tier), clean(scope), parsed, facts)
 
 
 def _day(nanoseconds: int) -> date | None:
@@ -220,9 +222,9 @@ class Writer:
         """
         number = next(self._next["chunks"])
         columns = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, 0, chunk.until)
-        rows["chunks"].append((number, *place, *columns, is_latin(chunk.text)))
+        rows["chunks"].append((number, *place, *columns))
         rows["chunk_texts"].append((number, *_texts(chunk)))
-        rows["chunk_words"].append((number, worded(chunk.head), worded(chunk.text)))
+        rows["chunk_words"].append((number, chunk.head, chunk.text))
         rows["chunk_signs"] += [(number, marks)] if marks else ()
         rows["chunk_tags"] += ((tag, number) for tag in chunk.tags)
         numbered = enumerate(zip(chunk.numbers, chunk.lines, strict=True))
@@ -230,7 +232,13 @@ class Writer:
         rows["answers"] += ((number, *answer) for answer in chunk.answers)
 
     def _insert(self, rows: Rows) -> None:
-        """Insert rows into their tables."""
+        """Insert rows into their tables; what depends on the words of their texts is found for all of them at once."""
+        texts = [row[1:] for table in WORDED for row in rows.get(table, ())]
+        words = iter(worded(chain.from_iterable(texts)))
+        latin = [is_latin(text) for _, _, text in rows.get("chunk_words", ())]
+        rows = {**rows, "chunks": [(*row, one) for row, one in zip(rows.get("chunks", ()), latin, strict=True)]}
+        for table in WORDED:
+            rows[table] = [(row[0], *islice(words, len(row) - 1)) for row in rows.get(table, ())]
         for table, values in rows.items():
             if values:
                 columns = f" ({_FULLTEXT[table]})" if table in _FULLTEXT else ""
@@ -239,6 +247,7 @@ class Writer:
 
     def _delete_words(self, table: str, row: tuple[Any, ...]) -> None:
         """Delete a row from a full-text table, which needs what was inserted to delete it."""
+        row = (row[0], *worded(row[1:])) if table in WORDED else row
         marks = ", ".join("?" * len(row))
         self._connection.execute(f"INSERT INTO {table} ({table}, {_FULLTEXT[table]}) VALUES ('delete', {marks})", row)
 
@@ -333,7 +342,7 @@ class Writer:
                 (number,),
             ).fetchone()
             if found:
-                self._delete_words("chunk_words", (number, *map(worded, found[:2])))
+                self._delete_words("chunk_words", (number, *found[:2]))
                 if marks := _signs(*found):
                     self._delete_words("chunk_signs", (number, marks))
         for table in ("lines", "answers", "chunk_tags", "chunk_vectors", "chunk_bits"):
@@ -359,7 +368,7 @@ def note_head(title: str, day: int, source: str) -> str:
 
 def _words(texts: list[str], title: str, day: int, source: str, about: str) -> Iterable[str]:
     """Return the columns of a note in ``note_words``, given the texts of its chunks."""
-    return map(worded, (note_head(title, day, source), about, "\n".join(texts)))
+    return note_head(title, day, source), about, "\n".join(texts)
 
 
 def _texts(chunk: Chunk) -> tuple[str, str, str, str | None]:
@@ -479,7 +488,8 @@ def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> 
     chunk.lines = [Line(0, "text", "", "", turn.speaker, "", turn.day, "") for turn, _, _ in rows]
     chunk.numbers = [turn.line for turn, _, _ in rows]
     chunk.answers = [(place, answer) for place, (_, _, answer) in enumerate(rows) if answer]
-    chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
+    plain = vault.markdown.lines.plain(chunk.text)
+    chunk.hash = blake2b(embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
     return chunk
 
 

@@ -21,18 +21,18 @@ def test_diff() -> None:
 
 def test_a_sweep_tells_any_number_apart() -> None:
     base = [("", ["a.md"], [1, 2, 3, 4]), ("x/", ["b.md"], [5, 6, 7, 8])]
-    assert Sweep(base).digest == Sweep(list(base)).digest
-    assert Sweep(base).stamps() == {"a.md": STAMP.pack(1, 2, 3, 4), "x/b.md": STAMP.pack(5, 6, 7, 8)}
+    assert Sweep(base, {}).digest == Sweep(list(base), {}).digest
+    assert Sweep(base, {}).stamps() == {"a.md": STAMP.pack(1, 2, 3, 4), "x/b.md": STAMP.pack(5, 6, 7, 8)}
     for at in range(4):
         numbers = [1, 2, 3, 4]
         numbers[at] += 1
-        assert Sweep([("", ["a.md"], numbers), base[1]]).digest != Sweep(base).digest
-    assert Sweep([("", ["b.md"], [1, 2, 3, 4]), base[1]]).digest != Sweep(base).digest
-    assert Sweep([("", ["a.md", "x/b.md"], [1, 2, 3, 4, 5, 6, 7, 8])]).digest != Sweep(base).digest
+        assert Sweep([("", ["a.md"], numbers), base[1]], {}).digest != Sweep(base, {}).digest
+    assert Sweep([("", ["b.md"], [1, 2, 3, 4]), base[1]], {}).digest != Sweep(base, {}).digest
+    assert Sweep([("", ["a.md", "x/b.md"], [1, 2, 3, 4, 5, 6, 7, 8])], {}).digest != Sweep(base, {}).digest
 
 
 def test_an_inode_of_64_bits_is_a_stamp_too() -> None:
-    one, other = Sweep([("", ["a"], [1, 2, 3, 2**64 - 1])]), Sweep([("", ["a"], [1, 2, 3, 2**64 - 2])])
+    one, other = (Sweep([("", ["a"], [1, 2, 3, 2**64 - by])], {}) for by in (1, 2))
     assert one.digest != other.digest
 
 

@@ -245,7 +245,7 @@ def test_a_note_too_big_for_the_parser_is_read_by_lines(monkeypatch: pytest.Monk
 
 def test_the_embedded_text_has_a_line_for_every_line_of_the_chunk() -> None:
     chunk = parse("a.md", b"one\n\ntwo **x** ^id\n").chunks[0]
-    assert chunking.embedded_text(chunk.head, chunk.text) == "a\none\n\ntwo x"
+    assert chunking.embedded_text(chunk.head, plain(chunk.text)) == "a\none\n\ntwo x"
 
 
 def test_a_huge_note_has_its_names_and_tags() -> None:

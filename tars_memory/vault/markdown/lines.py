@@ -214,8 +214,11 @@ class Item:
         return _SOURCE.sub("", _ITEM.sub("", self.text, count=1))
 
 
-def read(texts: Sequence[str]) -> list[Line]:
-    """Classify consecutive lines: return the kind, state, block id, speaker, source and dates of each."""
+def read(texts: Sequence[str], *, session: bool = False) -> list[Line]:
+    """Classify consecutive lines: return the kind, state, block id, speaker, source and dates of each.
+
+    In a session note, the lines of a summary made by rules repeat the words of turns.
+    """
     found: list[Line] = []
     state = ""
     inside = loose = False  # an item, or a candidate without a list mark
@@ -239,6 +242,8 @@ def read(texts: Sequence[str]) -> list[Line]:
         indent, kind = _indent(text), _kind(text, bare, heading=heading, item=mark is not None)
         if kind == ITEM and found and bare.startswith("- warning:: ") and found[-1][:2] == (indent, MACHINERY):
             kind = MACHINERY  # belongs to the fact above, like the line before
+        elif session and _SUMMARY.match(text):
+            kind = REPEATED
         found.append(
             Line(
                 indent,
@@ -458,11 +463,6 @@ def _plain(line: str) -> str:
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
         line = entries.unsigned(entries.plain(line))
     return line.replace("**", "")
-
-
-def is_summary_line(line: str) -> bool:
-    """Whether a line of a session note is part of a summary made by rules, which repeats the words of a turn."""
-    return _SUMMARY.match(line) is not None
 
 
 # -- when lines and notes expire
