@@ -10,6 +10,7 @@ import os
 import time
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
@@ -159,7 +160,6 @@ class Workspace:
         self.progress: Progress | None = None
         self.may_finish_in_background = False
         self.reading = 0
-        self._state: tuple[str | None, Path] | None = None
         self._opened: Index | None = None
         self._team: TeamIndex | None = None
         self._talks: Talks | None = None
@@ -260,12 +260,10 @@ class Workspace:
         """Return whether answers here may show a note: one of the chosen project, or outside projects."""
         return self.whole.layout.scope_of(path) in ("", self.project)
 
-    @property
+    @cached_property
     def state(self) -> Path:
         """The vault's state folder: journal, index, spool. It may not exist yet."""
-        if self._state is None or self._state[0] != self.vault.id:
-            self._state = (self.vault.id, self.settings.places.vault_state(self.root, self.vault.id, create=False))
-        return self._state[1]
+        return self.settings.places.vault_state(self.root, self.vault.id, create=False)
 
     def store(self, *, writes: bool = True, anew: bool = False) -> Store:
         """Return the store, the only door for writes; with ``writes=False`` only to look, so that nothing is made.
@@ -368,8 +366,8 @@ class Workspace:
         counts = f"{counted(done.changed, 'note')} written, {done.removed} gone, {counted(done.vectors, 'vector')}"
         return f"published to {team.address.shown}: {counts}"
 
-    def look(self, query: str = "") -> RefreshReport:
-        """Bring the index in step with the vault, for :attr:`patience` seconds at most.
+    def look(self, query: str = "") -> tuple[Index, RefreshReport]:
+        """Bring the index in step with the vault, for :attr:`patience` seconds at most; return it, and the report.
 
         A background process finishes the rest, where that is allowed; the report's notices say so.
 
@@ -379,9 +377,9 @@ class Workspace:
         Raises:
             UnwritableError: there is no index and none can be made.
         """
+        opened, patience, makes_vectors = self.index(), self.patience, self.makes_vectors
         if time.monotonic() < self._fresh_until:
-            return index.intake.RefreshReport(self.index().pending)
-        opened, patience = self.index(), self.patience
+            return opened, index.intake.RefreshReport(opened.pending)
         if patience is not None and opened.files.is_held(index.files.BACKGROUND):
             patience = 0.0  # a background process reads all notes: read only those that the query may name
         wanted = None if patience is None else query
@@ -389,14 +387,14 @@ class Workspace:
         self.reading = report.reading
         if self.rest and not (report.reading or report.stale or report.notices):
             self._fresh_until = time.monotonic() + self.rest
-        is_behind = report.stale or (self.makes_vectors and opened.is_behind(index.intake.SEARCH_EMBEDS))
+        is_behind = report.stale or (makes_vectors and opened.is_behind(index.intake.SEARCH_EMBEDS))
         may_finish = self.may_finish_in_background and bool(is_behind) and not report.unmounted
         goes_on = may_finish and self.finish_in_background()
         if report.reading:
             read = f"{report.reading - report.stale:,} of {counted(report.reading, 'note')} read"
             rest = ", the rest and vectors in the background" if goes_on else "; tars-memory reindex reads the rest"
             report.notices.append(read + rest)
-        return report
+        return opened, report
 
     def finish_in_background(self) -> bool:
         """Start a background process that finishes the index, if allowed and needed; return whether one is running."""
@@ -772,12 +770,13 @@ class Workspace:
             UnwritableError: the folder can't be made.
         """
         try:
-            return self.settings.places.vault_state(self.root, self.vault.id, create=True, used=used)
+            self.state = self.settings.places.vault_state(self.root, self.vault.id, create=True, used=used)
         except OSError as error:
             raise errors.UnwritableError(
                 f"the state folder can't be used: {error.filename or self.settings.places.state}: {error.strerror}",
                 f"{_remedy(error)}, or name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
             ) from error
+        return self.state
 
 
 def _remedy(error: OSError) -> str:

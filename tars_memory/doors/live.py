@@ -629,7 +629,7 @@ def _read_on(memory: Memory) -> tuple[int, int]:
     """Go on for a while with the first reading of a vault; return the number of its notes, and of those left."""
     memory.workspace.patience = READING
     try:
-        report = memory.workspace.look()
+        _, report = memory.workspace.look()
     finally:
         memory.workspace.patience = 0.0
     return report.reading, report.stale

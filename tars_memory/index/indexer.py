@@ -198,7 +198,11 @@ class Index:
         self.files.install(path)
 
     def embed_pending(
-        self, limit: int | None = None, progress: Progress | None = None, wait: float = WRITER_WAIT
+        self,
+        limit: int | None = None,
+        progress: Progress | None = None,
+        wait: float = WRITER_WAIT,
+        opened: Embedder | None = None,
     ) -> int:
         """Give chunks without a vector one, from the cache or else from the model.
 
@@ -208,6 +212,7 @@ class Index:
             limit: maximum number of texts to embed with the model; None: no limit.
             progress: told how many texts are done.
             wait: seconds to wait for another process that writes to the index.
+            opened: the model, if it is open already.
 
         Returns:
             The number of pending chunks; after a change of the model, the number of texts still to be embedded before
@@ -220,10 +225,10 @@ class Index:
         remaining = 0
         try:
             with explained("the vectors can't be kept"):
-                if self.embedder is not None:
+                if (embedder := self.embedder if opened is None else lambda: opened) is not None:
                     progress = progress or (self.progress if limit is None else None)
                     remaining = index.vectors.embed(
-                        self.connection(), self.files, self.cache, self.embedder, limit, progress, wait=wait
+                        self.connection(), self.files, self.cache, embedder, limit, progress, wait=wait
                     )
         except UnwritableError:
             if limit is None:

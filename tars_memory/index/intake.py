@@ -87,14 +87,10 @@ class RefreshReport:
         self.published = ""
         self.took = 0.0
 
-    @property
+    @cached_property
     def pending_vectors(self) -> int:
-        """Number of chunks without a vector, counted on access."""
+        """Number of chunks without a vector, counted on first access."""
         return self._pending() if self._pending is not None else 0
-
-    @pending_vectors.setter
-    def pending_vectors(self, count: int) -> None:
-        self._pending = lambda: count
 
 
 LOOK_AGAIN = b""

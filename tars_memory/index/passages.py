@@ -16,9 +16,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import deque
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -416,7 +417,7 @@ class Session:
         np, prefix = self._numpy, self.manifest.query_prefix
         hidden, offsets = self._run(prefix + text)
         vector = unit(np, whole(np, hidden, self.manifest.pooling), self._folder)
-        spans = list(_words(prefix + text, len(prefix), len(prefix + text), offsets, self._read.centre))
+        spans = list(_words(prefix + text, content_spans(prefix + text, len(prefix)), offsets, self._read.centre))
         bits, _ = word_bits(np, hidden, offsets, spans, self._read.centre)
         size = self.dimension // 8
         words = tuple(bits[start : start + size] for start in range(0, len(bits), size))
@@ -428,13 +429,15 @@ class Session:
         hidden, offsets = self._run(prefix + text)
         spans: list[tuple[int, int]] = []
         lines: list[int] = []
-        start = len(prefix)
-        for number, line in enumerate(text.split("\n")):
-            if number:
-                words = list(islice(_words(prefix + text, start, start + len(line), offsets, centre), MOST_WORDS))
-                spans += words
-                lines += [number - 1] * len(words)
-            start += len(line) + 1
+        head, *others = text.split("\n")
+        at, end = 0, len(prefix) + len(head)
+        content = content_spans(prefix + text, end)
+        for number, line in enumerate(others):
+            end += 1 + len(line)
+            first, at = at, bisect_right(content, end, at, key=itemgetter(1))
+            words = list(islice(_words(prefix + text, content[first:at], offsets, centre), MOST_WORDS))
+            spans += words
+            lines += [number] * len(words)
         bits, found = word_bits(np, hidden, offsets, spans, centre)
         counts = bytearray(text.count("\n"))
         for index in found:
@@ -504,13 +507,11 @@ class _Tokenizer:
 
 
 def _words(
-    text: str, start: int, end: int, offsets: Sequence[tuple[int, int]], centre: Any
+    text: str, spans: Sequence[tuple[int, int]], offsets: Sequence[tuple[int, int]], centre: Any
 ) -> Iterator[tuple[int, int]]:
-    """Yield the character spans of the content words in a part of a text.
-
-    For a model that knows scripts without blanks, yields the pieces of their runs instead.
+    """Yield the character spans of some words of a text; for a model that knows scripts without blanks, the pieces of
+    their runs instead.
     """
-    spans = content_spans(text, start, end)
     if centre is None or text.isascii():
         yield from spans
         return

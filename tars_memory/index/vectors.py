@@ -23,6 +23,7 @@ import os
 import sys
 from array import array
 from contextlib import closing, suppress
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
@@ -604,15 +605,12 @@ class QueryVectors:
     """
 
     def __init__(self, model: str, cache: Path, warm: Path | None = None) -> None:
-        """Look up the named model.
+        """Look nothing up yet.
 
         Args:
             model: as the settings name it.
             cache: the program's cache folder.
             warm: path of a watcher's socket, which is asked before the model is opened.
-
-        Raises:
-            ModelUnavailableError: a model that pip doesn't install is set and was never fetched.
         """
         self.model = model
         self.embed: Callable[[str], models.QueryVector] | None = None
@@ -620,9 +618,22 @@ class QueryVectors:
         self._cache = cache
         self._socket = warm
         self._used = False
-        manifest = models.manifest_of(model, cache)
-        self.identity = manifest.identity
-        self.dimension = manifest.dimension
+        self._sought: tuple[str, str, Path, models.QueryVector | None] | None = None
+        """A query, as it may be stored, the path of its file, and what it holds; until :meth:`query` uses it."""
+
+    @cached_property
+    def manifest(self) -> models.Manifest:
+        """The manifest of the model.
+
+        Raises:
+            ModelUnavailableError: a model that pip doesn't install is set and was never fetched.
+        """
+        return models.manifest_of(self.model, self._cache)
+
+    @cached_property
+    def identity(self) -> str:
+        """The identity of the model."""
+        return self.manifest.identity
 
     def query(self, text: str) -> models.QueryVector:
         """Return the query's vectors. Never waits for a network.
@@ -630,11 +641,11 @@ class QueryVectors:
         Raises:
             ModelUnavailableError: they aren't stored and the model can't be used.
         """
-        path = self._path(text)
-        found = _read(path, self.dimension)
+        sought, self._sought = self._sought, None
+        _, text, path, found = sought if sought is not None and sought[0] == text else self._seek(text)
         if found is None:
             if self._socket is not None and self.embed is None:
-                found = models.ask(self._socket, self.identity, self.dimension, text)
+                found = models.ask(self._socket, self.identity, self.manifest.dimension, text)
             if found is None:
                 from tars_memory.index.passages import open_runner
 
@@ -648,13 +659,25 @@ class QueryVectors:
 
     def are_at_hand(self, text: str) -> bool:
         """Whether the query's vectors are stored, or a watcher may answer: then the model need not be opened here."""
-        if _read(self._path(text), self.dimension) is not None:
-            return True
-        return self._socket is not None and models.is_ours(self._socket)
+        self._sought = self._seek(text)
+        return self._sought[-1] is not None or (self._socket is not None and models.is_ours(self._socket))
 
-    def _path(self, text: str) -> Path:
-        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return self._cache / FOLDER / self.identity / digest[:32]
+    def _seek(self, text: str) -> tuple[str, str, Path, models.QueryVector | None]:
+        """Return a query, the same without credentials, its file, and the vectors in it; None if there are none or they
+        are damaged.
+        """
+        shown = without_credentials(text)
+        digest = sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
+        path = self._cache / FOLDER / self.identity / digest[:32]
+        try:
+            return text, shown, path, models.unpack(read(path) or b"", self.manifest.dimension)
+        except SettingsError:
+            return text, shown, path, None
+
+
+def without_credentials(text: str) -> str:
+    """Return a query without credentials: queries are stored, and notes are indexed without credentials too."""
+    return vault.secrets.mask(text) if vault.suspicion.suspicious(text) else text
 
 
 def forget_queries(cache: Path) -> None:
@@ -665,14 +688,6 @@ def forget_queries(cache: Path) -> None:
     """
     for path in (cache / FOLDER).glob("*/*"):
         path.unlink(missing_ok=True)
-
-
-def _read(path: Path, dimension: int) -> models.QueryVector | None:
-    """Return the stored vectors, None if there are none or they are damaged."""
-    try:
-        return models.unpack(read(path) or b"", dimension)
-    except SettingsError:
-        return None
 
 
 def _write(path: Path, vector: models.QueryVector) -> None:

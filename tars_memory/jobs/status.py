@@ -202,7 +202,7 @@ def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]
 def refresh_index(workspace: Workspace) -> RefreshReport:
     """Update the index and return the report; if there is no index and none can be made, all notes count as stale."""
     try:
-        return workspace.look()
+        return workspace.look()[1]
     except UnwritableError as error:
         report = RefreshReport()
         report.stale = len(workspace.vault.paths())

@@ -117,9 +117,9 @@ def letters_of(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def content_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the character spans [start, end) of the words in a part of a text that are not stop words."""
-    return [match.span() for match in WORD.finditer(text, start, end) if fold(match[0]) not in STOP_WORDS]
+def content_spans(text: str, start: int) -> list[tuple[int, int]]:
+    """Return the character spans [start, end) of the words of a text, from ``start`` on, that are not stop words."""
+    return [match.span() for match in WORD.finditer(text, start) if fold(match[0]) not in STOP_WORDS]
 
 
 ASKING_WORDS = frozenset(

@@ -20,13 +20,13 @@ from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
 from tars_memory.recall import query as queries
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult
 from tars_memory.settings import MODES
-from tars_memory.vault.suspicion import suspicious
 from tars_memory.vault.vault import key_of, note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tars_memory.index.fulltext import Filter
+    from tars_memory.index.indexer import Index
     from tars_memory.index.models import QueryVector
     from tars_memory.index.postgres import TeamIndex
     from tars_memory.index.reader import IndexReader
@@ -186,8 +186,9 @@ class Searcher:
         """Return a warning, once for each language, if the model only knows English and the query is in another
         language.
         """
-        knows = self.workspace.embedder is not None or not index.models.is_english(model)
-        if knows or not language or language in self._languages:
+        if not language or language in self._languages:
+            return []
+        if self.workspace.embedder is not None or not index.models.is_english(model):
             return []
         self._languages.add(language)
         return [errors.TransientNotice(warning(language))]
@@ -377,11 +378,11 @@ class Search:
                 return self.team.read(lambda reader: ask(reader, RefreshReport(), self._compares_meaning(query)))
             except errors.TeamIndexError as error:
                 self._fall_back(error)
-        report = self.workspace.look(self.request.text)
+        opened, report = self.workspace.look(self.request.text)
         self.notices += report.notices
         compares_meaning = not self._own_index_only and self._compares_meaning(query)
-        compares_meaning = compares_meaning and self._embed_pending(report, query.meaning)
-        return self.workspace.index().read(lambda reader: ask(reader, report, compares_meaning))
+        compares_meaning = compares_meaning and self._embed_pending(opened, report, query.meaning)
+        return opened.read(lambda reader: ask(reader, report, compares_meaning))
 
     def selection(self) -> Selection:
         """Return the passages about the names and topics of the request, from the index that answers this search."""
@@ -590,7 +591,7 @@ class Search:
             raise error
         self.notices.append(f"words only: {error.message}: tars-memory status")
 
-    def _embed_pending(self, report: RefreshReport, text: str) -> bool:
+    def _embed_pending(self, opened: Index, report: RefreshReport, text: str) -> bool:
         """Make the vectors of chunks that have none yet, if they are few and the query has to open the model anyway.
 
         Returns:
@@ -600,35 +601,22 @@ class Search:
             ModelUnavailableError: the model can't be used, and the search is by meaning only.
             UnwritableError: a file can't be written, and the search is by meaning only.
         """
-        workspace = self.workspace
+        workspace, patience = self.workspace, self.workspace.patience
+        queries = self.searcher.queries(workspace.settings.embedding.model)
         try:
             few = 0 < report.pending_vectors <= SEARCH_EMBEDS
-            if few and not self._takes_too_long() and self._opens_model(text):
-                wait = WRITER_WAIT if workspace.patience is None else READER_WAIT
-                report.pending_vectors = workspace.index().embed_pending(SEARCH_EMBEDS, wait=wait)
+            hurried = patience is not None and patience < PREPARED_IN and workspace.embedder is None
+            if few and not (hurried and not workspace.is_prepared()):
+                if (embedder := workspace.embedder) is None and not queries.are_at_hand(text):
+                    embedder = workspace.opened_embedder = workspace.open_embedder()
+                if embedder is not None:
+                    wait = WRITER_WAIT if patience is None else READER_WAIT
+                    report.pending_vectors = opened.embed_pending(SEARCH_EMBEDS, wait=wait, opened=embedder)
         except (errors.ModelUnavailableError, errors.UnwritableError) as error:
             self._without_model(error)
             return False
         if report.pending_vectors:
             workspace.finish_in_background()
-        return True
-
-    def _takes_too_long(self) -> bool:
-        """Whether the model still has to be prepared, and the patience of the search is too short for that."""
-        workspace = self.workspace
-        if workspace.patience is None or workspace.patience >= PREPARED_IN or workspace.embedder is not None:
-            return False
-        return not workspace.is_prepared()
-
-    def _opens_model(self, text: str) -> bool:
-        """Whether the model is open; opens it if no other process has it open and the vector is not remembered."""
-        workspace = self.workspace
-        if workspace.embedder is not None:
-            return True
-        queries = self.searcher.queries(workspace.settings.embedding.model)
-        if queries.are_at_hand(_without_credentials(text)):
-            return False
-        workspace.opened_embedder = workspace.opened_embedder or workspace.open_embedder()
         return True
 
     def _vector(self, query: Query, reader: IndexReader, report: RefreshReport | None) -> QueryVector | None:
@@ -654,8 +642,9 @@ class Search:
                 known = ours or index.models.manifest_of(model, workspace.settings.places.cache)
                 if known.scripts == index.models.LATIN:
                     return None
-            shown = _without_credentials(query.meaning)
-            return self.searcher.queries(model).query(shown) if ours is None else ours.embed_query(shown)
+            if ours is not None:
+                return ours.embed_query(index.vectors.without_credentials(query.meaning))
+            return self.searcher.queries(model).query(query.meaning)
         except (errors.ModelUnavailableError, errors.UnwritableError) as error:
             self._without_model(error)
             return None
@@ -674,7 +663,8 @@ class Search:
                 self.workspace.demand_model()
                 raise errors.ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
             return ""
-        if held == self.workspace.fingerprint():
+        known = self.workspace.embedder or self.workspace.opened_embedder or self.searcher.queries(name).manifest
+        if held == known.fingerprint:
             return name
         if self.workspace.embedder is None:
             former = index.models.made_by(held, self.workspace.settings.places.cache)
@@ -693,13 +683,6 @@ class Search:
             query.filter = query.filter._replace(notes=notes)
         if request.about or request.topics:
             query.selection = recall.names.selection(reader, request.about, request.topics, scope=scope)
-
-
-def _without_credentials(text: str) -> str:
-    """Return a query without credentials: queries are remembered, and notes are indexed without credentials too."""
-    if not suspicious(text):
-        return text
-    return vault.secrets.mask(text)
 
 
 def warning(language: str) -> str:
