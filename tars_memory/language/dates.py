@@ -66,6 +66,7 @@ class _Words:
     Attributes:
         code: of the language.
         table: from its TOML.
+        told: matches what a sentence in the past tense has.
         always: matches a word for what is always or never so.
         weekdays: numbers of weekdays by name; Monday is 0.
         numbers: the numbers that words mean.
@@ -75,6 +76,7 @@ class _Words:
     def __init__(self, code: str) -> None:
         self.code = code
         self.table = table = language(code).table["dates"]
+        self.told = re.compile(table["told"], re.IGNORECASE)
         self.always = re.compile(rf"\b(?:{language(code).table['feedback']['always']})\b", re.IGNORECASE)
         self.weekdays = {name: number for names in table["weekdays"] for number, name in enumerate(names.split())}
         self.numbers = {word: number for number, word in enumerate(table["numbers"].split(), 1)}
@@ -85,10 +87,11 @@ class _Words:
 
     @cached_property
     def month_day(self) -> re.Pattern[str]:
-        """Matches a day of a month: ``3rd of May``, ``May 3``."""
+        """Matches a day of a month, or a month of a year: ``3rd of May``, ``May 3``, ``May 2027``."""
         months = self.table["months"]
         return re.compile(
-            rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|º|er|o)?(?: of| de| di)? (?:{months})\b|\b(?:{months})\.? \d{{1,2}}\b",
+            rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|º|er|o)?(?: of| de| di)? (?:{months})\b"
+            rf"|\b(?:{months})\.?(?: de| di)? (?:\d{{1,2}}|(?:19|20)\d\d)\b",
             re.IGNORECASE,
         )
 
@@ -142,6 +145,8 @@ def _replacement(found: re.Match[str], text: str, day: date, words: _Words) -> s
             return words.with_preposition(when, before, table[_PREPOSITIONS[unit]])
         if found["weekday"] or found["bare"]:
             return _weekday(found, text, day, words)
+        if found["n"] and table["ago_if_told"] and not words.told.search(text):
+            return None
         number = (found["n"] or found["n2"]).lower()
         unit = words.units[(found["u"] or found["u2"]).lower()]
         count = int(number) if number.isdigit() else words.numbers[number]
@@ -171,7 +176,7 @@ def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str |
     named = found["weekday"] or found["bare"]
     if not (found["past"] or found["coming"]) and words.always.search(text):
         return None
-    past = bool(found["past"]) or (not found["coming"] and re.search(table["told"], text, re.IGNORECASE) is not None)
+    past = bool(found["past"]) or (not found["coming"] and words.told.search(text) is not None)
     when = _weekday_from(day, words.weekdays[named.lower()], -1 if past else 1)
     if found["past"] or found["coming"]:
         return f"{table['on']} {named} {when.isoformat()}"

@@ -225,20 +225,26 @@ class _UserTurn:
     def _request(self, sentence: Sentence, day: date, *, talk: bool) -> DrawnFact | None:
         """Return what a sentence asks to be remembered, or the rule that it gives; None if it does neither.
 
-        It is taken whole, or as far as a question may begin, if it only then is such a text.
+        It is taken whole, or as far as a question may begin, if it only then is such a text. Of a rule all may be a
+        request: ``from now on, give me prices in euros``.
         """
         whole = [] if sentence.asks else [self._statement(sentence, ["asks"])]
-        for start, end in dict.fromkeys([*whole, self._statement(sentence)]):
+        cut = dict.fromkeys([*whole, self._statement(sentence)])
+        for start, end in cut:
             text = sentence.text[start:end].strip(_AROUND)
-            plain = text.replace("’", "'")
             for form, table in self.lang.forms("asked"):
-                match = form.fullmatch(plain)
+                match = form.fullmatch(text.replace("’", "'"))
                 if match and self._is_statement(match["text"], talk=talk):
                     kept = self._fact(text[slice(*match.span("text"))], sentence, day, table["kind"])
                     return kept._replace(asked=True)
-            for form, table in self.lang.forms("rules") if talk and not self.makes else ():
+        if not talk or self.makes or sentence.asks:
+            return None
+        for start, end in dict.fromkeys([*cut, self._statement(sentence, [])]):
+            text = sentence.text[start:end].strip(_AROUND)
+            plain = text.replace("’", "'")
+            for form, table in self.lang.forms("rules"):
                 match = form.fullmatch(plain)
-                if match and not sentence.asks and self._is_rule(plain):
+                if match and self._is_rule(plain):
                     span = match.span("text") if "text" in form.groupindex else match.span()
                     kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
                     states = _names_me(kept.text, self.lang)  # "from now on I use Helix"
