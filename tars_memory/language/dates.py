@@ -67,7 +67,7 @@ class _Words:
         code: of the language.
         table: from its TOML.
         told: matches what a sentence in the past tense has.
-        always: matches a word for what is always or never so.
+        always: matches a word for what is always or never so, or again and again.
         weekdays: numbers of weekdays by name; Monday is 0.
         numbers: the numbers that words mean.
         units: the English names of units of time.
@@ -77,7 +77,8 @@ class _Words:
         self.code = code
         self.table = table = language(code).table["dates"]
         self.told = re.compile(table["told"], re.IGNORECASE)
-        self.always = re.compile(rf"\b(?:{language(code).table['feedback']['always']})\b", re.IGNORECASE)
+        always = f"{language(code).table['feedback']['always']}|{table['repeats']}"
+        self.always = re.compile(rf"\b(?:{always})\b", re.IGNORECASE)
         self.weekdays = {name: number for names in table["weekdays"] for number, name in enumerate(names.split())}
         self.numbers = {word: number for number, word in enumerate(table["numbers"].split(), 1)}
         for number, words in ((1, table["one"]), (2, table.get("two", ""))):
@@ -170,7 +171,7 @@ def _day_word(found: re.Match[str], text: str, day: date, words: _Words) -> str 
 
 def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str | None:
     """Resolve ``last Monday``, ``next Monday``, or a bare ``on Monday``, which is the next one unless the sentence is
-    in the past tense; None if the sentence says what is always or never so, and means every Monday.
+    in the past tense; None if the sentence says what is always or never so, or from now on, and means every Monday.
     """
     table = words.table
     named = found["weekday"] or found["bare"]
