@@ -357,9 +357,10 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
         inside = os.path.relpath(folder, workspace.root).replace(os.sep, "/")
         for name in sorted(names):
             path = name if inside == "." else f"{inside}/{name}"
-            if name.startswith(".") and name.endswith(".icloud"):
-                shown = path.replace(name, name[1 : -len(".icloud")])
-                yield Diagnosis("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
+            if name.startswith(".") and name.endswith(suffix := vault.folder.PLACEHOLDER_SUFFIX):
+                shown = path.replace(name, name[1 : -len(suffix)])
+                message, hint = vault.vault.NOT_DOWNLOADED.format(shown), vault.vault.DOWNLOAD
+                yield Diagnosis("not downloaded", message, hint, shown)
             elif name[-3:].lower() == ".md" and vault.vault.is_conflict_copy(name):
                 yield _conflict_copy(workspace, path)
     paths = workspace.vault.paths()

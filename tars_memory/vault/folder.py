@@ -51,6 +51,9 @@ REMOVE_TRIES = 20
 EMPTY_WAIT = 0.3
 """Seconds that a note must have been empty before it is read as empty, where there are no leases."""
 
+PLACEHOLDER_SUFFIX = ".icloud"
+"""Ending of the hidden file that iCloud leaves in place of one that is not on this device."""
+
 TEMP_SUFFIX = ".tars-tmp"
 """End of the names of our temporary files."""
 
@@ -136,6 +139,10 @@ class Folder:
             return os.stat(self._argument(name), dir_fd=self.fd, follow_symlinks=False)
         except FileNotFoundError:
             return None
+
+    def lacks_download(self, name: str) -> bool:
+        """Whether iCloud has taken a file off this device: a hidden placeholder bears its name."""
+        return self.look(f".{name}{PLACEHOLDER_SUFFIX}") is not None
 
     def may_write(self, name: str) -> bool:
         """Whether the file's mode lets this process write it."""

@@ -260,7 +260,7 @@ class Vault:
 
         Raises:
             NotFoundError: there is no such note.
-            PartialError: it is not a regular file, may not be read, is larger than the limit, or
+            PartialError: it is not a regular file, may not be read, is larger than the limit, is not on this device, or
                 (:class:`WrongEncodingError`) is UTF-16 or UTF-32.
             UnwritableError: a step of the path is a link.
         """
@@ -271,7 +271,12 @@ class Vault:
             raise VaultError(f"{self.root} can't be opened: {error.strerror}", "is it mounted?") from error
         try:
             with root.below(parents) as folder:
-                return self._read(folder, name, path)
+                try:
+                    return self._read(folder, name, path)
+                except FileNotFoundError:
+                    if folder.lacks_download(name):
+                        raise _unreadable(NOT_DOWNLOADED.format(path), DOWNLOAD) from None
+                    raise
         except FileNotFoundError as error:
             raise NotFoundError(f"there is no note {path}", "tars-memory search finds notes by their words") from error
         except OSError as error:
@@ -357,6 +362,8 @@ class Vault:
             raise WrongEncodingError(path, wide, wide_name(data))
         return data
 
+
+NOT_DOWNLOADED, DOWNLOAD = "{} is not on this device", "open it in Finder or Files"
 
 WRONG_ENCODING = "{} is {}, not UTF-8: it is neither read nor written"
 CONVERTED = "save it as UTF-8 in your editor, or convert it with iconv"
@@ -570,7 +577,7 @@ class _Sweep:
         """Count a temporary file, an iCloud placeholder, a hidden folder or note; ignore other hidden files."""
         if path.endswith(beneath.TEMP_SUFFIX):
             self._skip("temporary file", path)
-        elif path.endswith(".icloud"):
+        elif path.endswith(beneath.PLACEHOLDER_SUFFIX):
             self._skip("not downloaded (iCloud)", path)
         elif entry.is_dir(follow_symlinks=False):
             self._skip("hidden folder", path)

@@ -403,6 +403,22 @@ def test_nothing_is_written_into_a_note_of_utf_16_and_the_words_wait(desk: Desk)
     assert memory.read_text() == f"{text}- {WORDS}\n"
 
 
+def test_a_note_that_is_not_on_this_device_is_not_made_anew_and_the_words_wait(desk: Desk) -> None:
+    memory, placeholder = desk.root / "Memory.md", desk.root / ".Memory.md.icloud"
+    text = memory.read_text()
+    memory.unlink()
+    placeholder.write_bytes(b"bplist00")
+    code, told = desk.call("remember", WORDS)
+    assert code == 5 and "Memory.md is not on this device" in told and "kept in the spool" in told
+    assert not memory.exists()
+    assert "Memory.md is not on this device" in desk.call("context")[1]
+    placeholder.unlink()
+    memory.write_text(text)  # downloaded
+    code, told = desk.call("log", "and on")
+    assert code == 0 and "placed from the spool" in told
+    assert memory.read_text() == f"{text}- {WORDS}\n"
+
+
 def test_a_note_of_latin_1_takes_what_makes_no_mixture_of_it(desk: Desk) -> None:
     memory = desk.root / "Memory.md"
     memory.write_bytes(b"## Notes\n\n- caf\xe9\n")

@@ -22,7 +22,7 @@ from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import Span
 from tars_memory.vault.model import Splice
 from tars_memory.vault.suspicion import wide_encoding
-from tars_memory.vault.vault import CONVERTED, WRONG_ENCODING, has_markers, is_single_byte
+from tars_memory.vault.vault import CONVERTED, DOWNLOAD, NOT_DOWNLOADED, WRONG_ENCODING, has_markers, is_single_byte
 from tars_memory.vault.writing import protocol
 from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job
@@ -605,14 +605,21 @@ class Transaction:
         return folder, name
 
     def _read(self, path: str, *, keep: bool = True) -> OpenNote | None:
-        """Read a note, in a dry run as it is planned so far; see :func:`read_note`."""
+        """Read a note, in a dry run as it is planned so far; see :func:`read_note`.
+
+        Raises:
+            UnwritableError: it is not on this device.
+        """
         if path in self._planned:  # only in a dry run
             planned = self._planned[path]
             return None if planned is None else OpenNote(planned, os.stat(self._store.root), None, False)
         folder, name = self._folder(path)
         if folder is None:
             return None
-        return read_note(folder, name, leases=self._store.exchange.leases, keep=keep, trusted=self._trusted)
+        note = read_note(folder, name, leases=self._store.exchange.leases, keep=keep, trusted=self._trusted)
+        if note is None and folder.lacks_download(name):  # made anew, it would be a second one for iCloud
+            raise UnwritableError(NOT_DOWNLOADED.format(path), DOWNLOAD)
+        return note
 
     def _appears_soon(self, path: str) -> bool:
         """Whether a missing note is there after :data:`GONE_WAIT`."""
