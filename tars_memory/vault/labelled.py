@@ -606,12 +606,14 @@ _ACCEPT = {"strong": _strong, "medium": _medium, "weak": _weak}
 
 def _random_nearby(text: str, end: int, kind: str) -> Found | None:
     """Return a long random value up to 48 characters after the label, whatever is between; None if there is none."""
-    match = compiled(r"[^\r\n]{0,48}?(?<![\w/.:-])([A-Za-z0-9+/=_-]{20,}+)(?![\w/.:-])").match(text, end)
+    run = "[A-Za-z0-9+/=_-]"
+    first_read = rf"({run}{{20,{_FIRST_READ}}}+)(?:(?<={run}{{{_FIRST_READ}}})|(?![\w/.:-]))"
+    match = compiled(rf"[^\r\n]{{0,48}}?(?<![\w/.:-]){first_read}").match(text, end)
     if not match or "(masked" in text[end : match.start(1)]:
         return None
-    judged = match[1][:_FIRST_READ]
-    if all(_classes(judged)[:3]) and _random(judged, 20):
-        return match.start(1), _wrapped_end(text, *match.span(1)), kind
+    if all(_classes(match[1])[:3]) and _random(match[1], 20):
+        last = compiled(f"{run}*").match(text, match.end(1)).end()  # type: ignore[union-attr]  # it always matches
+        return match.start(1), _wrapped_end(text, match.start(1), last), kind
     return None
 
 

@@ -249,28 +249,34 @@ def _find_wrapped(text: str) -> Iterator[Secret]:
     The beginning of the next line belongs to the key if there is no key without it, if it doesn't look like a word, or
     if it is alone on its line below a full line.
     """
-    unwrapped = ""
+    joined: list[str] = []
     places: list[int] = []  # of each joined character, where it is in the text
     ends: list[int] = []
     for at, last in _broken_runs(text):
         for gap in compiled(LINE_BREAK).finditer(text, at, last):
             start, after = gap.span()
             soft = start - (text[start - 1] == "=")
-            unwrapped += text[at:soft]
+            joined.append(text[at:soft])
             places += range(at, soft)
             ends.append(len(places))
             at = after
-        unwrapped += text[at:last] + "\n"
+        joined += text[at:last], "\n"
         places += range(at, last + 1)
+    unwrapped = "".join(joined)
+
+    @cache
+    def goes_on(cut: int, after: int) -> bool:
+        return _continues(text, places[cut], places[after - 1] + 1, unwrapped[cut:after])
+
     for secret in _find_prefixed(unwrapped):
         cuts = ends[bisect_right(ends, secret.start) : bisect_left(ends, secret.end)]
-        end = secret.start
-        for cut, after in pairwise([*cuts, secret.end]):
-            is_key = any(found.start == 0 for found in _find_prefixed(unwrapped[secret.start : cut] + "\n"))
-            if is_key and not _continues(text, places[cut], places[after - 1] + 1, unwrapped[cut:after]):
-                break
-            end = after
-        if end > secret.start:
+        if cuts:
+            patterns = [compiled(pattern) for kind, _, _, pattern in _rules() if kind == secret.kind]
+            whole = bisect_left(
+                cuts, 1, key=lambda cut: any(pattern.match(unwrapped, secret.start, cut) for pattern in patterns)
+            )
+            parts = pairwise([*cuts[whole:], secret.end])
+            end = next((cut for cut, after in parts if not goes_on(cut, after)), secret.end)
             yield Secret(places[secret.start], places[end - 1] + 1, secret.kind)
 
 

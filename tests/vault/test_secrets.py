@@ -214,6 +214,23 @@ def test_time_is_linear_in_the_text(unit: str) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.parametrize(
+    ("head", "times"), [("AccountKey=", 1), ("$argon2id$", 1), ("eyJhbGciOiJIUzI1NiJ9.eyJ", 1), ("api_key=", 32_000)]
+)
+def test_time_is_linear_in_the_lines_of_a_value(head: str, times: int) -> None:
+    def took(share: int) -> float:
+        lines = ["".join(Random(number).choices("abcXYZ789", k=64)) for number in range(sized(1_600) // share)]
+        text = head * max(1, sized(times) // share) + "\n".join(lines)
+        begun = process_time()
+        find(text)
+        return process_time() - begun
+
+    took(16)  # compiles
+    with within(10 * max(took(8), 0.005) + 0.2):
+        took(1)
+
+
+@pytest.mark.timed
 @pytest.mark.parametrize("part", ["x", "g\u200bh "])
 def test_a_line_of_a_megabyte_is_read_in_seconds(part: str) -> None:
     text = part * (500_000 // len(part)) + " token " + "y1" * 250_000
