@@ -234,7 +234,8 @@ PLACEHOLDERS = (
     r"[.…?_–—-]{1,20}",
     r"(?:lorem ipsum|placeholder|your text here|add (?:text|your \w+) here|write here|fill (?:this )?in)\b.{0,60}",
     r"to be (?:done|decided|defined|written|filled in|added)[.… ]*",
-    r"\{\{[^{}]{0,80}\}\}|<%[^%]{0,200}%>",  # a template's own, never filled
+    # A template's own, never filled: a name, perhaps with a format. What has arguments is a macro of Logseq or Roam.
+    r"\{\{[ \t]*[\w.-]*(?::\S[^{}]{0,80})?[ \t]*\}\}|<%[^%]{0,200}%>",
     r"[^:]{1,40}::",  # an inline field without a value
 )
 """Patterns of words that stand for words never written. ``none`` and ``nothing`` are answers, and not among them."""
