@@ -360,7 +360,7 @@ class Places:
         """
         home = env.get("TARS_MEMORY_HOME")
         if home:
-            base = Path(home)
+            base = Path(os.path.expanduser(home))  # a host's settings and systemd leave "~" as it is
             return cls(base / "state", base / "cache", base / "config")
         from platformdirs import PlatformDirs
 

@@ -104,6 +104,11 @@ def test_the_default_of_a_setting_may_be_set(tmp_path: Path, name: str) -> None:
     assert found.origins == {name: "config"}
 
 
+def test_our_own_folders_may_be_named_from_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Places.of({"TARS_MEMORY_HOME": "~/tars"}).state == tmp_path / "tars/state"
+
+
 def test_an_overlap_of_more_than_half_a_passage_is_said(tmp_path: Path) -> None:
     said = settings(tmp_path, {"TARS_MEMORY_INDEX_CHUNK_SIZE": "300", "TARS_MEMORY_INDEX_CHUNK_OVERLAP": "151"})
     with pytest.raises(UsageError, match=r"index\.chunk_overlap \(151\) is more than half") as caught:
