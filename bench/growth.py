@@ -112,7 +112,7 @@ PARTS = {
     "keywords": ((IndexReader, "match_chunks"), (IndexReader, "match_notes")),
     "neighbours": ((IndexReader, "nearest"), (IndexReader, "cosines")),
     "rows": ((IndexReader, "chunks"), (IndexReader, "word_bits"), (IndexReader, "places")),
-    "names": ((candidates, "named_notes"), (candidates, "name_shares")),
+    "names": ((IndexReader, "named_in"), (candidates, "name_shares")),
     "lines": ((candidates, "_add_lines"), (candidates, "_count")),
     "nearest words": ((candidates, "_compare_words"),),
     "scores": ((scores, "rank"),),

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tars_memory.index import database, fulltext
+from tars_memory.index import database, fulltext, naming
 from tars_memory.index.database import ALWAYS, BETWEEN, TIERS, iso
 from tars_memory.index.fulltext import Filter, conditions_of
 from tars_memory.index.naming import NameTable
@@ -47,6 +47,8 @@ _LINE = frozenset({(int, int, *(str,) * 7)})
 """The types of the rows of chunks, notes and lines, in the order of their columns."""
 HAS_VECTOR = "c.embedded IN (1, 2)"
 """SQL condition for the chunks that have a vector."""
+NAMESAKES = 3
+"""Maximum number of notes that a name may have; a name that more notes share identifies none of them."""
 
 
 class ChunkRow:
@@ -76,11 +78,6 @@ class ChunkRow:
     partial: bool
     block_id: str | None
 
-    @property
-    def block_ids(self) -> dict[int, str]:
-        """Number of a line → its block id."""
-        return {number: line.block_id for number, line in enumerate(self.lines, self.start_line) if line.block_id}
-
 
 class NoteRow:
     """A note of the index; ``date`` and ``date_is_weak`` as in :class:`ChunkRow`."""
@@ -96,6 +93,20 @@ class NoteRow:
     tags: tuple[str, ...]
     links: tuple[str, ...]
     lines: int
+
+
+class NamedNotes(NamedTuple):
+    """The notes that a text names.
+
+    Attributes:
+        whole: ids of the notes of which the text is a name.
+        inside: ids of the notes of which the text contains a name, with those of ``whole``.
+        blank: paths of the notes of ``whole`` that are empty.
+    """
+
+    whole: frozenset[int] = frozenset()
+    inside: frozenset[int] = frozenset()
+    blank: tuple[str, ...] = ()
 
 
 class IndexReader:
@@ -197,6 +208,25 @@ class IndexReader:
         for name, note, path, blank in self.listed(sql, names, *values):
             found.setdefault(name, []).append((int(note), path, bool(blank)))
         return found
+
+    def named_in(self, text: str, within: Filter, *, unfinished: bool = False) -> NamedNotes:
+        """Return the notes, among those that may answer, that a text names; a text that is still being typed also names
+        the notes whose names begin with it.
+        """
+        whole: list[tuple[int, str, bool]] = []
+        inside: set[int] = set()
+        keys = naming.keys_within(text)
+        for name, notes in self.notes_named(keys, within).items():
+            if len(notes) <= NAMESAKES:
+                inside.update(note for note, _, _ in notes)
+                if name == keys[0]:
+                    whole = notes
+        if unfinished and not whole:
+            begun = map(naming.key, self.names(within.scope).beginning(text))
+            whole = [note for notes in self.notes_named(begun, within).values() for note in notes[:NAMESAKES]]
+            inside.update(note for note, _, _ in whole)
+        blank = tuple(path for _, path, is_blank in whole if is_blank)
+        return NamedNotes(frozenset(note for note, _, _ in whole), frozenset(inside), blank)
 
     def shared_names(self, names: Iterable[str], most: int) -> frozenset[str]:
         """Return those of the names that more than ``most`` notes have."""
@@ -357,6 +387,10 @@ class IndexReader:
         if any(len(chunk.lines) != chunk.text.count("\n") + 1 for chunk in found.values()):
             raise database.IndexDamagedError("a line is not as it was written")
         return found
+
+    def openings(self, notes: Sequence[int], within: Filter) -> dict[int, ChunkRow]:
+        """Return the first chunk of each note that passes the filter, by id."""
+        return self.chunks(ids[0] for ids in self.note_chunks(notes, within).values()) if notes else {}
 
     def note_chunks(self, notes: Iterable[int], within: Filter) -> dict[int, list[int]]:
         """Return note → its chunks that pass the filter, in order."""

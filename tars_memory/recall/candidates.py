@@ -11,11 +11,12 @@ import math
 from datetime import date
 from functools import cached_property, lru_cache, partial
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tars_memory import index, vault
 from tars_memory.index.fulltext import Filter, expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
+from tars_memory.index.reader import NAMESAKES, NamedNotes
 from tars_memory.language.words import is_run, stem, tokens, unspaced_runs
 from tars_memory.recall import weights
 from tars_memory.recall.weights import Exclusion, Terms, bm25, heads_of, idf
@@ -198,10 +199,10 @@ def gather(
     """
     shortlist = Shortlist()
     scale = weights.scale_of(vector.model if vector is not None else "")
-    if by_words:
-        shortlist_by_words(reader, query, narrowed, shortlist, limit)
     asked = weights.numbers(vector.words) if vector is not None else []
-    coverage = _coverage(reader, shortlist) if by_words and vector is not None else float(vector is not None)
+    coverage = float(vector is not None)
+    if by_words:
+        coverage *= shortlist_by_words(reader, query, narrowed, shortlist, limit, compares=vector is not None)
     vector, asked = (vector, asked) if coverage else (None, [])
     if vector is not None and coverage >= weights.NEARBY_FROM:
         nearby = reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING)
@@ -209,15 +210,19 @@ def gather(
     shortlist_by_date(reader, query, narrowed, shortlist)
     ids = list(dict.fromkeys((*shortlist.words, *shortlist.literal, *shortlist.near, *shortlist.dated)))
     chosen = best(reader, query, shortlist, ids, max(CHUNKS_READ, limit + limit // 2), scale.near_read)
-    rows = reader.chunks(chosen)
-    named = named_notes(reader, query, narrowed)
-    opened = (*named.inside, *list(shortlist.notes)[:NOTES_OPENED])
-    rows.update(openings(reader, opened, rows, narrowed))
+    rows, named = reader.chunks(chosen), NamedNotes()
+    if query.meaning and query.selection is None:
+        named = reader.named_in(query.meaning, narrowed, unfinished=query.unfinished)
+    present = {row.note_id for row in rows.values()}
+    opened = dict.fromkeys((*named.inside, *list(shortlist.notes)[:NOTES_OPENED]))
+    rows.update(reader.openings([note for note in opened if note not in present], narrowed))
+    further: dict[int, float] = {}
     if vector is not None:  # further cosines are worth their price only for chunks that are read
         further = reader.cosines(vector.vector, [i for i in rows if i not in shortlist.near])
-        shortlist.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
-    nearest = max(shortlist.near.values(), default=0.0)
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
+    total = reader.chunk_count()
+    shortlist.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
+    nearest = max(shortlist.near.values(), default=0.0)
     excluded = Exclusion(query.negations)
     found, hidden = _candidates(reader, query, rows.values(), shortlist, named, excluded)
     if by_words:
@@ -235,7 +240,6 @@ def gather(
     chunks = _without_wordless(chunks)
     if vector is not None and scale.names:
         _compare_names(chunks, vector, bits)
-    total = reader.chunk_count()
     idfs = _idfs(reader, terms, held, chunks, total) if by_words else {}
     _add_bm25(chunks, terms, idfs)
     visible = (chunk.row for chunk in chunks if chunk.row.note_id not in hidden)
@@ -309,15 +313,6 @@ def _usual_nearness(
         near = weights.mean(weights.nearest(asked, words, dimension, scale.chance_of_words))
         found.append(scale.meaning(cosine) + near)
     return sorted(found)[len(found) // 2] if found else 0.0
-
-
-def _coverage(reader: IndexReader, shortlist: Shortlist) -> float:
-    """Return the share of the best chunks by words that have a vector; 1 if no chunk was found by words, for then
-    neighbours displace none.
-    """
-    order = sorted(shortlist.words, key=lambda chunk: -shortlist.words[chunk]) or list(shortlist.literal)
-    first = order[:COMPARED]
-    return len(reader.embedded(first)) / len(first) if first else 1.0
 
 
 def candidate_states(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:
@@ -637,14 +632,20 @@ class Shortlist:
         self.dated: list[int] = []
 
 
-def shortlist_by_words(reader: IndexReader, query: Query, narrowed: Filter, shortlist: Shortlist, limit: int) -> None:
+def shortlist_by_words(
+    reader: IndexReader, query: Query, narrowed: Filter, shortlist: Shortlist, limit: int, *, compares: bool
+) -> float:
     """Add chunks and notes with their BM25, and chunks that contain a literal or a prefix of the query.
 
     Of a word that FTS5 takes for a function word, the BM25 is that of one occurrence in a text of average length.
 
     At least as many as the hits that are wanted, if there are.
+
+    Returns:
+        If chunks are compared by meaning, the share of the best ones that have a vector; 1 if no chunk was found, for
+        then neighbours displace none.
     """
-    most = max(CHUNKS_BY_WORDS, limit)
+    most, mistaken = max(CHUNKS_BY_WORDS, limit), query.mistaken
     match = _expression(query)
     if match:
         shortlist.words = dict(reader.match_chunks(match, narrowed, most))
@@ -655,7 +656,7 @@ def shortlist_by_words(reader: IndexReader, query: Query, narrowed: Filter, shor
     others = [literal for literal in query.literals if literal not in runs]
     for chunk, held in reader.match_text(others, narrowed, most) if others else ():
         shortlist.literal[chunk] = held / len(others)
-    for word in query.mistaken:
+    for word in mistaken:
         chunks = reader.match_written(word, narrowed, most)
         for chunk in chunks:
             shortlist.words[chunk] = shortlist.words.get(chunk, 0.0) + idf(reader.chunk_count(), len(chunks))
@@ -663,6 +664,9 @@ def shortlist_by_words(reader: IndexReader, query: Query, narrowed: Filter, shor
         match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
         for chunk, _ in reader.match_chunks(match, narrowed, CHUNKS_BY_PREFIX):
             shortlist.literal.setdefault(chunk, 1.0)
+    order = sorted(shortlist.words, key=lambda chunk: -shortlist.words[chunk]) or list(shortlist.literal)
+    first = order[:COMPARED]
+    return len(reader.embedded(first)) / len(first) if compares and first else 1.0
 
 
 def _add_runs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, shortlist: Shortlist, most: int) -> None:
@@ -750,17 +754,6 @@ def best(
     return [*others, *(chunk for chunk in order if chunk in certain)]
 
 
-def openings(
-    reader: IndexReader, notes: Iterable[int], rows: Mapping[int, ChunkRow], narrowed: Filter
-) -> dict[int, ChunkRow]:
-    """Return the first chunks of those notes that have no chunk among the rows yet."""
-    present = {row.note_id for row in rows.values()}
-    absent = list(dict.fromkeys(note for note in notes if note not in present))
-    if not absent:
-        return {}
-    return reader.chunks([ids[0] for ids in reader.note_chunks(absent, narrowed).values() if ids])
-
-
 def _is_daily(row: ChunkRow) -> bool:
     """Whether a chunk is from the note of a day that its name says."""
     return row.tier == "daily" and not row.date_is_weak
@@ -825,45 +818,6 @@ def _date_worth(query: Query, latest: Sequence[NamedDate], row: ChunkRow) -> flo
 # --- notes that a query names: whoever types the name of a note wants that note, whatever other notes contain the word
 
 
-NAMESAKES = 3
-"""Maximum number of notes that a name may have; a name that more notes share identifies none of them."""
-
-
-class NamedNotes(NamedTuple):
-    """The notes that a query names.
-
-    Attributes:
-        whole: ids of the notes of which the query is a name.
-        inside: ids of the notes of which the query contains a name, with those of ``whole``.
-        blank: paths of the notes of ``whole`` that are empty.
-    """
-
-    whole: frozenset[int]
-    inside: frozenset[int]
-    blank: tuple[str, ...]
-
-
-def named_notes(reader: IndexReader, query: Query, within: Filter) -> NamedNotes:
-    """Find the notes, among those that may answer, that a query names; a query that is still being typed also names the
-    notes whose names begin with it.
-    """
-    whole: list[tuple[int, str, bool]] = []
-    inside: set[int] = set()
-    if query.meaning and query.selection is None:
-        keys = keys_within(query.meaning)
-        for name, notes in reader.notes_named(keys, within).items():
-            if len(notes) <= NAMESAKES:
-                inside.update(note for note, _, _ in notes)
-                if name == keys[0]:
-                    whole = notes
-        if query.unfinished and not whole:
-            begun = map(key, reader.names(within.scope).beginning(query.meaning))
-            whole = [note for notes in reader.notes_named(begun, within).values() for note in notes[:NAMESAKES]]
-            inside.update(note for note, _, _ in whole)
-    blank = tuple(path for _, path, is_blank in whole if is_blank)
-    return NamedNotes(frozenset(note for note, _, _ in whole), frozenset(inside), blank)
-
-
 @lru_cache(maxsize=8192)
 def stems_of(name: str) -> frozenset[str]:
     """Return the stems of the words of a name."""
@@ -913,6 +867,8 @@ def name_shares(
         if not parts.isdisjoint(asked) and (name_key := key(name)):
             parts_of.setdefault(name_key, parts)
             named.setdefault(name_key, set()).update(ids)
+    if not named:
+        return {}
     shared = reader.shared_names(named, NAMESAKES)
     rest = {part for name_key in named if name_key not in shared for part in parts_of[name_key]} - asked.keys()
     held = reader.frequencies(rest)

@@ -18,9 +18,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tars_memory import vault
+from tars_memory.index.reader import NAMESAKES
 from tars_memory.language.words import tokens, unspaced_runs
 from tars_memory.recall import weights
-from tars_memory.recall.candidates import NAMESAKES, Candidate, CandidateLine, Pool
 from tars_memory.recall.query import Fading, Hit, Query
 from tars_memory.recall.weights import mean
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.index.reader import ChunkRow, IndexReader
+    from tars_memory.recall.candidates import Candidate, CandidateLine, Pool
 
 
 PARTS = (
@@ -76,7 +77,7 @@ def rank(pool: Pool, query: Query) -> None:
     lines = pool.lines
     speaker_share = cache(partial(_speaker_share, query.tokens))
     for line in lines:
-        line.speaker = speaker_share(line.known.speaker)
+        line.speaker = speaker_share(line.known.speaker) if line.known.speaker else 0.0
         line.validity = weights.validity(line.known, query.today, query.dates)
         if line.index in line.chunk.decided:
             line.validity = min(line.validity, weights.OVER)  # rejected lines are not in the pool
@@ -448,8 +449,8 @@ def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:
 
 def _block_id(row: ChunkRow, start_line: int, end_line: int) -> str | None:
     """Return the block id that Obsidian can jump to: of a line of the passage, else of the whole chunk."""
-    ids = row.block_ids
-    return next((ids[number] for number in range(start_line, end_line + 1) if number in ids), row.block_id)
+    lines = row.lines[start_line - row.start_line : end_line - row.start_line + 1]
+    return next((line.block_id for line in lines if line.block_id), row.block_id)
 
 
 # --- one statement is found once: the approved line represents the lines that it came from

@@ -138,12 +138,12 @@ def _complete_last_word(query: Query, reader: IndexReader, narrowed: Filter) -> 
 
 def _may_be_misspelt(reader: IndexReader, text: str, narrowed: Filter, hits: Iterable[Hit]) -> bool:
     """Whether a text may be a misspelt name though it has hits: it is short, and no note contains one of its words."""
-    words = name_parts(text)
-    if len(words) > WORDS_MISSPELT:
-        return False
     held = fold(" ".join(f"{hit.path} {hit.title} {' '.join(hit.headings)} {hit.text}" for hit in hits))
-    missing = {root: word for word, root in stems(word for word in words if word not in held).items()}
-    return bool(missing) and not all(reader.held(missing, narrowed).values())
+    words = name_parts(text)
+    missing = [word for word in words if word not in held]
+    if not missing or len(words) > WORDS_MISSPELT:
+        return False
+    return not all(reader.held({root: word for word, root in stems(missing).items()}, narrowed).values())
 
 
 def _verified_hits(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, own: bool) -> list[Hit]:
@@ -588,10 +588,8 @@ def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: di
 
 def _without_grammar(query: Query, reader: IndexReader) -> Query:
     """Return the query without its function words if the vault is too small for them to have a low idf."""
-    if reader.chunk_count() >= FULL_VAULT:
-        return query
     words = tuple(word for word in query.words if word not in query.grammar)
-    if not words or len(words) == len(query.words):
+    if not words or len(words) == len(query.words) or reader.chunk_count() >= FULL_VAULT:
         return query
     query = copy(query)
     query.words = words

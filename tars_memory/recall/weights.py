@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 from tars_memory.index.fulltext import fold_signs
 from tars_memory.language.words import STOP_WORDS, WORD, fold, is_run, stem, stems, symbols
 from tars_memory.recall.query import Fading, Query
-from tars_memory.settings import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from tars_memory.language.dates import NamedDate
     from tars_memory.vault.model import Line
@@ -88,12 +87,7 @@ class Terms:
 
     def count_lines(self, lines: Sequence[str]) -> list[dict[str, int]]:
         """Count the terms in each line; returns the terms that occur in it, by key."""
-        counts: list[dict[str, int]] = [{} for _ in lines]
-        folded = fold("\n".join(lines)).split("\n")  # a fifth of the time that folding each of them takes
-        if len(folded) != len(lines):
-            folded = [fold(line) for line in lines]
-        for i, root in self._stems_in(folded):
-            counts[i][root] = counts[i].get(root, 0) + 1
+        folded, counts = self._count_stems(lines)
         for i, line in enumerate(folded):
             if self.phrases:
                 self.add_phrases(line, counts[i])
@@ -108,13 +102,17 @@ class Terms:
                         counts[i][literal] = n
         return counts
 
-    def _stems_in(self, folded: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """Yield (index of the line, stem) for every word of the folded lines that has one of the stems.
+    def _count_stems(self, lines: Sequence[str]) -> tuple[list[str], list[dict[str, int]]]:
+        """Return the lines, folded, and for each of them the number of words with each of the stems.
 
         The interpreter's string search finds words by the beginnings of their stems: most lines contain none, and
         splitting every line into words would cost several times as much.
         """
-        text = "\n".join(folded)
+        text = fold("\n".join(lines))  # a fifth of the time that folding each of them takes
+        folded = text.split("\n")
+        if len(folded) != len(lines):
+            folded = [fold(line) for line in lines]
+            text = "\n".join(folded)
         found: list[tuple[int, str]] = []
         for head in self._heads:
             at = text.find(head)
@@ -124,11 +122,14 @@ class Terms:
                     found.append((at, text[at:end]))
                 at = text.find(head, end)
         stem_of = stems({word for _, word in found})
+        counts: list[dict[str, int]] = [{} for _ in lines]
         ends = list(accumulate(len(line) + 1 for line in folded)) if found else []
         for at, word in found:
             root = self.roots.get(stem_of[word])
             if root is not None:
-                yield bisect_right(ends, at), root
+                count = counts[bisect_right(ends, at)]
+                count[root] = count.get(root, 0) + 1
+        return folded, counts
 
     def add_phrases(self, text: str, counts: dict[str, int]) -> None:
         """Count the phrases in a whole text, across its line breaks; replaces their former counts."""
@@ -341,7 +342,7 @@ LEAST_MEANING = 0.40
 question has a better candidate."""
 
 
-class Scale(Options):
+class Scale:
     """How the similarities of a model are read, so that one set of weights serves every model."""
 
     chance: float = 0.0
@@ -412,38 +413,41 @@ class Scale(Options):
         return (cosine - self.chance) / (1 - self.chance)
 
 
-_E5 = Scale(
-    chance=0.78,
-    chance_of_words=0.25,
-    best_meaning=1.25,
-    names=0.03,
-    names_of_short=0.20,
-    line_nearest=0.50,
-    lines_above=0.10,
-    near_read=24,
-    signs_as_written=0.1,
-    floor=0.34,
-    clear=0.52,
-    floor_common=0.32,
-    above_usual=0.48,
-    floor_unknown=0.34,
-    strangeness=1.2,
-    floor_of_hit=0.27,
-    floor_of_name=0.36,
-    same_unspaced=0.22,
-    other_script=-0.08,
-    few_words=3,
-    floor_of_rare=9.0,
-    floor_of_rare_signs=9.0,
-)
-"""Scale of multilingual-e5: its cosines are squeezed (unrelated texts .76 to .84, answers .84 to .96). Measured in
-docs/development/ranking.md: results are flat for a chance of .75 to .80 and a weight of .9 to 2."""
+class _E5(Scale):
+    """Scale of multilingual-e5: its cosines are squeezed (unrelated texts .76 to .84, answers .84 to .96). Measured in
+    docs/development/ranking.md: results are flat for a chance of .75 to .80 and a weight of .9 to 2.
+    """
+
+    chance = 0.78
+    chance_of_words = 0.25
+    best_meaning = 1.25
+    names = 0.03
+    names_of_short = 0.20
+    line_nearest = 0.50
+    lines_above = 0.10
+    near_read = 24
+    signs_as_written = 0.1
+    floor = 0.34
+    clear = 0.52
+    floor_common = 0.32
+    above_usual = 0.48
+    floor_unknown = 0.34
+    strangeness = 1.2
+    floor_of_hit = 0.27
+    floor_of_name = 0.36
+    same_unspaced = 0.22
+    other_script = -0.08
+    few_words = 3
+    floor_of_rare = 9.0
+    floor_of_rare_signs = 9.0
+
+
 STRANGE = 0.65
 """Strangeness (:attr:`tars_memory.index.models.QueryVector.strange`) up to which a query counts as language: questions
 in seven languages have .45 to .75, nonsense .66 or more."""
 UNMEASURED = 0.81
 """Strangeness of a query whose model doesn't measure it."""
-_SCALES = {"multilingual": _E5}
+_SCALES = {"multilingual": _E5()}
 """Scales by name of the model. Other models have the scale of the model that comes with ``[embedded]``."""
 
 
