@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from tars_memory import capture, curation, errors, index, vault
-from tars_memory.disk import ID_FILE, VAULT_FOLDER, read
+from tars_memory.disk import ID_FILE, VAULT_FOLDER, read, read_id
 from tars_memory.errors import counted, duration, reason
 from tars_memory.settings import (
     AUTHOR,
@@ -135,7 +135,7 @@ class Workspace:
         notices: list[str] = []
         chosen = chosen_project(project, env, here(), self.settings.places, notices)
         self.limits = self.settings.limits
-        self.whole = Vault.open(self.root, self.settings.layout, self.limits)
+        self.whole = Vault.open(self.root, self.settings.layout, self.limits, read_id(self.root))
         self.whole.problem = self.settings.vault_problem
         self.project = find_project(self.projects, chosen) if chosen else ""
         self.vault = self.whole.scoped(self.project)
@@ -170,14 +170,14 @@ class Workspace:
         self._fresh_until = 0.0
 
     def close(self) -> None:
-        """Close the index, the conversations and the shared vaults."""
+        """Close the conversations, the index and the shared vaults."""
+        self.close_talks()
         if self._opened is not None:
             self._opened.close()
             self._opened = None
         if self._team is not None:
             self._team.close()
             self._team = None
-        self.close_talks()
         for shared in self._shared[0] if self._shared else ():
             shared.index.close()
         self._shared = None
@@ -377,7 +377,7 @@ class Workspace:
         Raises:
             UnwritableError: there is no index and none can be made.
         """
-        opened, patience, makes_vectors = self.index(), self.patience, self.makes_vectors
+        makes_vectors, opened, patience = self.makes_vectors, self.index(), self.patience
         if time.monotonic() < self._fresh_until:
             return opened, index.intake.RefreshReport(opened.pending)
         if patience is not None and opened.files.is_held(index.files.BACKGROUND):

@@ -666,9 +666,8 @@ class QueryVectors:
         """Return a query, the same without credentials, its file, and the vectors in it; None if there are none or they
         are damaged.
         """
-        shown = without_credentials(text)
-        digest = sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
-        path = self._cache / FOLDER / self.identity / digest[:32]
+        folder, shown = self._cache / FOLDER / self.identity, without_credentials(text)
+        path = folder / sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         try:
             return text, shown, path, models.unpack(read(path) or b"", self.manifest.dimension)
         except SettingsError:

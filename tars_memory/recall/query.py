@@ -19,7 +19,7 @@ cost to every search.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -567,9 +567,9 @@ class Hit:
         self.explain: dict[str, float] = {}
         self.fading = Fading(None, 0, 1.0)
 
-    @property
+    @cached_property
     def best_line(self) -> tuple[int, str]:
-        """The line that answers best: its 1-based number in the note, and its text, trimmed."""
+        """The line that answers best: its 1-based number in the note, and its text, trimmed; of a hit that is done."""
         number = self.places[self.best] if self.places else self.start_line + self.best
         return number, self.text.split("\n")[self.best].strip()
 

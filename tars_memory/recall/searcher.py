@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.indexer import Index
     from tars_memory.index.models import QueryVector
-    from tars_memory.index.postgres import TeamIndex
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.talks import TalkReader
     from tars_memory.index.vectors import QueryVectors
@@ -71,7 +70,7 @@ class Searcher:
 
     def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
         """Return the passages that answer, best first; see :meth:`tars_memory.memory.Memory.search`."""
-        return Search(self, self._request(request, asked)).result()
+        return Search(self, request, asked).result()
 
     def context(
         self,
@@ -87,15 +86,14 @@ class Searcher:
         """Return what a model should know before it answers; see :meth:`tars_memory.memory.Memory.context`."""
         options, origins = self.workspace.settings.context, self.workspace.settings.origins
         layout = self.workspace.whole.layout
-        request = self._request(question, asked)
+        search = Search(self, question, asked)
+        request, scope = search.request, search.scope
         recalled: int | None = None
         if window is not None:
             if budget is not None:
                 raise errors.UsageError("both a budget and a window", "give one of them")
             budget, recalled = self._shares(window)
-        scope = request.project or ""
         journal = self.workspace.store(writes=False).journal
-        search = Search(self, request)
         wanted = recall.context.ContextRequest(
             question,
             budget=recall.context.BUDGET if budget is None else budget,
@@ -211,27 +209,29 @@ class Search:
         today: the day from which relative dates count.
         half_lives: in days, by tier, how fast lines fade.
         notices: sentences for the user.
+        team: the team's index; None if none is set.
+        talks: the conversations, once the index is asked; None if they can't answer this request.
+        shared: the shared vaults, likewise.
     """
 
-    def __init__(self, searcher: Searcher, request: SearchRequest) -> None:
+    def __init__(self, searcher: Searcher, request: SearchRequest | str, asked: dict[str, Any]) -> None:
+        workspace = self.workspace = searcher.workspace
         self.searcher = searcher
-        self.workspace = searcher.workspace
-        self.request = request
-        self.scope = request.project or ""
-        self.mode = request.mode or "hybrid"
-        self.notices = self.workspace.missing_project(self.scope)
-        self.today = self.workspace.now().date()
-        self.half_lives = self.workspace.settings.recall.half_lives
+        self.request = searcher._request(request, asked)
+        self.scope = self.request.project or ""
+        self.mode = self.request.mode or "hybrid"
+        self.notices = workspace.missing_project(self.scope)
+        self.today = workspace.now().date()
+        self.team = workspace.team()
+        self.talks: Talks | None = None
+        self.shared: list[SharedVault] = []
+        options = workspace.settings.recall
+        self.half_lives = {"daily": options.daily_half_life, "episodic": options.session_half_life}
         self._own_index_only = False
         """Whether a team's index is not asked any more, because it failed."""
         self._last_vector: QueryVector | None = None
         """The vector of the question that :meth:`answers` answered."""
         self._unread_logs = 0
-
-    @cached_property
-    def team(self) -> TeamIndex | None:
-        """The team's index; None if none is set."""
-        return self.workspace.team()
 
     @cached_property
     def conversations(self) -> recall.loaded.Conversations:
@@ -248,9 +248,9 @@ class Search:
         workspace, request = self.workspace, self.request
         query = queries.parse(request, self.today, workspace.whole.layout.day_of_name)
         query.half_lives = self.half_lives
-        talks = self._open_talks(query)
 
         def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> SearchResult:
+            talks = self.talks
             self._narrow(query, reader)
             vector = self._vector(query, reader, report) if compares_meaning else None
             result = recall.search.search(
@@ -265,7 +265,7 @@ class Search:
                     )
                 )
                 self._add_conversations(result, said, query, reader, talks)
-            for shared in workspace.shared(self.notices):
+            for shared in self.shared:
                 shared.index.read(partial(self._add_shared, result, shared, query, reader, vector))
             return result
 
@@ -309,14 +309,14 @@ class Search:
         """Return the lines that answer a question, best first."""
         query.filter = query.filter._replace(not_paths=(*query.filter.not_paths, *self._other_agents()))
         query.half_lives = self.half_lives
-        talks = self._open_talks(query)
 
         def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> list[Answer]:
+            talks = self.talks
             if report.stale and not report.reading:
                 self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
             vector = self._last_vector = self._vector(query, reader, report) if compares_meaning else None
             found = recall.search.ranked(reader, query, query.narrowed(self.scope), vector, self.mode)
-            for shared in self.workspace.shared(self.notices):
+            for shared in self.shared:
                 theirs, shares = shared.index.read(partial(self._shared_lines, shared, query, reader, vector))
                 found = recall.search.merged(found, theirs, shares.sort_key)
             if talks is None:
@@ -373,6 +373,8 @@ class Search:
             query: parsed.
             ask: takes the index, what its update found, and whether the question is compared by meaning.
         """
+        self.talks = self._open_talks(query)
+        self.shared = [*self.workspace.shared(self.notices)]
         if not self._own_index_only and self.team is not None:
             try:
                 return self.team.read(lambda reader: ask(reader, RefreshReport(), self._compares_meaning(query)))

@@ -67,12 +67,13 @@ class Vault:
         root: Path,
         layout: LayoutOptions | None = None,
         limits: LimitsOptions | None = None,
+        vault_id: str | None = "",
         *,
         scope: str = "",
     ) -> None:
         self.root = root
         self.scope = scope
-        self.id = read_id(root)
+        self.id = read_id(root) if vault_id == "" else vault_id
         self.skipped_paths: dict[str, list[str]] = {}
         self.limits = limits or LimitsOptions()
         self._options = layout
@@ -85,8 +86,9 @@ class Vault:
         path: str | os.PathLike[str],
         layout: LayoutOptions | None = None,
         limits: LimitsOptions | None = None,
+        vault_id: str | None = "",
     ) -> Vault:
-        """Open any folder as a vault without changing anything in it.
+        """Open any folder as a vault without changing anything in it; its id is read unless it is given.
 
         Raises:
             VaultError: there is no such folder.
@@ -94,7 +96,7 @@ class Vault:
         try:
             root = Path(path).resolve(strict=True)
             if root.is_dir():
-                return cls(root, layout, limits)
+                return cls(root, layout, limits, vault_id)
         except (OSError, RuntimeError, ValueError) as error:
             raise VaultError(f"no vault at {os.fspath(path)!r}: {error}", "is it mounted?") from error
         raise VaultError(f"{os.fspath(path)!r} is not a folder", "name the vault's folder with --vault")
@@ -114,7 +116,7 @@ class Vault:
     def with_places_of(self, like: str) -> Vault:
         """Return the same vault with the places of another program (``[layout] like``)."""
         options = LayoutOptions(**{**vars(self._options or LayoutOptions()), "like": like})
-        other = Vault(self.root, options, self.limits, scope=self.scope)
+        other = Vault(self.root, options, self.limits, self.id, scope=self.scope)
         other.problem = self.problem
         return other
 
@@ -122,8 +124,8 @@ class Vault:
         """Return the vault opened for another project; for none if ``scope`` is empty."""
         if scope == self.scope:
             return self
-        other = Vault(self.root, self._options, self.limits, scope=scope)
-        other.id, other.problem, other._taken = self.id, self.problem, self._taken
+        other = Vault(self.root, self._options, self.limits, self.id, scope=scope)
+        other.problem, other._taken = self.problem, self._taken
         return other
 
     def agent_folders(self) -> list[str]:

@@ -292,16 +292,19 @@ class Output:
         self._was_noted, self._noted = self._noted or self._was_noted, []
         if stream.isatty():
             return text
-        parts = []
+        parts: list[str] = []  # texts and paths in turn
         for path in filter(None, paths):  # the path of a link to nothing is empty
             before, path, after = text.partition(path)
             if path:
-                parts += [masked(before), path]
+                parts += [before, path]
                 text = after
         if self.notes and text.strip():
             for note in dict.fromkeys(self._was_noted):
                 text = self.notes.hide(note, text)
-        return "".join([*parts, masked(text)])
+        parts.append(text)
+        if vault.suspicion.suspicious("\n".join(parts[::2])):
+            parts[::2] = map(masked, parts[::2])
+        return "".join(parts)
 
     def write(self, text: str) -> None:
         """Write text on stdout as it is; a full disk fails only if there is some.
