@@ -46,6 +46,8 @@ VAULT_FOLDER = ".tars"
 OBSIDIAN_FOLDER = ".obsidian"
 """Folder that Obsidian's vaults have, and ours before the first write."""
 ID_FILE = "vault-id"
+STATE_FILE = "vault.json"
+"""File in a state folder that tells which vault it is of."""
 _LONGEST_ID = 64
 
 LARGEST = 1_000_000
@@ -396,7 +398,7 @@ class Places:
         record = {"id": vault_id or known.get("id"), "path": str(root), "place": _place(root), "used": used}
         if create and held != record:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace(folder / "vault.json", json.dumps(record).encode())
+            replace(folder / STATE_FILE, json.dumps(record).encode())
         return folder
 
     def _held(self, root: Path, vault_id: str | None) -> tuple[Path, dict[str, Any], bool]:
@@ -489,7 +491,7 @@ def vault_json(folder: Path) -> dict[str, Any]:
 
     Its members are ``id``, ``path``, ``place`` and ``used``.
     """
-    record = state_object(folder / "vault.json")
+    record = state_object(folder / STATE_FILE)
     if not isinstance(record.get("path"), str):
         return {}
     place = record.get("place")

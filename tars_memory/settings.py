@@ -130,20 +130,21 @@ class IndexOptions(Options):
     database: str = ""
     chunk_size: int = 800
     chunk_overlap: int = 160
+    cut = CUT  # of the size and the overlap
 
-    @property
-    def cut(self) -> Cut:
-        """How notes are cut into passages.
+    def __init__(self, **values: Any) -> None:
+        """Set the values.
 
         Raises:
             SettingsError: the overlap is more than half of the size.
         """
+        super().__init__(**values)
         if 2 * self.chunk_overlap > self.chunk_size:
             raise SettingsError(
                 f"index.chunk_overlap ({self.chunk_overlap}) is more than half of index.chunk_size ({self.chunk_size})",
                 _SETTINGS_HINT,
             )
-        return Cut(self.chunk_size, self.chunk_overlap)
+        vars(self)["cut"] = Cut(self.chunk_size, self.chunk_overlap)
 
 
 NO_MODEL = "none"
@@ -178,11 +179,6 @@ class RecallOptions(Options):
     playbook_days: int = 90
     daily_half_life: float = 30.0
     session_half_life: float = 180.0
-
-    @property
-    def half_lives(self) -> dict[str, float]:
-        """The half-lives by tier; the others never fade."""
-        return {"daily": self.daily_half_life, "episodic": self.session_half_life}
 
 
 class ContextOptions(Options):

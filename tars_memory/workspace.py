@@ -10,12 +10,11 @@ import os
 import time
 from contextlib import suppress
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from tars_memory import capture, curation, errors, index, vault
-from tars_memory.disk import ID_FILE, VAULT_FOLDER, read, read_id
+from tars_memory.disk import ID_FILE, STATE_FILE, VAULT_FOLDER, read, read_id
 from tars_memory.errors import counted, duration, reason
 from tars_memory.settings import (
     AUTHOR,
@@ -91,6 +90,7 @@ class Workspace:
 
     Attributes:
         root: the vault's real path.
+        state: the vault's state folder: journal, index, spool. It may not exist yet.
         project: the folder name of the chosen project; empty for none.
         whole: the vault without a chosen project, for the index, which keeps scopes apart itself.
         vault: the vault whose layout leads into the chosen project, for writing and listing.
@@ -135,7 +135,9 @@ class Workspace:
         notices: list[str] = []
         chosen = chosen_project(project, env, here(), self.settings.places, notices)
         self.limits = self.settings.limits
-        self.whole = Vault.open(self.root, self.settings.layout, self.limits, read_id(self.root))
+        vault_id = read_id(self.root)
+        self.state = self.settings.places.vault_state(self.root, vault_id, create=False)
+        self.whole = Vault.open(self.root, self.settings.layout, self.limits, vault_id)
         self.whole.problem = self.settings.vault_problem
         self.project = find_project(self.projects, chosen) if chosen else ""
         self.vault = self.whole.scoped(self.project)
@@ -260,11 +262,6 @@ class Workspace:
         """Return whether answers here may show a note: one of the chosen project, or outside projects."""
         return self.whole.layout.scope_of(path) in ("", self.project)
 
-    @cached_property
-    def state(self) -> Path:
-        """The vault's state folder: journal, index, spool. It may not exist yet."""
-        return self.settings.places.vault_state(self.root, self.vault.id, create=False)
-
     def store(self, *, writes: bool = True, anew: bool = False) -> Store:
         """Return the store, the only door for writes; with ``writes=False`` only to look, so that nothing is made.
 
@@ -317,11 +314,10 @@ class Workspace:
     def index(self) -> Index:
         """Return the index; its file is made by the first reader."""
         if self._opened is None:
-            try:
-                state = self.ensure_state()
-            except errors.UnwritableError:
-                state = self.state  # an existing index can still answer
-            self._opened = self._index_of(self.whole, state)
+            if not (self.state / STATE_FILE).exists():
+                with suppress(errors.UnwritableError):  # an existing index can still answer
+                    self.ensure_state()
+            self._opened = self._index_of(self.whole, self.state)
             self._opened.progress = self.progress
         return self._opened
 

@@ -65,6 +65,7 @@ class ChunkRow:
     path: str
     title: str
     aliases: tuple[str, ...]
+    names: list[str]
     tier: str
     scope: str
     date: str | None
@@ -372,6 +373,7 @@ class IndexReader:
             chunk.partial, chunk.text, chunk.head = bool(row[5]), row[6], row[7]
             chunk.headings, chunk.block_id, chunk.path, chunk.title = _list(row[8]), row[9], row[10], row[11]
             chunk.aliases, chunk.tier, chunk.scope = _list(row[12]), TIERS[row[13]], self._scope_names[row[14]]
+            chunk.names = naming.names_of(chunk.path, chunk.title, chunk.aliases)
             chunk.date, chunk.date_is_weak = iso(row[15]) or None, row[16] == "mtime"
             chunk.lines = []
             found[chunk.id] = chunk

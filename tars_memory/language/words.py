@@ -158,6 +158,81 @@ def runs_and_rest(text: str) -> tuple[list[str], list[str]]:
     return list(map(fold, runs)), fold(text).split()
 
 
+_CONTRACTIONS = frozenset({"s", "m", "d", "ll", "re", "ve"})
+"""Endings after an apostrophe that are dropped from a word; a word that ends in ``n't`` is a stop word as a whole."""
+
+
+class Divided:
+    """What is searched for in a text: folded, in order, each once.
+
+    Attributes:
+        words, stop_words: single words; stop words apart.
+        phrases: the words of compounds such as ``10.0.0.1`` or ``a-b``.
+        literals: what no index of words holds: emoji, ``c++``, words of scripts without spaces.
+        punctuation: pieces of punctuation only.
+    """
+
+    def __init__(self) -> None:
+        self.words: dict[str, None] = {}
+        self.stop_words: dict[str, None] = {}
+        self.phrases: dict[tuple[str, ...], None] = {}
+        self.literals: dict[str, None] = {}
+        self.punctuation: dict[str, None] = {}
+
+    def add(self, piece: str) -> None:
+        """Add a folded piece of a script with spaces between words."""
+        if not piece.isascii():
+            self.literals.update(dict.fromkeys(symbols(piece)))
+        parts = WORD.findall(piece)
+        if not parts:
+            self.punctuation[piece] = None
+            return
+        if "'" in piece and len(parts) == 2:
+            head, tail = parts
+            if tail in _CONTRACTIONS:
+                parts = [head]
+            elif tail == "t" and head.endswith("n"):
+                self.stop_words[head] = None
+                return
+        sign = _with_signs(piece, parts)
+        if sign:
+            self.literals[sign] = None
+            if len(parts[0]) == 1:
+                return
+        if len(parts) > 1:
+            self.phrases[tuple(parts)] = None
+            parts = [part for part in parts if len(part) > 1 and not part.isdigit()]
+        for part in parts:
+            (self.stop_words if part in STOP_WORDS else self.words)[part] = None
+
+
+def divided(text: str) -> Divided:
+    """Divide a text into what is searched for."""
+    found = Divided()
+    runs, parts = runs_and_rest(text)
+    for run in runs:
+        found.literals.update(dict.fromkeys(_overlapping(run)))
+    for part in parts:
+        found.add(part)
+    return found
+
+
+def _with_signs(piece: str, parts: list[str]) -> str:
+    """Return a short word with the signs that belong to it (``c++``, ``f#``, ``.net``); '' if it has none."""
+    core = piece.strip("\"'()[]{}<>,;:!?*_`~…")
+    core = core if core.endswith("..") or not core.endswith(".") else core[:-1]
+    if len(parts) != 1 or core == parts[0] or not core:
+        return ""
+    left, _, right = core.partition(parts[0])
+    signs = left + right
+    return core if len(signs) <= 3 and all(c in "+#.$€£%@&" for c in signs) and (right or left == ".") else ""
+
+
+def _overlapping(run: str) -> list[str]:
+    """Return a run of a script without spaces and its overlapping pairs of characters; a short run only itself."""
+    return [run] if len(run) <= 2 else [run, *(run[i : i + 2] for i in range(len(run) - 1))]
+
+
 def is_run(text: str) -> bool:
     """Whether a text is nothing but one unspaced run."""
     return unspaced_runs(text) == [text]

@@ -220,7 +220,7 @@ def gather(
     if vector is not None:  # further cosines are worth their price only for chunks that are read
         further = reader.cosines(vector.vector, [i for i in rows if i not in shortlist.near])
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
-    total = reader.chunk_count()
+    total, subjects = reader.chunk_count(), reader.subjects(rows)
     shortlist.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
     nearest = max(shortlist.near.values(), default=0.0)
     excluded = Exclusion(query.negations)
@@ -243,7 +243,7 @@ def gather(
     idfs = _idfs(reader, terms, held, chunks, total) if by_words else {}
     _add_bm25(chunks, terms, idfs)
     visible = (chunk.row for chunk in chunks if chunk.row.note_id not in hidden)
-    by_name = name_shares(reader, visible, terms, idfs, total)
+    by_name = name_shares(reader, visible, subjects, terms, idfs, total)
     for chunk in chunks:
         chunk.name_share, chunk.query_share, subject = by_name.get(chunk.row.id, (0.0, 0.0, ""))
         chunk.name_in_query |= bool(subject) and key(subject) in keys_within(query.meaning)
@@ -572,7 +572,7 @@ def _banned(row: ChunkRow, texts: Sequence[str], excluded: Exclusion) -> frozens
     """Return the line indexes of the blocks (paragraph, list item) that contain something excluded; all of a chunk if a
     name of its note or a heading above it does.
     """
-    if any(map(excluded.holds, (*names_of(row.path, row.title, row.aliases), *row.headings))):
+    if any(map(excluded.holds, (*row.names, *row.headings))):
         return frozenset(range(len(texts)))
     banned: set[int] = set()
     block: list[int] = []
@@ -825,7 +825,12 @@ def stems_of(name: str) -> frozenset[str]:
 
 
 def name_shares(
-    reader: IndexReader, rows: Iterable[ChunkRow], terms: Terms, idfs: Mapping[str, float], total: int
+    reader: IndexReader,
+    rows: Iterable[ChunkRow],
+    subjects: Mapping[int, str],
+    terms: Terms,
+    idfs: Mapping[str, float],
+    total: int,
 ) -> dict[int, tuple[float, float, str]]:
     """Return how much of the query names each chunk, by a name of its note or the subject of its facts.
 
@@ -835,6 +840,7 @@ def name_shares(
     Args:
         reader: the index.
         rows: of the chunks in question.
+        subjects: by chunk the subject of its facts.
         terms: of the query.
         idfs: of these.
         total: number of chunks in the index.
@@ -854,10 +860,11 @@ def name_shares(
     for row in rows:
         chunks.setdefault(row.note_id, []).append(row.id)
         if row.note_id not in names:
-            names[row.note_id] = names_of(row.path, row.title, row.aliases)
-    subjects = reader.subjects(chunk for those in chunks.values() for chunk in those)
+            names[row.note_id] = row.names
     chunks_by_name = [(name, chunks[note]) for note, those in names.items() for name in those]
-    chunks_by_name += [(subject, [chunk]) for chunk, subject in subjects.items()]
+    chunks_by_name += [
+        (subject, [chunk]) for those in chunks.values() for chunk in those if (subject := subjects.get(chunk))
+    ]
     named: dict[str, set[int]] = {}
     parts_of: dict[str, frozenset[str]] = {}
     for name, ids in chunks_by_name:

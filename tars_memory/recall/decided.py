@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tars_memory.index.naming import names_of
 from tars_memory.vault.links import targets_in
 from tars_memory.vault.markdown.lines import (
     BLANKS,
@@ -206,6 +207,7 @@ def remove_rejected_names(reader: IndexReader, rows: Iterable[ChunkRow]) -> tupl
             stamp = _STAMP.match(row.path.rpartition("/")[2])
             row.title = stamp[0].strip() if stamp else row.date or ""
             row.aliases = tuple(alias for alias in row.aliases if not _repeats(_bare_words(alias), rejected))
+            row.names = names_of(row.path, row.title, row.aliases)
         row.headings = tuple(heading for heading in row.headings if not _repeats(_bare_words(heading), rejected))
         lines[row.id] = {index for index, name in line_names[row.id] if _repeats(name, rejected)}
     return notes, lines

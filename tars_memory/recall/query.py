@@ -19,21 +19,20 @@ cost to every search.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from tars_memory import vault
+from tars_memory import language as languages, vault
 from tars_memory.errors import TarsError, UsageError, counted
 from tars_memory.index.fulltext import Filter
-from tars_memory.language import dates, words as language
+from tars_memory.language import words as language
 from tars_memory.language.words import (
     ASKING_WORDS,
     STOP_WORDS,
     WORD,
     fold,
     runs_and_rest,
-    symbols,
     tokens,
     unspaced_runs,
 )
@@ -41,7 +40,9 @@ from tars_memory.vault.suspicion import MARK
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
+    from tars_memory.language.dates import NamedDate
     from tars_memory.recall.names import Selection
+    from tars_memory.settings import RecallOptions
 
 
 TIERS = ("semantic", "procedural", "daily", "episodic", "note", "talk")
@@ -54,8 +55,6 @@ MOST_WORDS = 64
 """Maximum number of distinct words of a query, the first ones; FTS5 reads one posting list for each."""
 
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "’": "'", "‘": "'", "\0": " "})
-_CONTRACTIONS = frozenset({"s", "m", "d", "ll", "re", "ve"})
-"""Endings after an apostrophe that are dropped from a word; a word that ends in ``n't`` is a stop word as a whole."""
 
 
 class SearchRequest(NamedTuple):
@@ -162,7 +161,7 @@ class Query:
         self.prefixes: tuple[str, ...] = ()
         self.negations: tuple[str, ...] = ()
         self.filter = Filter()
-        self.dates: list[dates.NamedDate] = []
+        self.dates: list[NamedDate] = []
         self.date_words: frozenset[str] = frozenset()
         self.stems: dict[str, str] = {}
         self.names: frozenset[str] = frozenset()
@@ -220,6 +219,11 @@ class Query:
         inside = {word for phrase in self.quoted for word in phrase}
         others = self.prefixes or self.literals or len(self.quoted) < len(self.phrases)
         return bool(self.quoted) and not others and inside.issuperset(self.words)
+
+
+def half_lives(options: "RecallOptions") -> dict[str, float]:
+    """Return the half-lives by tier; the others never fade."""
+    return {"daily": options.daily_half_life, "episodic": options.session_half_life}
 
 
 def parse(
@@ -335,12 +339,7 @@ class _Parser:
         self.meaning_parts: list[str] = []
         self.texts: list[str] = []
         """Texts that :meth:`finish` divides into words, compounds and literals."""
-        self.words: dict[str, None] = {}
-        self.stop_words: dict[str, None] = {}
         self.phrases: dict[tuple[str, ...], None] = {}
-        self.literals: dict[str, None] = {}
-        self.punctuation: dict[str, None] = {}
-        """Pieces of punctuation only; they are searched for if there is nothing else."""
 
     def filter(self, name: str, value: str, *, negated: bool) -> None:
         """Add a filter.
@@ -351,6 +350,7 @@ class _Parser:
         known = self.query.filter
         if name in ("since", "until"):
             day = self.day_of_name(value)
+            dates = languages.dates
             named = dates.NamedDate(day, day) if day else dates.parse_day(value, self.today)
             if named is None:
                 raise UsageError(f"{name}: {value!r} {dates.refusal(value)}", f"give {dates.ACCEPTED}")
@@ -399,54 +399,24 @@ class _Parser:
                 return
         self.texts += value.split('"')
 
-    def spaced(self, piece: str) -> None:
-        """Add a folded piece of a script with spaces between words."""
-        if not piece.isascii():
-            self.literals.update(dict.fromkeys(symbols(piece)))
-        parts = WORD.findall(piece)
-        if not parts:
-            self.punctuation[piece] = None
-            return
-        if "'" in piece and len(parts) == 2:
-            head, tail = parts
-            if tail in _CONTRACTIONS:
-                parts = [head]
-            elif tail == "t" and head.endswith("n"):
-                self.stop_words[head] = None
-                return
-        sign = _with_signs(piece, parts)
-        if sign:
-            self.literals[sign] = None
-            if len(parts[0]) == 1:
-                return
-        if len(parts) > 1:
-            self.phrases[tuple(parts)] = None
-            parts = [part for part in parts if len(part) > 1 and not part.isdigit()]
-        for part in parts:
-            (self.stop_words if part in STOP_WORDS else self.words)[part] = None
-
     def finish(self) -> None:
         """Divide all texts into words, compounds and literals, and set the fields of the query, up to their limits."""
         query = self.query
-        runs, parts = runs_and_rest(" ".join(self.texts))
-        for run in runs:
-            self.literals.update(dict.fromkeys(_overlapping(run)))
-        for part in parts:
-            self.spaced(part)
-        if not (self.words or self.phrases or self.literals or query.prefixes):
-            self.words, self.literals = self.stop_words, {} if self.stop_words else self.punctuation
-        query.is_sentence = bool(self.stop_words) and self.words is not self.stop_words
-        if query.is_sentence:
-            self.words = {word: None for word in self.words if word not in ASKING_WORDS} or self.words
-        query.words = tuple(self.words)[:MOST_WORDS]
+        found = language.divided(" ".join(self.texts))
+        words, literals = list(found.words), list(found.literals)
+        self.phrases |= found.phrases
+        if not (words or self.phrases or literals or query.prefixes):
+            words, literals = list(found.stop_words), [] if found.stop_words else list(found.punctuation)
+        elif found.stop_words:
+            query.is_sentence = True
+            words = [word for word in words if word not in ASKING_WORDS] or words
+        query.words = tuple(words)[:MOST_WORDS]
         query.phrases = tuple(self.phrases)[:MOST_WORDS]
-        query.literals = tuple(self.literals)[:MOST_WORDS]
-        if len(self.words) > MOST_WORDS:
-            query.notices.append(
-                f"the query has {counted(len(self.words), 'word')}: the first {MOST_WORDS} are looked up"
-            )
+        query.literals = tuple(literals)[:MOST_WORDS]
+        if len(words) > MOST_WORDS:
+            query.notices.append(f"the query has {counted(len(words), 'word')}: the first {MOST_WORDS} are looked up")
         query.meaning = " ".join(part for part in self.meaning_parts if part)
-        dated = dates.dated(query.meaning, self.today)
+        dated = languages.dates.dated(query.meaning, self.today)
         query.dates = [named for named, _ in dated]
         named = [word for _, words in dated for word in words]
         pieces = (piece for word in named for group in runs_and_rest(word) for piece in group)  # 3日: 3 and 日
@@ -459,22 +429,6 @@ class _Parser:
         query.is_latin = language.is_latin(query.meaning)
         phrased = (word for phrase in (*query.phrases, *query.quoted) for word in phrase)
         query.stems = language.stems({*query.words, query.last_word, *query.date_words, *phrased})
-
-
-def _with_signs(piece: str, parts: list[str]) -> str:
-    """Return a short word with the signs that belong to it (``c++``, ``f#``, ``.net``); '' if it has none."""
-    core = piece.strip("\"'()[]{}<>,;:!?*_`~…")
-    core = core if core.endswith("..") or not core.endswith(".") else core[:-1]
-    if len(parts) != 1 or core == parts[0] or not core:
-        return ""
-    left, _, right = core.partition(parts[0])
-    signs = left + right
-    return core if len(signs) <= 3 and all(c in "+#.$€£%@&" for c in signs) and (right or left == ".") else ""
-
-
-def _overlapping(run: str) -> list[str]:
-    """Return a run of a script without spaces and its overlapping pairs of characters; a short run only itself."""
-    return [run] if len(run) <= 2 else [run, *(run[i : i + 2] for i in range(len(run) - 1))]
 
 
 # --- the result
@@ -521,6 +475,7 @@ class Hit:
         start_line: first line, 1-based.
         end_line: last line, inclusive.
         best: index of the line that answers best, from 0.
+        best_line: that line's 1-based number in the note, and its text, trimmed; set with the rank.
         tier: of the note.
         date: the note's day, ISO, or None.
         title: of the note.
@@ -545,6 +500,7 @@ class Hit:
     ) -> None:
         self.rank = 0
         self.best = 0
+        self.best_line = (start_line, "")
         self.score = 0.0
         self.path = path
         self.start_line = start_line
@@ -567,11 +523,10 @@ class Hit:
         self.explain: dict[str, float] = {}
         self.fading = Fading(None, 0, 1.0)
 
-    @cached_property
-    def best_line(self) -> tuple[int, str]:
-        """The line that answers best: its 1-based number in the note, and its text, trimmed; of a hit that is done."""
-        number = self.places[self.best] if self.places else self.start_line + self.best
-        return number, self.text.split("\n")[self.best].strip()
+    def line_at(self, index: int) -> tuple[int, str]:
+        """Return the 1-based number of a line in the note, given its index, and its text, trimmed."""
+        number = self.places[index] if self.places else self.start_line + index
+        return number, self.text.split("\n")[index].strip()
 
     @property
     def account(self) -> str:
@@ -632,7 +587,7 @@ class SearchResult:
         self.hits = list(hits[:limit])
         self.more += len(hits) - len(self.hits)
         for rank, hit in enumerate(self.hits, start=1):
-            hit.rank = rank
+            hit.rank, hit.best_line = rank, hit.line_at(hit.best)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the documented object of ``search --json``."""

@@ -433,8 +433,10 @@ def chunk_hits(row: ChunkRow, left_out: Collection[int]) -> Iterator[Hit]:
 
 def day_of(row: ChunkRow, index: int) -> str:
     """Return the ISO day on which a line of a chunk was said or began to hold, from the line or its note; or ''."""
-    day = row.lines[index].day
-    return day or (row.date or "" if row.tier in DATED and not row.date_is_weak else "")
+    line = row.lines[index]
+    day = line.since or line.source.rpartition("/")[2][:10]
+    is_day = day[:4].isdigit() and day[4:5] == "-" == day[7:8]
+    return day if is_day else (row.date or "" if row.tier in DATED and not row.date_is_weak else "")
 
 
 def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:

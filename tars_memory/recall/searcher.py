@@ -225,8 +225,7 @@ class Search:
         self.team = workspace.team()
         self.talks: Talks | None = None
         self.shared: list[SharedVault] = []
-        options = workspace.settings.recall
-        self.half_lives = {"daily": options.daily_half_life, "episodic": options.session_half_life}
+        self.half_lives = queries.half_lives(workspace.settings.recall)
         self._own_index_only = False
         """Whether a team's index is not asked any more, because it failed."""
         self._last_vector: QueryVector | None = None

@@ -73,12 +73,6 @@ class Line(NamedTuple):
     since: str
     until: str
 
-    @property
-    def day(self) -> str:
-        """ISO day on which the line was said or began to hold, if it has one; else ''."""
-        day = self.since or self.source.rpartition("/")[2][:10]
-        return day if day[:4].isdigit() and day[4:5] == "-" == day[7:8] else ""
-
 
 def is_empty_item(line: str) -> bool:
     """Whether the line of a list item has no words behind its list mark, with or without a checkbox."""

@@ -32,7 +32,7 @@ class Recalled:
     def search(self, text: str, mode: str = "hybrid", *, scope: str = "", limit: int = 10, **filters) -> SearchResult:
         half_lives = filters.pop("half_lives", None)
         parsed = query.parse(SearchRequest(text, **filters.pop("options", {})), TODAY)
-        parsed.half_lives = half_lives or RecallOptions().half_lives
+        parsed.half_lives = half_lives or query.half_lives(RecallOptions())
         parsed.on = None if filters.pop("expired", False) else TODAY
         vector = None if mode == "lexical" or not parsed.meaning else self.embedder.embed_query(parsed.meaning)
         return self.index.read(

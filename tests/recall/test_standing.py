@@ -8,7 +8,7 @@ import pytest
 from recalled import TODAY, Recalled
 
 from tars_memory.language import dates
-from tars_memory.recall import weights
+from tars_memory.recall import query, weights
 from tars_memory.settings import RecallOptions
 from tars_memory.vault.markdown import lines
 
@@ -27,7 +27,7 @@ from tars_memory.vault.markdown import lines
     ],
 )
 def test_what_was_said_fades_with_the_half_life_of_its_tier_and_the_rest_never(tier, day, factor):
-    half_lives = RecallOptions().half_lives
+    half_lives = query.half_lives(RecallOptions())
     assert weights.fading(tier, day, TODAY, half_lives).factor == pytest.approx(factor)
     assert weights.fading(tier, day, None, half_lives).factor == 1.0
     assert weights.fading(tier, day, TODAY, {"daily": 0, "episodic": 0}).factor == 1.0

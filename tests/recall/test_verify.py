@@ -71,7 +71,7 @@ def test_a_located_hit_stands_where_it_says(lines, data):
     whole = f"\n{wanted}\n" in "\n" + "\n".join(lines) + "\n"
     if located(h, lines):
         assert "\n".join(lines[h.start_line - 1 : h.end_line]) == h.text
-        assert h.best_line[1] == best
+        assert h.line_at(h.best)[1] == best
         assert (h.text == wanted) == whole
     else:
         assert best not in lines
@@ -82,7 +82,7 @@ def test_of_a_passage_that_the_note_holds_in_part_its_best_line_stays_with_those
     theirs = hit("het schip ligt klaar\nde sleutel hangt links\nnieuw: de kraan is stuk", 3)
     theirs.best = 1
     assert located(theirs, ours)
-    assert (theirs.start_line, theirs.end_line, theirs.best_line) == (3, 4, (4, "de sleutel hangt links"))
+    assert (theirs.start_line, theirs.end_line, theirs.line_at(theirs.best)) == (3, 4, (4, "de sleutel hangt links"))
     theirs = hit("het schip ligt klaar\nnieuw: de kraan is stuk", 3)
     theirs.best = 1
     assert not located(theirs, ours)
