@@ -84,6 +84,45 @@ MONTH_FORMS = {
 """Names of months in further languages, after a day's number and after "in", too (Unicode CLDR; locatives by grammar).
 """
 
+_WEEKDAYS_OF = {
+    "ar": "الاثنين الثلاثاء الأربعاء الخميس الجمعة السبت الأحد",
+    "cs": "pondělí úterý středa čtvrtek pátek sobota neděle",
+    "da": "mandag tirsdag onsdag torsdag fredag lørdag søndag",
+    "el": "Δευτέρα Τρίτη Τετάρτη Πέμπτη Παρασκευή Σάββατο Κυριακή",
+    "fi": "maanantai tiistai keskiviikko torstai perjantai lauantai sunnuntai",
+    "he": "שני שלישי רביעי חמישי שישי שבת ראשון",
+    "hi": "सोमवार मंगलवार बुधवार गुरूवार शुक्रवार शनिवार रविवार",
+    "hu": "hétfő kedd szerda csütörtök péntek szombat vasárnap",
+    "id": "Senin Selasa Rabu Kamis Jumat Sabtu Minggu",
+    "ja": "月曜日 火曜日 水曜日 木曜日 金曜日 土曜日 日曜日",
+    "ko": "월요일 화요일 수요일 목요일 금요일 토요일 일요일",
+    "nb": "mandag tirsdag onsdag torsdag fredag lørdag søndag",
+    "pl": "poniedziałek wtorek środa czwartek piątek sobota niedziela",
+    "ro": "luni marți miercuri joi vineri sâmbătă duminică",
+    "ru": "понедельник вторник среда четверг пятница суббота воскресенье",
+    "sv": "måndag tisdag onsdag torsdag fredag lördag söndag",
+    "tr": "Pazartesi Salı Çarşamba Perşembe Cuma Cumartesi Pazar",
+    "uk": "понеділок вівторок середа четвер п’ятниця субота неділя",
+    "vi": "thứ_hai thứ_ba thứ_tư thứ_năm thứ_sáu thứ_bảy chủ_nhật",
+    "zh": "星期一 星期二 星期三 星期四 星期五 星期六 星期日",
+}  # fmt: skip
+_COUNTED_MONTHS = {
+    "ja": tuple(f"{number}月" for number in range(1, 13)),
+    "ko": tuple(f"{number}월" for number in range(1, 13)),
+    "zh": ("一月", "二月", "三月", "四月", "五月", "六月", "七月", "八月", "九月", "十月", "十一月", "十二月"),
+}
+DIARY_NAMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = NAMES | {
+    language: (
+        _COUNTED_MONTHS.get(language) or MONTH_FORMS[language][0],
+        tuple(name.replace("_", " ") for name in weekdays.split()),
+    )
+    for language, weekdays in _WEEKDAYS_OF.items()
+}
+"""Names of months and weekdays in a diary: :data:`NAMES` and those of further languages, as in Moment's locales."""
+
+GENITIVES = {language: MONTH_FORMS[language][1] for language in ("cs", "el", "pl", "ru", "uk")}
+"""Names of months where they follow a day's number, in the languages in which Moment then has another form."""
+
 DAYS = {
     language: {name.replace("_", " "): day for day, names in zip((-2, -1, 0, 1, 2), words.split("|"), strict=True)
                for name in names.split()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import PartialError, TarsError, UnwritableError, VaultError, counted
-from tars_memory.language.calendar import NAMES
+from tars_memory.language.calendar import DIARY_NAMES
 from tars_memory.settings import PROJECTS, with_setting
 from tars_memory.vault.layout import DAILY_FORMAT, OURS, Layout, shipped
 from tars_memory.vault.markdown import moment
@@ -224,7 +224,7 @@ def _language_of_days(vault: Vault, template: bytes, when: datetime) -> str:
     layout = vault.layout
 
     def filled(line: bytes, day: date) -> dict[str, bytes]:
-        return {language: fill(line, "", day, layout, language).strip() for language in NAMES}
+        return {language: fill(line, "", day, layout, language).strip() for language in DIARY_NAMES}
 
     counts = Counter[str]()
     if named := [line for line in template.split(b"\n") if len({*filled(line, when).values()}) > 1]:

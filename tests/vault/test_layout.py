@@ -174,7 +174,7 @@ def test_every_day_is_read_back_from_its_name(form: str) -> None:
         assert moment.day(form, matcher, moment.render(form, day)) == day
 
 
-@pytest.mark.parametrize("language", calendar.NAMES)
+@pytest.mark.parametrize("language", calendar.DIARY_NAMES)
 def test_names_in_the_language_of_the_vault(tmp_path: Path, language: str) -> None:
     form = "YYYY/dddd D MMMM YYYY"
     obsidian(tmp_path, ".obsidian/daily-notes.json", {"folder": "Journal", "format": form})
@@ -188,7 +188,30 @@ def test_names_in_the_language_of_the_vault(tmp_path: Path, language: str) -> No
     assert layout.daily_path(DAY) == f"Journal/{moment.render(form, DAY, language)}.md"
     assert {layout.tier_of(path.relative_to(tmp_path).as_posix()) for path in tmp_path.rglob("*.md")} == {Tier.DAILY}
     filled = fill(b"{{date:dddd}} {{date:MMM}}", "", datetime(2026, 11, 23, tzinfo=UTC), layout)
-    assert filled.decode() == f"{calendar.NAMES[language][1][0]} Nov"
+    assert filled.decode() == f"{calendar.DIARY_NAMES[language][1][0]} Nov"
+
+
+@pytest.mark.parametrize(
+    ("form", "language", "name"),
+    [
+        ("YYYY/MM-MMMM/YYYY-MM-DD-dddd", "pl", "2026/11-listopad/2026-11-21-sobota"),
+        ("dddd, D MMMM YYYY", "pl", "sobota, 21 listopada 2026"),
+        ("D [de] MMMM YYYY", "es", "21 de noviembre 2026"),
+        ("D. MMMM YYYY", "cs", "21. listopadu 2026"),
+        ("YYYY-MM-DD dddd", "sv", "2026-11-21 lördag"),
+        ("YYYY年M月D日 dddd", "ja", "2026年11月21日 土曜日"),
+    ],
+)
+def test_a_month_has_the_form_that_it_has_in_obsidian(form: str, language: str, name: str) -> None:
+    assert moment.render(form, DAY, language) == name
+    assert moment.day(form, moment.pattern(form), name) == DAY
+
+
+def test_no_name_means_two_months_or_two_weekdays() -> None:
+    forms = [*(months for months, _ in calendar.DIARY_NAMES.values()), *calendar.GENITIVES.values()]
+    for named in (forms, [weekdays for _, weekdays in calendar.DIARY_NAMES.values()]):
+        pairs = {(name, number) for names in named for number, name in enumerate(names)}
+        assert len(pairs) == len({name for name, _ in pairs})
 
 
 @pytest.mark.parametrize(
@@ -364,4 +387,4 @@ def test_the_day_of_a_name_is_read_from_it_once(monkeypatch):
     for _ in range(3):
         assert moment.day("YYYY/MMMM/DD", matcher, "1987/novembre/20") == date(1987, 11, 20)
         assert moment.day("YYYY/MMMM/DD", matcher, "recipes/rye") is None
-    assert held == ["en"]
+    assert held == ["fr"]

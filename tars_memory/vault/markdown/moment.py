@@ -1,7 +1,7 @@
 """Moment.js formats, which Obsidian uses for names of daily notes and in templates: format an instant, read a day.
 
-Full names of months and weekdays (``MMMM``, ``dddd``) are known in the languages of :data:`NAMES`. Everything else that
-depends on a language, including short names and week numbers, is English, as in Moment.
+Full names of months and weekdays (``MMMM``, ``dddd``) are known in the languages of :data:`DIARY_NAMES`. Everything
+else that depends on a language, including short names and week numbers, is English, as in Moment.
 """
 
 from __future__ import annotations
@@ -12,12 +12,23 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tars_memory.language.calendar import MONTHS, NAMES, WEEKDAYS
+from tars_memory.language.calendar import DIARY_NAMES, GENITIVES, MONTHS, WEEKDAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_NUMBERS = {name: number for months, _ in NAMES.values() for number, name in enumerate(months, 1)}
+_NUMBERS = {
+    name: number
+    for months in (*(months for months, _ in DIARY_NAMES.values()), *GENITIVES.values())
+    for number, name in enumerate(months, 1)
+}
+_WEEKDAYS = {name for _, weekdays in DIARY_NAMES.values() for name in weekdays}
+
+
+def _any(names: Iterable[str]) -> str:
+    """Return a pattern that matches any of the names, the longest first."""
+    return "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+
 
 _TOKENS = (
     r"\[([^\[\]]*)\]|"
@@ -27,7 +38,7 @@ _TOKENS = (
 _DAY = {
     "YYYY": r"(?P<year>\d{4})",
     "YY": r"(?P<short>\d\d)",
-    "MMMM": "(?P<month>" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")",
+    "MMMM": f"(?P<month>{_any(_NUMBERS)})",
     "MMM": "(?P<month>" + "|".join(name[:3] for name in MONTHS) + ")",
     "MM": r"(?P<month>\d\d)",
     "Mo": r"(?P<month>\d\d?)(?:st|nd|rd|th)",
@@ -40,7 +51,7 @@ _DAY = {
 }
 """Patterns of the tokens that a day is read from. Other tokens repeat the day; their text is compared as a whole."""
 
-_PATTERNS = {"dddd": f"(?:{'|'.join(sorted({name for _, weekdays in NAMES.values() for name in weekdays}))})"}
+_PATTERNS = {"dddd": f"(?:{_any(_WEEKDAYS)})", "MMMM": f"(?:{_any(_NUMBERS)})"}
 """Patterns of tokens whose text may have characters other than letters."""
 
 _WIDTHS = {
@@ -49,8 +60,8 @@ _WIDTHS = {
     "DDD": (1, 3),
     "DDDo": (3, 5),
     "Y": (1, 4),
-    "MMMM": (3, 10),
-    "dddd": (5, 13),
+    "MMMM": (min(map(len, _NUMBERS)), max(map(len, _NUMBERS))),
+    "dddd": (min(map(len, _WEEKDAYS)), max(map(len, _WEEKDAYS))),
 }
 """Minimum and maximum length of the tokens whose text varies in length."""
 
@@ -71,6 +82,9 @@ _NAMES_OF_DAYS = (
 _FOLDERS_OF_DAYS = ("", "YYYY/", "YYYY-MM/", "YYYY/MM/", "YYYY/YYYY-MM/", "YYYY/MM-MMMM/", "YYYY/MM-MMM/")
 """How they sort these notes into folders."""
 
+_AFTER_DAY = r"D[oD]?\.?(?:\[[^\[\]]*\]|\s)+$"
+"""What stands before a month in a format if a day's number does, as in Moment's locales."""
+
 _CLOCK = frozenset(["HH", "H", "hh", "h", "kk", "k", "mm", "m", "ss", "s", "SSS", "A", "a", "X", "x", "ZZ", "Z"])
 
 
@@ -80,14 +94,20 @@ def render(form: str, when: date | datetime, language: str = "en") -> str:
     Args:
         form: the Moment format.
         when: the instant.
-        language: a language of :data:`NAMES`, for full names.
+        language: a language of :data:`DIARY_NAMES`, for full names.
 
     Raises:
         ValueError: the format has a token that depends on Obsidian's language, or a time although ``when`` has none.
     """
-    return re.sub(
-        _TOKENS, lambda found: found[1] if found[1] is not None else _format_token(found[2], when, language), form
-    )
+
+    def text(found: re.Match[str]) -> str:
+        if found[1] is not None:
+            return found[1]
+        if found[2] == "MMMM" and language in GENITIVES and re.search(_AFTER_DAY, form[: found.start()]):
+            return GENITIVES[language][when.month - 1]
+        return _format_token(found[2], when, language)
+
+    return re.sub(_TOKENS, text, form)
 
 
 def language_of(form: str, names: Iterable[str]) -> str:
@@ -95,8 +115,8 @@ def language_of(form: str, names: Iterable[str]) -> str:
     matcher, counts = pattern(form), Counter[str]()
     for name in names:
         if when := day(form, matcher, name):
-            counts.update(each for each in NAMES if render(form, when, each) == name)
-    return max(NAMES, key=lambda each: counts[each])
+            counts.update(each for each in _named_as(when, name) if render(form, when, each) == name)
+    return max(DIARY_NAMES, key=lambda each: counts[each])
 
 
 @lru_cache(maxsize=64)
@@ -196,7 +216,18 @@ def _read(form: str, matcher: re.Pattern[str], name: str) -> date | None:
             result = date(year, 1, 1) + timedelta(int(groups["ordinal"]) - 1)
     except (ValueError, OverflowError):
         return None
-    return result if any(render(form, result, language) == name for language in NAMES) else None
+    languages = (_named_as(result, name) if "MMMM" in form or "dddd" in form else []) or ["en"]
+    return result if any(render(form, result, language) == name for language in languages) else None
+
+
+def _named_as(when: date, text: str) -> list[str]:
+    """Return the languages in which a text has the name of the month or of the weekday of a date."""
+    found = []
+    for language, (months, weekdays) in DIARY_NAMES.items():
+        names = months[when.month - 1], GENITIVES.get(language, months)[when.month - 1], weekdays[when.weekday()]
+        if any(name in text for name in names):
+            found.append(language)
+    return found
 
 
 def _century(short: int) -> int:
@@ -210,7 +241,7 @@ def _format_token(token: str, when: date | datetime, language: str = "en") -> st
     Raises:
         ValueError: the token depends on Obsidian's language, or is a time although ``when`` has none.
     """
-    months, weekdays = NAMES[language]
+    months, weekdays = DIARY_NAMES[language]
     year, week, weekday = when.isocalendar()
     us_year, us_week = _us_week(when) if token[0] in "wg" else (0, 0)
     texts = {
