@@ -307,3 +307,15 @@ def test_what_is_told_of_a_former_line_is_masked_as_it_was_in_its_note(tmp_path:
     assert "has moved on" in says("undo")
     proposal = next((vault / ".tars" / "inbox").glob("*.json"))
     assert any(code in proposal.read_text("utf-8") for code in CODES)  # a person who accepts it finds the line
+
+
+def test_the_words_of_a_timed_line_are_masked_without_their_time(tmp_path: Path) -> None:
+    words = (" ".join(SEEDS)).split()
+    lines = "".join(f"- 09:{number:02} {word}\n" for number, word in enumerate(words, 1))
+    note = f"## Log\n- 09:00 seed phrase:\n{lines}- 10:00 tea with Anna\n"
+    vault = make_vault(tmp_path / "vault", {"2026-11-20.md": note})
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TARS_MEMORY_HOME": str(tmp_path / "home")}
+    for command in (["sql", "select text from entries"], ["list", "--tier", "daily"], ["show", "2026-11-20.md:6"]):
+        done = forked.run(program("--vault", str(vault), *command), env=env, cwd=vault, text=True)
+        assert not [word for word in words if word in done.stdout], (command, done.stdout)
+        assert ("tea with Anna" in done.stdout) == (command[0] != "show")

@@ -748,6 +748,8 @@ def _seed_phrases(low: str) -> Iterator[Found]:
 
     The words may be numbered, or in a table.
     """
+    if compiled(_LINE_END_TAG).search(low):
+        low = compiled(_LINE_END_TAG).sub(lambda tag: " " * len(tag[0]), low)
     known = _seed_words()
     listed = bytes(map(known.__contains__, compiled(r"[a-z]+").findall(low)))
     for run in (
@@ -766,14 +768,32 @@ def _seed_phrases(low: str) -> Iterator[Found]:
     if not any(stem in low for stem in _PHRASE_STEMS):
         return
     for label in compiled(_PHRASE).finditer(low):
-        words = compiled(_ONE_A_LINE).match(low, label.end()) or compiled(
-            rf"(?:{_WORD_GAP})?([^\W\d_]{{2,12}}(?:{_WORD_GAP}[^\W\d_]{{2,12}}){{11,24}})(?!\w)"
-        ).match(low, label.end())
-        if words:
-            count, numbers = len(re.findall(r"[^\W\d_]+", words[1])), len(re.findall(r"\d+", words[1]))
-            plain = re.fullmatch(r"(?:[a-z]{3,8}[ \t,]{1,2}){11,23}[a-z]{3,8}", words[1])
-            if numbers >= count - 1 or plain or (not numbers and count in (12, 15, 18, 21, 24, 25)):
-                yield (*words.span(1), "seed phrase")
+        words = compiled(_ONE_A_LINE).match(low, label.end()) or compiled(_WORDS_IN_ROW).match(low, label.end())
+        if words and (end := _phrase_end(low, *words.span(1))):
+            yield words.start(1), end, "seed phrase"
+
+
+def _phrase_end(low: str, start: int, end: int) -> int | None:
+    """Return the end of the phrase among words behind a label; None if they are none.
+
+    Args:
+        low: the text in lower case.
+        start: of the first word.
+        end: of the last one.
+    """
+    words = [*compiled(r"[^\W\d_]+").finditer(low, start, end)]
+    numbers = len(re.findall(r"\d+", re.sub(_CLOCK, "", low[start:end])))
+    if numbers >= len(words) - 1 or compiled(r"(?:[a-z]{3,8}[ \t,]{1,2}){11,23}[a-z]{3,8}").fullmatch(low, start, end):
+        return end
+    for count in () if numbers > 0 else (25, *reversed(SEED_WORDS)):  # 25 of Monero; several lines have equally many
+        last = words[count - 1].end() if count <= len(words) else -1
+        if last >= 0 and not compiled(r"[ \t,;]*\w").match(low, last):
+            bullets = re.split(r"[\r\n]+[ \t>]*[-*+][ \t]", low[start:last])
+            rows = [len(re.findall(r"[^\W\d_]+", bullet)) for bullet in bullets]
+            full = rows[-1] == rows[0] or (rows[-1] < rows[0] and rows[0] not in SEED_WORDS)
+            if len({*rows[:-1]}) < 2 and full:
+                return last
+    return None
 
 
 _PHRASE_STEMS = (
@@ -785,12 +805,18 @@ _PHRASE = (
     rf"(?:{table.PHRASES})[^\r\n:=：]{{0,40}}?"
     rf"(?:[\"'`*]{{0,2}}[ \t]*(?:[:=：]|\b{_IS_VERB}\b|(?=\n))[\"'`*]{{0,2}})[\"'`*]{{0,3}}"
 )
-_WORD_GAP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,16})"
+_PHRASE_WORD = r"(?:[^\W\d_]{3,12}|[^\W\d_\x00-\u024f]{1,2})"
+"""A word of a wallet's list: those of the lists in Latin letters have three letters and more."""
+_WORD_GAP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,64})"
 """Text between two words of a phrase: blanks, line breaks, bullets, cell borders, numbers."""
-_LIST_MARKS = r"(?>[\s>*_`+-]*(?:\[[ x]\])?[ \t]*(?:\d{1,2}[.):]?[ \t]+)?)"
+_LINE_END_TAG = r"(?<=[ \t])[#^][\w/-]{1,32}(?=[ \t]*(?:[\r\n]|\Z))"
+"""A tag or a block id at the end of a line, such as every word of a phrase may have."""
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?[ \t]+"
+_LIST_MARKS = rf"(?>[\s>*_`+-]*(?:\[[ x]\])?[ \t]*(?:{_CLOCK})?(?:\d{{1,2}}[.):]?[ \t]+)?)"
+_WORDS_IN_ROW = rf"(?:{_WORD_GAP})?({_PHRASE_WORD}(?:{_WORD_GAP}{_PHRASE_WORD}){{11,24}})(?!\w)"
 _ONE_A_LINE = (
     rf"[^\S\r\n]*[\r\n]{_LIST_MARKS}"
-    rf"((?>[^\W\d_]{{2,12}}(?:[ \t]*[\r\n]{_LIST_MARKS}[^\W\d_]{{2,12}}(?=[ \t]*(?:[\r\n]|\Z))){{11,24}}))"
+    rf"((?>{_PHRASE_WORD}(?:[ \t]*[\r\n]{_LIST_MARKS}{_PHRASE_WORD}(?=[ \t]*(?:[\r\n]|\Z))){{11,24}}))"
 )
 """Lines of one word each: whatever words a line below them has, the phrase ends before it."""
 

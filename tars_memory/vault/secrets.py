@@ -124,6 +124,8 @@ def taken(text: str) -> tuple[tuple[str, str], ...]:
     shown = veil(text)
     if shown is text:
         return ()
+    from tars_memory.vault.markdown import entries
+
     found: dict[str, str] = {}
     last = ""
     for was, now in zip(*(re.split(r"\r\n|\r|\n", side) for side in (text, shown)), strict=False):
@@ -135,7 +137,8 @@ def taken(text: str) -> tuple[tuple[str, str], ...]:
             for side in (was, now)
         )
         # of a line within a credential, an entry's words are less: it has a list mark, and may have a time and an id
-        parts = [words] if instead else [words, *compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH},}}").findall(words)]
+        entry = entries.parse(words, timed=True).text
+        parts = [words] if instead else [words, entry, *compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH},}}").findall(words)]
         for part in filter(None, parts):
             found |= dict.fromkeys((part, visible(part).replace("\t", " ")), instead or last)
     return tuple(sorted(found.items(), key=lambda pair: -len(pair[0])))

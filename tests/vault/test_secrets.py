@@ -412,7 +412,7 @@ def test_a_seed_phrase_has_the_words_and_the_check_sum_of_one() -> None:
     )
 
 
-@pytest.mark.parametrize("mark", ["  - ", "\t- [ ] ", "1. ", "> * ", ""])
+@pytest.mark.parametrize("mark", ["  - ", "\t- [ ] ", "1. ", "> * ", "- 09:01 ", ""])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_a_seed_phrase_of_one_word_a_line_ends_before_a_line_of_more_words(mark: str, newline: str) -> None:
     words = ["appel", "banaan", "kers", "druif", "vijg", "kiwi", "citroen", "mango", "noot", "olijf", "peer", "radijs"]
@@ -432,6 +432,38 @@ def test_lines_of_the_words_of_a_list_are_no_seed_phrase(pair: str) -> None:
         "\n".join(f"| {number} | {pair} |" for number in range(60)),
     ):
         assert mask(text) == text
+
+
+PHRASE = re.findall(r"\w+", "zebra lemon river stone apple table hollow candle market silver window garden")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "seed phrase:\n" + "".join(f"- {word} #wallet\n" for word in PHRASE),
+        "- 09:00 seed phrase\n" + "".join(f"- 09:{at:02} {word} ^a{at}\n" for at, word in enumerate(PHRASE, 1)),
+        f"seed phrase: {' '.join(PHRASE)}\n- tea\n",
+        f"seed phrase: {' '.join(PHRASE)}\n- tea with Anna\n",
+        f"seed phrase:\n- {' '.join(PHRASE[:6])}\n- {' '.join(PHRASE[6:])}\n- tea\n",
+        "助记词： 的 一 是 在 不 了 有 和 人 这 中 大",
+    ],
+)
+def test_a_seed_phrase_ends_with_its_line_and_may_have_tags(text: str) -> None:
+    shown = veil(text)
+    assert not {*PHRASE, "在"} & {*re.findall(r"\w+", shown)}
+    assert not text.rstrip().endswith(("tea", "Anna")) or shown.endswith(text[text.index("\n- tea") :])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I lost my seed phrase\nYesterday we went to the beach and ate fish with Anna and her mother before it rained",
+        "- wrote down the seed phrase\n- tea with Anna\n- walked the dog home\n- call with the bank\n- lunch\n",
+        "My recovery words\nare in the safe at home, and nobody but Anna knows where the key of the safe is, so ask",
+    ],
+)
+def test_prose_below_a_label_is_no_seed_phrase(text: str) -> None:
+    assert mask(text) == text
 
 
 def test_chance_passes_one_row_of_sixteen_and_no_row_of_another_length() -> None:
