@@ -540,10 +540,11 @@ class SettingsSection(Generic[AnyOptions]):
 class Settings:
     """All options, with an attribute for each section, and the vault that the configuration names.
 
-    ``given`` maps ``section.key`` to the place that set it (``config``, ``vault config``, or the variable's name).
-    ``vault_problem`` is an error in the vault's own file, or None: a sync brought the file, perhaps half of it, so it
-    must not end a command. ``passed_over`` is a vault here or above that :func:`find_vault` did not take because the
-    person never used it there, or None.
+    ``origins`` maps ``section.key`` to the place that set it (``config``, ``vault config``, or the variable's name).
+    ``unknown_variables`` has a sentence for each variable that looks like one of ours but is unknown, so that it sets
+    nothing. ``vault_problem`` is an error in the vault's own file, or None: a sync brought the file, perhaps half of
+    it, so it must not end a command. ``passed_over`` is a vault here or above that :func:`find_vault` did not take
+    because the person never used it there, or None.
     """
 
     layout = SettingsSection(LayoutOptions)
@@ -576,6 +577,7 @@ class Settings:
         self._user = disk.toml_table(places.config / "config.toml")
         self._vault: dict[str, Any] = {}
         self._vault_table: dict[str, Any] = {}
+        self.unknown_variables = self._unknown_variables()
 
     def read_vault(self, root: Path) -> None:
         """Read the vault's own configuration; keys outside :data:`VAULT_SECTIONS` are ignored."""
@@ -592,8 +594,8 @@ class Settings:
             except SettingsError:
                 continue  # raised again where the section is used
 
-    def unknown_variables(self) -> list[str]:
-        """Return a sentence for each variable that looks like one of ours but is unknown, so that it sets nothing."""
+    def _unknown_variables(self) -> list[str]:
+        """Return what :attr:`unknown_variables` holds."""
         sections = [name for name in SECTIONS if name not in NEVER_BY_ENVIRONMENT]
         known = {f"{OURS}{section}_{key}".upper() for section in sections for key in SECTIONS[section].__annotations__}
         known |= VARIABLES

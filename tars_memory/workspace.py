@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from tars_memory import capture, curation, errors, index, vault
-from tars_memory.disk import ID_FILE, STATE_FILE, VAULT_FOLDER, read, read_id
+from tars_memory.disk import ID_FILE, STATE_FILE, VAULT_FOLDER, json_objects, read, read_id
 from tars_memory.errors import counted, duration, reason
 from tars_memory.settings import (
     AUTHOR,
@@ -30,7 +30,7 @@ from tars_memory.settings import (
     project_name,
     quoted,
 )
-from tars_memory.vault.layout import FORGOTTEN
+from tars_memory.vault.layout import FORGOTTEN, OBSIDIAN
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ class Workspace:
         self.limits = self.settings.limits
         vault_id = read_id(self.root)
         self.state = self.settings.places.vault_state(self.root, vault_id, create=False)
-        self.whole = Vault.open(self.root, self.settings.layout, self.limits, vault_id)
+        obsidian = json_objects(self.root, OBSIDIAN)
+        self.whole = Vault.open(self.root, self.settings.layout, self.limits, vault_id, obsidian)
         self.whole.problem = self.settings.vault_problem
         self.project = find_project(self.projects, chosen) if chosen else ""
         self.vault = self.whole.scoped(self.project)

@@ -130,7 +130,7 @@ def test_what_is_set_and_means_nothing_is_said_with_what_may_be_meant(tmp_path: 
     env |= {"TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES": "1", "TARS_MEMORY_ZZZ": "1", "TARS_MEMORY_BACKGROUND": "0"}
     said = settings(tmp_path, {**env, "TARS_MEMORY_RECALL_LIMIT": "5", "TARS_PROJECT": "boat"})
     said.read_vault(tmp_path / "vault")
-    variables, keys = said.unknown_variables(), said.unknown_keys()
+    variables, keys = said.unknown_variables, said.unknown_keys()
     assert [line.split()[2] for line in variables] == [
         "TARS_MEMORY_DRI",
         "TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES",

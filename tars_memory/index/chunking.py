@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
 from datetime import date
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -34,17 +33,14 @@ from tars_memory.index.database import ALWAYS, BETWEEN, day_number, iso
 from tars_memory.index.fulltext import clean
 from tars_memory.settings import CUT, Cut
 from tars_memory.vault import markdown
-from tars_memory.vault.links import Links, file_part, targets
-from tars_memory.vault.markdown import lines as grammar
-from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document, front_aliases, front_day, front_tags
-from tars_memory.vault.markdown.lines import FENCE, TITLE, Window, may_have_end, note_end, windows_of
 from tars_memory.vault.vault import key_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from tars_memory.vault.markdown.facts import Fact
+    from tars_memory.vault.markdown.lines import Outline, Span, Window
     from tars_memory.vault.model import Line
 
 
@@ -56,8 +52,6 @@ MAX_TITLE = 300
 SEPARATOR = " › "
 """Separates title, headings and date in the head of a chunk."""
 
-_HIDDEN = re.compile(r"\s*(?:<!--(?>.*?-->)\s*)+", re.DOTALL)
-"""A block of HTML that consists of closed comments alone."""
 _SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？])")
 _DATE = re.compile(
     r"(?<!\d)(?:(\d{4})([-_.])(\d\d)\2(\d\d)(?!\d)"
@@ -132,12 +126,12 @@ class Parsed:
 
 def parse(
     path: str,
-    data: bytes,
+    outline: Outline,
+    links: Iterable[str] = (),
     *,
     day: date | None = None,
     modified: date | None = None,
     skeleton: Collection[str] | None = None,
-    facts: bool = False,
     session: bool = False,
     cut: Cut = CUT,
 ) -> Parsed:
@@ -145,39 +139,36 @@ def parse(
 
     Args:
         path: relative to the vault, with ``/``.
-        data: its bytes; invalid UTF-8 is read as replacement characters.
+        outline: what its bytes hold.
+        links: the targets of its links, as written.
         day: the day that the note's path stands for (a daily note), if any.
         modified: the day of the last write; a weak date, used only if path, title and properties name none.
         skeleton: headings of a note that starts from a template and is filled over time: they are left out while
             there is nothing under them, and so are all headings of a note that holds nothing else. None: the note is
             not of this kind.
-        facts: the note holds facts over time.
         session: the note is a session note.
         cut: size and overlap of the chunks.
     """
-    stem = _stem(path)
-    split = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
-    lines, blocks, windows, properties, body_line = split(data, facts=facts)
-    until, in_front = note_end(properties, session=session), front_day(properties) if properties else None
-    aliases, tags, links = front_aliases(properties), front_tags(properties), list(targets(lines))
+    stem, lines, properties = _stem(path), outline.lines, outline.properties
     note = Parsed()
-    note.until = day_number(until)
+    note.until = day_number(outline.until)
     title = properties.get("title")
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
-    note.aliases = tuple(map(clean, aliases))
-    note.tags = tuple(filter(None, dict.fromkeys(clean(tag).strip("/").lower() for tag in tags)))
-    note.day, note.day_source = _day(stem, in_front, day, modified)
+    note.aliases = tuple(map(clean, outline.aliases))
+    note.tags = tuple(filter(None, dict.fromkeys(clean(tag).strip("/").lower() for tag in outline.tags)))
+    note.day, note.day_source = _day(stem, outline.day, day, modified)
     note.about = _about(path, stem, note, properties)
     note.lines = len(lines)
     note.links = tuple(dict.fromkeys(map(clean, links)))
     note.properties = note_properties(properties, lines)
-    units = _units(lines, blocks, windows)
+    units = _units(lines, outline.blocks, outline.windows)
     if skeleton is not None:
         units = list(without_skeleton(units, skeleton))
-    elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # only the properties can be cited
-        units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
+    elif outline.body_line > 1 and all(unit.kind == "hidden" for unit in units):  # only the properties can be cited
+        units = [Unit("properties", 1, min(outline.body_line - 1, len(lines)), ())]
     shown = iso(note.day) if note.day_source in ("name", "property") else ""
     parts = list(_parts(lines, units, cut))
+    grammar = markdown.lines
     read = [(grammar.read(text, session=session), grammar.plain("\n".join(text))) for _, text, _ in parts]
     note.chunks = [_chunk(*part, *told, note, shown) for part, told in zip(parts, read, strict=True)]
     return note
@@ -350,14 +341,11 @@ def _chunk(
     for unit in units:
         if unit.kind not in ("fence", "code", "html", "math", "properties"):
             with_hash += (line for line in text[unit.start - first : unit.end - first + 1] if "#" in line)
+    grammar = markdown.lines
     tags = (tag.strip("/").lower() for line in with_hash for tag in grammar.TAG.findall(grammar.CODE.sub("", line)))
     chunk.tags = tuple(sorted({*note.tags, *tags} - {""}))
     chunk.hash = blake2b(embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
     return chunk
-
-
-SCAN_BYTES = 1_000_000
-"""Size above which a note is read by a plain line scanner: a megabyte in blocks is data, not prose."""
 
 
 class Unit:
@@ -375,13 +363,6 @@ class Unit:
         self.end = end
         self.path = path
         self.until = until
-
-
-Span = tuple[str, int, int, tuple[str, ...]]
-"""A block: its kind, empty for the lines between two; its first line, its last line, and its heading path."""
-Structure = tuple[list[str], list[Span], Sequence[Window], dict[str, Any], int]
-"""The lines of a note, its blocks, the lines with an end, the properties of its front matter, and the first line after
-that."""
 
 
 def without_skeleton(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
@@ -402,66 +383,6 @@ def bare_headings(units: Sequence[Unit]) -> list[bool]:
         if unit.kind != "hidden":
             below = unit.path
     return found[::-1]
-
-
-def _split_by_blocks(data: bytes, *, facts: bool) -> Structure:
-    """Split a note with the block parser."""
-    document = Document(data, by_lines=True)
-    lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
-    blocks: list[Span] = []
-    sections = iter(document.sections)
-    section = next(sections)
-    following = next(sections, None)
-    last = document.body_line - 1
-    for kind, start, end in document.blocks:
-        # Lines outside any block of the parser (link definitions) are the person's text, too.
-        blocks.append(("", last + 1, start - 1, section.path))
-        while following is not None and start >= following.start_line:
-            section, following = following, next(sections, None)
-        last = max(last, end)
-        if kind != "rule":
-            hidden = kind == "html" and _HIDDEN.fullmatch("\n".join(lines[start - 1 : end]))
-            blocks.append(("hidden" if hidden else kind, start, end, section.path))
-    blocks.append(("", last + 1, len(lines), section.path))
-    return lines, blocks, windows_of(document, facts=facts), document.front_matter, document.body_line
-
-
-def _split_by_lines(data: bytes, *, facts: bool) -> Structure:
-    """Split a huge note by its front matter, headings, fences and blank lines alone."""
-    text = data.decode("utf-8-sig", "replace")
-    lines = re.split(r"\r\n|\r|\n", text)
-    if lines and not lines[-1]:
-        lines.pop()
-    blocks: list[Span] = []
-    path: list[tuple[int, str]] = []
-    fence = ""
-    inside = False  # a block
-    properties: dict[str, Any] = {}
-    body_line = 1
-    if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
-        beginning = Document(data[:MAX_CHARACTERS])
-        properties, body_line = beginning.front_matter, beginning.body_line
-    for number, line in enumerate(lines[body_line - 1 :], body_line):
-        mark = FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-        heading = None if fence or mark else TITLE.match(line)
-        if heading:
-            while path and path[-1][0] >= len(heading[1]):
-                path.pop()
-            path.append((len(heading[1]), heading[2].rstrip(" \t").rstrip("#").rstrip(" \t")))
-            blocks.append(("heading", number, number, tuple(name for _, name in path)))
-            inside = False
-        elif not line.strip():
-            inside = False
-        elif not inside:
-            blocks.append(("fence" if fence else "paragraph", number, number, tuple(name for _, name in path)))
-            inside = True
-        else:
-            kind, first, _, names = blocks[-1]
-            blocks[-1] = kind, first, number, names
-    windows = windows_of(Document(data, by_lines=True), facts=facts) if may_have_end(data) else ()
-    return lines, blocks, windows, properties, body_line
 
 
 def _units(lines: Sequence[str], blocks: Iterable[Span], windows: Iterable[Window]) -> list[Unit]:
@@ -601,7 +522,7 @@ def fact_rows(path: str, data: bytes) -> list[tuple[Any, ...]]:
             day_number(fact.until),
             _readable(fact.source),
         )
-        for _, fact in markdown.facts.read(path, Document(data))
+        for _, fact in markdown.facts.read(path, markdown.document.Document(data))
     ]
 
 
@@ -665,7 +586,7 @@ class LinkTable:
         rows = connection.execute(sql, (scope,)).fetchall()
         self.ids = {str(path): int(key) for key, path, _ in rows}
         self._targets = {str(path): tuple(filter(None, links.split(BETWEEN))) for _, path, links in rows}
-        self._links = Links((*self.ids, *attachments))
+        self._links = vault.links.Links((*self.ids, *attachments))
 
     def find(self, name: str) -> str | None:
         """Return the path of the note with that name or path; None if there is none."""
@@ -697,13 +618,13 @@ class LinkTable:
         """
         shared: dict[str, str] = {}  # where a link of this note leads → its target as written
         for target, to in self.out(path):
-            shared.setdefault(to or key_of(file_part(target)), file_part(target))
+            shared.setdefault(to or key_of(vault.links.file_part(target)), vault.links.file_part(target))
         names = {key_of(_stem(target)) for target in shared.values()}
         found: dict[str, list[str]] = {}
         for other, theirs in self._targets.items():
             if other == path:
                 continue
-            for target in dict.fromkeys(map(file_part, theirs)):
+            for target in dict.fromkeys(map(vault.links.file_part, theirs)):
                 if key_of(_stem(target)) in names:
                     to = self._links.resolve(target, other) or key_of(target)
                     if to in shared and to not in (path, other) and other not in found.setdefault(shared[to], []):

@@ -28,6 +28,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import UsageError
+from tars_memory.index.fulltext import SIGNS, TIERS as TIERS, WORDS
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
@@ -314,9 +315,6 @@ VERSION = 24
 """Version of the index, in the file's name and ``user_version``; raise it with every change to the schema below or to
 the content of rows."""
 
-TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
-"""A code in a ``tier`` column is a position in this tuple."""
-
 AUTOMATED = "automated"
 """Tag of a conversation in which a program asked and nobody typed."""
 
@@ -325,11 +323,6 @@ ALWAYS = 99_999_999
 
 BETWEEN = "\x1f"
 """Separates the items of a list in one column (the ASCII unit separator; no name contains it)."""
-
-WORDS = "porter unicode61 remove_diacritics 2"
-"""Tokenizer for words."""
-SIGNS = "unicode61 remove_diacritics 2 categories 'L* N* Co M* S* Po'"
-"""Tokenizer for signs (:mod:`tars_memory.index.fulltext`): everything between two blanks is one token."""
 
 SCRIPT = f"""
 CREATE TABLE meta (                 -- recipe, root, device, model, counters

@@ -20,11 +20,18 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.index.database import SIGNS, TIERS, WORDS
 from tars_memory.language.words import plainer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
+"""A code in a ``tier`` column is a position in this tuple."""
+WORDS = "porter unicode61 remove_diacritics 2"
+"""Tokenizer for words."""
+SIGNS = "unicode61 remove_diacritics 2 categories 'L* N* Co M* S* Po'"
+"""Tokenizer for signs: everything between two blanks is one token."""
 
 
 # -- signs

@@ -11,7 +11,7 @@ import json
 import time
 from collections import defaultdict
 from datetime import date
-from itertools import chain, count, islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import vault
@@ -125,9 +125,9 @@ def read(
     # Credentials never get into the index; the lines keep their numbers, so that hits can be cited.
     shown = vault.secrets.veiled(data)
     facts_note, session = layout.is_facts(path), tier == Tier.EPISODIC
-    parsed = chunking.parse(
-        path, shown, day=day, modified=weak, skeleton=skeleton, facts=facts_note, session=session, cut=cut
-    )
+    outline = vault.markdown.lines.outline(shown, facts=facts_note, session=session)
+    links = list(vault.links.targets(outline.lines))
+    parsed = chunking.parse(path, outline, links, day=day, modified=weak, skeleton=skeleton, session=session, cut=cut)
     if parsed.day_source == "mtime":
         digest += _weak_day(weak)
     facts = chunking.fact_rows(path, shown) if facts_note else []
@@ -157,6 +157,8 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
+        self._gone: Rows = defaultdict(list)
+        """Rows to delete from full-text tables."""
         last = dict(connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
         self._next = {table: count(int(last.get(table, 0)) + 1) for table in ("notes", "chunks")}
 
@@ -232,24 +234,27 @@ class Writer:
         rows["answers"] += ((number, *answer) for answer in chunk.answers)
 
     def _insert(self, rows: Rows) -> None:
-        """Insert rows into their tables; what depends on the words of their texts is found for all of them at once."""
-        texts = [row[1:] for table in WORDED for row in rows.get(table, ())]
-        words = iter(worded(chain.from_iterable(texts)))
-        latin = [is_latin(text) for _, _, text in rows.get("chunk_words", ())]
-        rows = {**rows, "chunks": [(*row, one) for row, one in zip(rows.get("chunks", ()), latin, strict=True)]}
-        for table in WORDED:
-            rows[table] = [(row[0], *islice(words, len(row) - 1)) for row in rows.get(table, ())]
+        """Insert rows into their tables, after deleting those that are gone from full-text tables; what depends on the
+        words of their texts is found for all of them at once.
+        """
+        gone, self._gone = self._gone, defaultdict(list)
+        tables = [(kind, table) for kind in (gone, rows) for table in WORDED if kind.get(table)]
+        words = iter(worded(text for kind, table in tables for row in kind[table] for text in row[1:]))
+        if "chunks" in rows:
+            latin = [is_latin(text) for _, _, text in rows["chunk_words"]]
+            rows["chunks"] = [(*row, one) for row, one in zip(rows["chunks"], latin, strict=True)]
+        for kind, table in tables:
+            kind[table] = [(row[0], *islice(words, len(row) - 1)) for row in kind[table]]
+        for table, values in gone.items():  # a full-text table needs what was inserted to delete it
+            if values:
+                marks = ", ".join("?" * len(values[0]))
+                sql = f"INSERT INTO {table} ({table}, {_FULLTEXT[table]}) VALUES ('delete', {marks})"
+                self._connection.executemany(sql, values)
         for table, values in rows.items():
             if values:
                 columns = f" ({_FULLTEXT[table]})" if table in _FULLTEXT else ""
                 marks = ", ".join("?" * len(values[0]))
                 self._connection.executemany(f"INSERT INTO {table}{columns} VALUES ({marks})", values)
-
-    def _delete_words(self, table: str, row: tuple[Any, ...]) -> None:
-        """Delete a row from a full-text table, which needs what was inserted to delete it."""
-        row = (row[0], *worded(row[1:])) if table in WORDED else row
-        marks = ", ".join("?" * len(row))
-        self._connection.execute(f"INSERT INTO {table} ({table}, {_FULLTEXT[table]}) VALUES ('delete', {marks})", row)
 
     def move(self, folder: str, scope: str) -> None:
         """Move the conversations of a folder to another scope."""
@@ -280,6 +285,7 @@ class Writer:
             self._delete_chunks([number for (number,) in numbers])
             self._connection.execute("DELETE FROM notes WHERE id = ?", (row[0],))
         self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
+        self._insert({})
 
     def _scope(self, name: str) -> int:
         """Return the id of a scope; a new scope gets one."""
@@ -321,8 +327,7 @@ class Writer:
 
     def _forget_words(self, key: int) -> None:
         """Delete a note from ``note_words``."""
-        for row in self._stored_words(key):
-            self._delete_words("note_words", row)
+        self._gone["note_words"] += self._stored_words(key)
 
     def _stored_words(self, key: int) -> list[tuple[Any, ...]]:
         """Return the row of a stored note in ``note_words``; none if the note is blank or not stored."""
@@ -342,9 +347,9 @@ class Writer:
                 (number,),
             ).fetchone()
             if found:
-                self._delete_words("chunk_words", (number, *found[:2]))
+                self._gone["chunk_words"].append((number, *found[:2]))
                 if marks := _signs(*found):
-                    self._delete_words("chunk_signs", (number, marks))
+                    self._gone["chunk_signs"].append((number, marks))
         for table in ("lines", "answers", "chunk_tags", "chunk_vectors", "chunk_bits"):
             execute(f"DELETE FROM {table} WHERE chunk = ?", rows)
         execute("DELETE FROM chunk_texts WHERE id = ?", rows)

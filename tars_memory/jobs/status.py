@@ -71,7 +71,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
     report = refresh_index(workspace)
     store = workspace.store(writes=False)
     model = current_model(workspace)
-    unknown = [*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()]
+    unknown = [*workspace.settings.unknown_variables, *workspace.settings.unknown_keys()]
     notices = [*workspace.notices, *(notice for notice in unknown if notice not in workspace.notices)]
     notices += [*workspace.moved_notices(), *report.notices]
     counts = index.status()

@@ -22,7 +22,7 @@ from tars_memory.recall import weights
 from tars_memory.recall.weights import Exclusion, Terms, bm25, heads_of, idf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
     from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
@@ -205,39 +205,32 @@ def gather(
         coverage *= shortlist_by_words(reader, query, narrowed, shortlist, limit, compares=vector is not None)
     vector, asked = (vector, asked) if coverage else (None, [])
     if vector is not None and coverage >= weights.NEARBY_FROM:
-        nearby = reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING)
-        shortlist.near = {chunk: scale.meaning(cosine) for chunk, cosine in nearby}
-    shortlist_by_date(reader, query, narrowed, shortlist)
+        shortlist.near = dict(reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING))
+    if query.dates:
+        shortlist_by_date(reader, query, narrowed, shortlist)
     ids = list(dict.fromkeys((*shortlist.words, *shortlist.literal, *shortlist.near, *shortlist.dated)))
-    chosen = best(reader, query, shortlist, ids, max(CHUNKS_READ, limit + limit // 2), scale.near_read)
-    rows, named = reader.chunks(chosen), NamedNotes()
+    most = max(CHUNKS_READ, limit + limit // 2)
+    rows = reader.chunks(ids if len(ids) <= most else best(reader, query, shortlist, ids, most, scale))
+    named = NamedNotes()
     if query.meaning and query.selection is None:
         named = reader.named_in(query.meaning, narrowed, unfinished=query.unfinished)
     present = {row.note_id for row in rows.values()}
     opened = dict.fromkeys((*named.inside, *list(shortlist.notes)[:NOTES_OPENED]))
     rows.update(reader.openings([note for note in opened if note not in present], narrowed))
-    further: dict[int, float] = {}
     if vector is not None:  # further cosines are worth their price only for chunks that are read
-        further = reader.cosines(vector.vector, [i for i in rows if i not in shortlist.near])
+        shortlist.near |= reader.cosines(vector.vector, [i for i in rows if i not in shortlist.near])
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
     total, subjects = reader.chunk_count(), reader.subjects(rows)
-    shortlist.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
+    shortlist.near = {chunk: scale.meaning(cosine) for chunk, cosine in shortlist.near.items()}
     nearest = max(shortlist.near.values(), default=0.0)
     excluded = Exclusion(query.negations)
     found, hidden = _candidates(reader, query, rows.values(), shortlist, named, excluded)
     if by_words:
         _count(found, terms)
-    chunks: list[Candidate] = []
     for chunk in found:
-        row = chunk.row
-        if row.id in bits:
-            _compare_words(chunk, asked, *bits[row.id], scale.chance_of_words)
-        by_note = chunk.name_is_query or (chunk.note_words and not excluded)
-        if row.note_id in hidden and not chunk.counts:  # it can only have been found by a name that must not be shown
-            continue
-        if chunk.lines and (chunk.counts or by_note or chunk.meaning is not None or chunk.date):
-            chunks.append(chunk)
-    chunks = _without_wordless(chunks)
+        if chunk.row.id in bits:
+            _compare_words(chunk, asked, *bits[chunk.row.id], scale.chance_of_words)
+    chunks = _without_wordless(_answering(found, hidden, excluded))
     if vector is not None and scale.names:
         _compare_names(chunks, vector, bits)
     idfs = _idfs(reader, terms, held, chunks, total) if by_words else {}
@@ -453,6 +446,17 @@ def _count_shown(chunk: Candidate, terms: Terms) -> None:
         chunk.lines = answers
 
 
+def _answering(chunks: Iterable[Candidate], hidden: Container[int], excluded: Exclusion) -> list[Candidate]:
+    """Return the chunks with a line that was found by something, and not only by a name that must not be shown."""
+    found = []
+    for chunk in chunks:
+        by_note = chunk.name_is_query or (chunk.note_words and not excluded)
+        by_itself = chunk.counts or by_note or chunk.meaning is not None or chunk.date
+        if chunk.lines and by_itself and (chunk.counts or chunk.row.note_id not in hidden):
+            found.append(chunk)
+    return found
+
+
 def _without_wordless(chunks: Sequence[Candidate]) -> list[Candidate]:
     """Leave out chunks with nothing but bullets without words, of notes that have others: a template's empty tasks."""
     bare = {chunk.row.id for chunk in chunks if all(line.known.kind == "empty" for line in chunk.lines)}
@@ -620,7 +624,7 @@ class Shortlist:
         words: BM25 of chunks.
         notes: BM25 of notes.
         literal: share of the query's literals that chunks contain; 1 if they contain a prefix.
-        near: cosine of chunks with the query, on the scale of its model.
+        near: cosine of chunks with the query; once they are read, on the scale of its model.
         dated: chunks of the days that the query names.
     """
 
@@ -717,7 +721,7 @@ def _inside(narrowed: Filter, stretch: NamedDate) -> Filter:
 
 
 def best(
-    reader: IndexReader, query: Query, shortlist: Shortlist, ids: Sequence[int], most: int, near_read: int = 0
+    reader: IndexReader, query: Query, shortlist: Shortlist, ids: Sequence[int], most: int, scale: weights.Scale
 ) -> list[int]:
     """Return the ids of the chunks that are worth reading, by a rough sum of their numbers from the index.
 
@@ -727,17 +731,15 @@ def best(
         shortlist: with the numbers.
         ids: of the chunks to choose from.
         most: maximum number of chunks.
-        near_read: number of the nearest chunks that are always among them.
+        scale: of the model.
     """
-    if len(ids) <= most:
-        return list(ids)
     notes = {chunk: note for chunk, (note, _) in reader.places(ids).items()}
     dates: dict[int, float] = {}
     if query.dates:
         dates = {row.id: date_fit(query, row) for row in reader.notes(set(notes.values())).values()}
     words = weights.shares_of(shortlist.words)
     note_words = weights.shares_of(shortlist.notes)
-    near = weights.shares_of(shortlist.near)
+    near = weights.shares_of({chunk: scale.meaning(cosine) for chunk, cosine in shortlist.near.items()})
     beyond = min(near.values(), default=0.0)  # chunks that the KNN did not return are no nearer than its last one
     rough = {
         chunk: weights.ROUGH_WORDS * max(words.get(chunk, 0.0), shortlist.literal.get(chunk, 0.0))
@@ -749,7 +751,7 @@ def best(
     order = sorted(rough, key=lambda chunk: (-rough[chunk], chunk))
     dated = set(shortlist.dated)
     of_day = [chunk for chunk in order[most:] if chunk in dated][: max(0, DATED_READ - len(dated & set(order[:most])))]
-    certain = {*of_day, *list(shortlist.near)[:near_read]}
+    certain = {*of_day, *list(shortlist.near)[: scale.near_read]}
     others = [chunk for chunk in order if chunk not in certain][: most - len(certain)]
     return [*others, *(chunk for chunk in order if chunk in certain)]
 

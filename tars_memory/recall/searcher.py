@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory import errors, index, recall, vault
 from tars_memory.errors import counted
-from tars_memory.index.database import AUTOMATED, log_of
-from tars_memory.index.files import WRITER_WAIT
-from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
 from tars_memory.recall import query as queries
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult
 from tars_memory.settings import MODES
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.indexer import Index
+    from tars_memory.index.intake import RefreshReport
     from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.talks import TalkReader
@@ -326,7 +324,8 @@ class Search:
                 known = self._vector_for(other, query, vector, reader, compares_meaning)
                 narrowed = self._conversation_filter(other, query)
                 if other.knows_jobs():  # searched by themselves, they can't crowd out lines that somebody typed
-                    typed, jobs = narrowed._replace(not_tags=(AUTOMATED,)), narrowed._replace(tags=(AUTOMATED,))
+                    tags = (index.database.AUTOMATED,)
+                    typed, jobs = narrowed._replace(not_tags=tags), narrowed._replace(tags=tags)
                     automated = self._conversation_lines(talks, other, query, known, jobs)
                     said = self._conversation_lines(talks, other, query, known, typed)
                     said = recall.search.merged(said, automated, shares.sort_key)
@@ -376,7 +375,8 @@ class Search:
         self.shared = [*self.workspace.shared(self.notices)]
         if not self._own_index_only and self.team is not None:
             try:
-                return self.team.read(lambda reader: ask(reader, RefreshReport(), self._compares_meaning(query)))
+                published, compares_meaning = index.intake.RefreshReport(), self._compares_meaning(query)
+                return self.team.read(lambda reader: ask(reader, published, compares_meaning))
             except errors.TeamIndexError as error:
                 self._fall_back(error)
         opened, report = self.workspace.look(self.request.text)
@@ -480,8 +480,8 @@ class Search:
         """Return the passages of conversations that answer, with places in the log, day and speaker."""
 
         def read(path: str) -> bytes:
-            if talks.is_gone(log_of(path)):
-                raise errors.NotFoundError(f"{log_of(path)} is gone")
+            if talks.is_gone(log := index.database.log_of(path)):
+                raise errors.NotFoundError(f"{log} is gone")
             return "\n".join(reader.text(path)).encode()
 
         found = recall.search.search(
@@ -489,19 +489,17 @@ class Search:
         ).hits
         kept = []
         for hit in found:
+            log = index.database.log_of(hit.path)
             shown = reader.shown(hit.path, hit.start_line, hit.end_line)
             if talks.has_moved(*reader.place(hit.path)) or len(shown) != hit.text.count("\n") + 1:
                 continue
-            if any(
-                talks.withheld(text, line.day, log_of(hit.path))
-                for text, line in zip(hit.text.split("\n"), shown, strict=True)
-            ):
+            if any(talks.withheld(text, line.day, log) for text, line in zip(hit.text.split("\n"), shown, strict=True)):
                 continue
             best = shown[hit.best]
             hit.places = tuple(line.line for line in shown)
-            hit.path, hit.start_line, hit.end_line = log_of(hit.path), hit.places[0], max(hit.places)
+            hit.path, hit.start_line, hit.end_line = log, hit.places[0], max(hit.places)
             hit.date, hit.day, hit.speaker = best.day or None, best.day, best.speaker
-            hit.answer = "" if talks.withheld(best.answer, best.day, log_of(hit.path)) else best.answer
+            hit.answer = "" if talks.withheld(best.answer, best.day, log) else best.answer
             hit.obsidian_url = ""
             kept.append(hit)
         return kept
@@ -540,7 +538,7 @@ class Search:
         found: list[Answer] = []
         for answer in recall.search.ranked(reader, query, narrowed, vector, self.mode)[:MOST_LINES]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
-            if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
+            if shown is None or talks.withheld(answer.text, shown.day, index.database.log_of(answer.path)):
                 continue
             if talks.has_moved(*reader.place(answer.path)):
                 continue
@@ -602,17 +600,17 @@ class Search:
             ModelUnavailableError: the model can't be used, and the search is by meaning only.
             UnwritableError: a file can't be written, and the search is by meaning only.
         """
-        workspace, patience = self.workspace, self.workspace.patience
+        workspace, patience, most = self.workspace, self.workspace.patience, index.intake.SEARCH_EMBEDS
         queries = self.searcher.queries(workspace.settings.embedding.model)
         try:
-            few = 0 < report.pending_vectors <= SEARCH_EMBEDS
+            few = 0 < report.pending_vectors <= most
             hurried = patience is not None and patience < PREPARED_IN and workspace.embedder is None
             if few and not (hurried and not workspace.is_prepared()):
                 if (embedder := workspace.embedder) is None and not queries.are_at_hand(text):
                     embedder = workspace.opened_embedder = workspace.open_embedder()
                 if embedder is not None:
-                    wait = WRITER_WAIT if patience is None else READER_WAIT
-                    report.pending_vectors = opened.embed_pending(SEARCH_EMBEDS, wait=wait, opened=embedder)
+                    wait = index.files.WRITER_WAIT if patience is None else index.intake.READER_WAIT
+                    report.pending_vectors = opened.embed_pending(most, wait=wait, opened=embedder)
         except (errors.ModelUnavailableError, errors.UnwritableError) as error:
             self._without_model(error)
             return False

@@ -42,7 +42,7 @@ OBSIDIAN_TEMPLATES = ".obsidian/templates.json"
 OBSIDIAN_TEMPLATER = ".obsidian/plugins/templater-obsidian/data.json"
 OBSIDIAN = (OBSIDIAN_PERIODIC, OBSIDIAN_DAILY, OBSIDIAN_TEMPLATES, OBSIDIAN_TEMPLATER, OBSIDIAN_APP)
 
-_Files = dict[str, dict[str, Any] | SettingsError]
+Files = dict[str, dict[str, Any] | SettingsError]
 """Obsidian's settings files by path: the JSON object, or the error that it can't be read."""
 
 LIKE: dict[str, dict[str, str]] = {
@@ -265,9 +265,14 @@ class Layout:
             self._check_daily("layout" if options.daily_folder is not None or form else source)
 
     @classmethod
-    def of(cls, root: Path, options: LayoutOptions | None = None, *, scope: str = "") -> Layout:
-        """Return the layout of the vault at ``root``; a setting that can't be used becomes its :attr:`problem`."""
-        files = disk.json_objects(root, OBSIDIAN)
+    def of(
+        cls, root: Path, options: LayoutOptions | None = None, files: Files | None = None, *, scope: str = ""
+    ) -> Layout:
+        """Return the layout of the vault at ``root``; a setting that can't be used becomes its :attr:`problem`.
+
+        ``files`` are those of :data:`OBSIDIAN`, read now unless they are given.
+        """
+        files = disk.json_objects(root, OBSIDIAN) if files is None else files
         try:
             layout = cls(options, _daily_settings(files), scope=scope, root=root)
         except UsageError as error:
@@ -582,7 +587,7 @@ class Layout:
             )
 
 
-def _daily_settings(files: _Files) -> dict[str, Any]:
+def _daily_settings(files: Files) -> dict[str, Any]:
     """Return Obsidian's settings of daily notes: of the Periodic Notes plugin if it makes them, else the core plugin.
 
     Returns:
@@ -607,13 +612,13 @@ def _daily_settings(files: _Files) -> dict[str, Any]:
     return {**values, "source": source}
 
 
-def _read_excluded(files: _Files) -> Excluded:
+def _read_excluded(files: Files) -> Excluded:
     """Return Obsidian's excluded files; none if its settings can't be read."""
     filters = _readable_settings(files, OBSIDIAN_APP).get("userIgnoreFilters")
     return Excluded(filters if isinstance(filters, list) else ())
 
 
-def _read_new_note_place(files: _Files) -> tuple[str, bool]:
+def _read_new_note_place(files: Files) -> tuple[str, bool]:
     """Return the folder in which Obsidian creates a note, and whether it does so beside the open note."""
     settings = _readable_settings(files, OBSIDIAN_APP)
     where, folder = settings.get("newFileLocation"), settings.get("newFileFolderPath")
@@ -629,7 +634,7 @@ def _daily_language(root: Path, layout: Layout) -> str:
     return markdown.moment.language_of(form, (path.relative_to(top).as_posix()[:-3] for path in layout.some_days(root)))
 
 
-def _template_folders(files: _Files, layout: Layout) -> tuple[str, ...]:
+def _template_folders(files: Files, layout: Layout) -> tuple[str, ...]:
     """Return the folders set for Obsidian's own templates and for Templater's, and the daily template's folder.
 
     The last one counts only if its name says so, as it may be a folder of notes. A folder that holds daily notes or
@@ -645,7 +650,7 @@ def _template_folders(files: _Files, layout: Layout) -> tuple[str, ...]:
     return tuple(sorted(folder for folder in folders if not any(place.startswith(folder) for place in ours)))
 
 
-def _settings_of(files: _Files, path: str) -> dict[str, Any]:
+def _settings_of(files: Files, path: str) -> dict[str, Any]:
     """Return the JSON object of a settings file of Obsidian.
 
     Raises:
@@ -660,7 +665,7 @@ def _settings_of(files: _Files, path: str) -> dict[str, Any]:
     return settings
 
 
-def _readable_settings(files: _Files, path: str) -> dict[str, Any]:
+def _readable_settings(files: Files, path: str) -> dict[str, Any]:
     """Return the JSON object of a settings file of Obsidian; empty if it can't be read: no search must fail for it."""
     settings = files[path]
     return settings if isinstance(settings, dict) else {}

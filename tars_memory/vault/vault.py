@@ -28,6 +28,7 @@ from tars_memory.vault.suspicion import suspicious, visible, wide_encoding, wide
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tars_memory.vault.layout import Files
     from tars_memory.vault.model import Tier
     from tars_memory.vault.note import Note
 
@@ -68,6 +69,7 @@ class Vault:
         layout: LayoutOptions | None = None,
         limits: LimitsOptions | None = None,
         vault_id: str | None = "",
+        obsidian: Files | None = None,
         *,
         scope: str = "",
     ) -> None:
@@ -77,6 +79,7 @@ class Vault:
         self.skipped_paths: dict[str, list[str]] = {}
         self.limits = limits or LimitsOptions()
         self._options = layout
+        self._obsidian = obsidian
         self._notes_read: dict[str, tuple[tuple[int, ...], Note]] | None = None
         self._taken: dict[str, tuple[tuple[int, ...], tuple[tuple[str, str], ...]]] = {}
 
@@ -87,8 +90,10 @@ class Vault:
         layout: LayoutOptions | None = None,
         limits: LimitsOptions | None = None,
         vault_id: str | None = "",
+        obsidian: Files | None = None,
     ) -> Vault:
-        """Open any folder as a vault without changing anything in it; its id is read unless it is given.
+        """Open any folder as a vault without changing anything in it; its id and Obsidian's settings are read unless
+        they are given.
 
         Raises:
             VaultError: there is no such folder.
@@ -96,7 +101,7 @@ class Vault:
         try:
             root = Path(path).resolve(strict=True)
             if root.is_dir():
-                return cls(root, layout, limits, vault_id)
+                return cls(root, layout, limits, vault_id, obsidian)
         except (OSError, RuntimeError, ValueError) as error:
             raise VaultError(f"no vault at {os.fspath(path)!r}: {error}", "is it mounted?") from error
         raise VaultError(f"{os.fspath(path)!r} is not a folder", "name the vault's folder with --vault")
@@ -109,14 +114,14 @@ class Vault:
     @cached_property
     def layout(self) -> Layout:
         """Where the tiers live; read once."""
-        layout = Layout.of(self.root, self._options, scope=self.scope)
+        layout = Layout.of(self.root, self._options, self._obsidian, scope=self.scope)
         layout.problem = layout.problem or self.problem
         return layout
 
     def with_places_of(self, like: str) -> Vault:
         """Return the same vault with the places of another program (``[layout] like``)."""
         options = LayoutOptions(**{**vars(self._options or LayoutOptions()), "like": like})
-        other = Vault(self.root, options, self.limits, self.id, scope=self.scope)
+        other = Vault(self.root, options, self.limits, self.id, self._obsidian, scope=self.scope)
         other.problem = self.problem
         return other
 
@@ -124,7 +129,7 @@ class Vault:
         """Return the vault opened for another project; for none if ``scope`` is empty."""
         if scope == self.scope:
             return self
-        other = Vault(self.root, self._options, self.limits, self.id, scope=scope)
+        other = Vault(self.root, self._options, self.limits, self.id, self._obsidian, scope=scope)
         other.problem, other._taken = self.problem, self._taken
         return other
 

@@ -120,7 +120,7 @@ class FakeMemory:
     state = Path(os.devnull) / "state"
     vault = SimpleNamespace(paths=list, layout=SimpleNamespace(day_of_name=lambda _: None))
     whole = SimpleNamespace(**vars(vault), hide=lambda _path, text: text)
-    settings = SimpleNamespace(unknown_variables=list, unknown_keys=list)
+    settings = SimpleNamespace(unknown_variables=(), unknown_keys=list)
     closed = 0
 
     def __init__(self, vault: str | None = None, **options: Any) -> None:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
 from random_documents import examples
 
 from tars_memory.index import chunking
-from tars_memory.index.chunking import parse, pieces
+from tars_memory.index.chunking import Parsed, pieces
 from tars_memory.settings import CUT
+from tars_memory.vault.links import targets
+from tars_memory.vault.markdown import lines
 from tars_memory.vault.markdown.lines import plain
+
+
+def parse(path: str, data: bytes, *, facts: bool = False, session: bool = False, **others: Any) -> Parsed:
+    outline = lines.outline(data, facts=facts, session=session)
+    return chunking.parse(path, outline, list(targets(outline.lines)), session=session, **others)
 
 
 def lines_of(data: bytes) -> list[str]:
@@ -238,7 +246,7 @@ def test_machinery_is_not_embedded() -> None:
 def test_a_note_too_big_for_the_parser_is_read_by_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"# A\n\ntext one\n\n```\n# no heading\n```\n\n## B\n\ntext two\n"
     small = parse("n.md", data)
-    monkeypatch.setattr(chunking, "SCAN_BYTES", 10)
+    monkeypatch.setattr(lines, "SCAN_BYTES", 10)
     big = parse("n.md", data)
     assert [(c.text, c.headings) for c in big.chunks] == [(c.text, c.headings) for c in small.chunks]
 

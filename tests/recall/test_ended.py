@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from random_documents import examples
 
-from tars_memory.index import chunking
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.vault.markdown import lines as grammar
 
 FIRST = date(2026, 11, 20)
 SCALE = float(os.environ.get("TARS_PROVE_SCALE", "1"))
@@ -183,7 +183,7 @@ def test_an_end_that_is_taken_away_counts_at_once_and_no_vector_is_made_again(ba
 
 
 def test_a_huge_note_ends_as_others_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunking, "SCAN_BYTES", 50_000)
+    monkeypatch.setattr(grammar, "SCAN_BYTES", 50_000)
     filler = "".join(f"- line {n} of a long list about nothing much\n" for n in range(1_300))
     text = filler + "- the zither [until:: 2026-11-20]\n- the viola\n"
     make_vault(

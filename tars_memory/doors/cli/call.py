@@ -134,15 +134,14 @@ class Call:
     @cached_property
     def actor(self) -> Actor:
         """The caller. The environment may take rights away; it can't make a person of a caller without a terminal."""
+        at_terminal = _is_terminal(sys.stdin) and (_is_terminal(sys.stderr) or _is_terminal(sys.stdout))
         if settings.agent_mark(self.env):
             return "agent"
         named = self.env.get("TARS_MEMORY_ACTOR")
         for actor in ACTORS:
             if actor == named and actor != "person":
                 return actor
-        if _is_terminal(sys.stdin) and (_is_terminal(sys.stderr) or _is_terminal(sys.stdout)):
-            return "person"
-        return "script"
+        return "person" if at_terminal else "script"
 
     def memory(self) -> Memory:
         """Return the vault's memory; open it on first use.
@@ -153,7 +152,7 @@ class Call:
         if self.opened is None:
             self.opened = self.fresh_memory()
             workspace = self.opened.workspace
-            workspace.notices += workspace.settings.unknown_variables()
+            workspace.notices += workspace.settings.unknown_variables
             if self.interactive:  # keys in files would fill the mail of each cron job
                 workspace.notices += workspace.settings.unknown_keys()
         if self.typed is not None:
@@ -186,7 +185,7 @@ class Call:
 
     def memory_at(self, vault: str | Path | None, project: str | None = None) -> Memory:
         """Open the memory of another vault or project for the same caller, who closes it."""
-        opening: Opening = {"actor": self.actor, "interactive": self.interactive, "now": self.now}
+        opening: Opening = {"interactive": self.interactive, "actor": self.actor, "now": self.now}
         opening |= {"dry_run": self.dry_run, "env": self.env, "project": project}
         return tars_memory.Memory(vault, **opening)
 

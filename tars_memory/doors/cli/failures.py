@@ -194,7 +194,7 @@ def _mistyped(error: errors.TarsError, call: Call) -> list[str]:
     if not isinstance(error, errors.VaultError):
         return []
     try:
-        return Settings(call.env).unknown_variables()
+        return Settings(call.env).unknown_variables
     except errors.TarsError:
         return []
 

@@ -6,7 +6,7 @@ from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.vault.markdown import entries, facts, lines, merging, moment
+    from tars_memory.vault.markdown import document, entries, facts, lines, merging, moment
 
-__all__ = ["entries", "facts", "lines", "merging", "moment"]
+__all__ = ["document", "entries", "facts", "lines", "merging", "moment"]
 __getattr__, *_ = attach(__name__, __all__)

@@ -1,4 +1,4 @@
-"""The grammar of single lines: what each line of a note is, and when it expires. Pure functions.
+"""The grammar of single lines: what each line of a note is, and when it expires; and the outline of a note. Pure.
 
 The grammar runs here, once, when a note is indexed. Recall reads the result as rows and parses no markdown; for notes
 that it has just read, it uses :func:`items` and :func:`passages`.
@@ -15,7 +15,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document
+from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document, front_aliases, front_day, front_tags
 from tars_memory.vault.model import Line, is_empty_item
 
 if TYPE_CHECKING:
@@ -566,3 +566,116 @@ def calendar_day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
+
+
+# -- the outline of a whole note, for the index
+
+
+SCAN_BYTES = 1_000_000
+"""Size above which a note is read by a plain line scanner: a megabyte in blocks is data, not prose."""
+
+Span = tuple[str, int, int, tuple[str, ...]]
+"""A block: its kind, empty for the lines between two; its first line, its last line, and its heading path."""
+_Structure = tuple[list[str], list[Span], "Sequence[Window]", dict[str, Any], int]
+_HIDDEN = re.compile(r"\s*(?:<!--(?>.*?-->)\s*)+", re.DOTALL)
+"""A block of HTML that consists of closed comments alone."""
+
+
+class Outline(NamedTuple):
+    """What a note holds.
+
+    Attributes:
+        lines: their texts; invalid UTF-8 is read as replacement characters.
+        blocks: in order; comments are of the kind ``hidden``.
+        windows: the lines with an end.
+        properties: of the front matter.
+        body_line: the first line after the front matter.
+        until: the first day on which the note no longer counts, by its front matter, or None.
+        day: the date of the note, by its front matter, or None.
+        aliases: by its front matter.
+        tags: by its front matter, without ``#``.
+    """
+
+    lines: list[str]
+    blocks: list[Span]
+    windows: Sequence[Window]
+    properties: dict[str, Any]
+    body_line: int
+    until: date | None
+    day: date | None
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def outline(data: bytes, *, facts: bool = False, session: bool = False) -> Outline:
+    """Return the outline of a note.
+
+    Args:
+        data: its bytes.
+        facts: whether it holds facts over time.
+        session: whether it is a session note.
+    """
+    split = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
+    lines, blocks, windows, front, body_line = split(data, facts=facts)
+    until, day = note_end(front, session=session), front_day(front) if front else None
+    return Outline(lines, blocks, windows, front, body_line, until, day, front_aliases(front), front_tags(front))
+
+
+def _split_by_blocks(data: bytes, *, facts: bool) -> _Structure:
+    """Split a note with the block parser."""
+    document = Document(data, by_lines=True)
+    lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
+    blocks: list[Span] = []
+    sections = iter(document.sections)
+    section = next(sections)
+    following = next(sections, None)
+    last = document.body_line - 1
+    for kind, start, end in document.blocks:
+        # Lines outside any block of the parser (link definitions) are the person's text, too.
+        blocks.append(("", last + 1, start - 1, section.path))
+        while following is not None and start >= following.start_line:
+            section, following = following, next(sections, None)
+        last = max(last, end)
+        if kind != "rule":
+            hidden = kind == "html" and _HIDDEN.fullmatch("\n".join(lines[start - 1 : end]))
+            blocks.append(("hidden" if hidden else kind, start, end, section.path))
+    blocks.append(("", last + 1, len(lines), section.path))
+    return lines, blocks, windows_of(document, facts=facts), document.front_matter, document.body_line
+
+
+def _split_by_lines(data: bytes, *, facts: bool) -> _Structure:
+    """Split a huge note by its front matter, headings, fences and blank lines alone."""
+    text = data.decode("utf-8-sig", "replace")
+    lines = re.split(r"\r\n|\r|\n", text)
+    if lines and not lines[-1]:
+        lines.pop()
+    blocks: list[Span] = []
+    path: list[tuple[int, str]] = []
+    fence = ""
+    inside = False  # a block
+    properties: dict[str, Any] = {}
+    body_line = 1
+    if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
+        beginning = Document(data[:MAX_CHARACTERS])
+        properties, body_line = beginning.front_matter, beginning.body_line
+    for number, line in enumerate(lines[body_line - 1 :], body_line):
+        mark = FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        heading = None if fence or mark else TITLE.match(line)
+        if heading:
+            while path and path[-1][0] >= len(heading[1]):
+                path.pop()
+            path.append((len(heading[1]), heading[2].rstrip(" \t").rstrip("#").rstrip(" \t")))
+            blocks.append(("heading", number, number, tuple(name for _, name in path)))
+            inside = False
+        elif not line.strip():
+            inside = False
+        elif not inside:
+            blocks.append(("fence" if fence else "paragraph", number, number, tuple(name for _, name in path)))
+            inside = True
+        else:
+            kind, first, _, names = blocks[-1]
+            blocks[-1] = kind, first, number, names
+    windows = windows_of(Document(data, by_lines=True), facts=facts) if may_have_end(data) else ()
+    return lines, blocks, windows, properties, body_line
