@@ -311,7 +311,7 @@ def _find(name: str) -> tuple[Any, Any]:
     known = (models.EMBEDDED, models.MULTILINGUAL, *(model[0] for model in known_models()))
     similar = [other for other in known if other.lower() in name.lower() or name.lower() in other.lower()][:3]
     hint = (
-        f"tars-memory models use {' or '.join(similar)}" if similar else "tars-memory models list shows those it knows"
+        f"tars-memory models use {' or '.join(similar)}" if similar else "tars-memory models --all lists those it knows"
     )
     raise UsageError(f"fastembed knows no model named {name!r}", hint)
 

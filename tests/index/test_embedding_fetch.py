@@ -77,8 +77,9 @@ def test_a_newer_version_of_a_model_replaces_the_older(tmp_path: Path) -> None:
 
 
 def test_a_model_nobody_knows(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no model named"):
+    with pytest.raises(UsageError, match="no model named") as told:
         passages.use_model("nobody/nothing", tmp_path)
+    assert "models --all" in told.value.hint, "models list shows only those that fit"
 
 
 @pytest.mark.parametrize(

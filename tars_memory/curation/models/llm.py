@@ -166,8 +166,14 @@ def unusable(name: str, error: ReplyError) -> ModelUnavailableError:
     return ModelUnavailableError(f"{name} gave no usable answer: {error}; nothing was written", hint)
 
 
-def required(settings: Settings, job: str, name: str = "") -> ProviderModel:
+def required(settings: Settings, job: str, name: str = "", *, naming: str = "with --model NAME") -> ProviderModel:
     """Return the model with a name, or else the one that is set for a job.
+
+    Args:
+        settings: of the command.
+        job: ``extract``, ``review`` or ``tidy``.
+        name: of the model; empty for the one that is set.
+        naming: how the command is given a name, for the message.
 
     Raises:
         ModelUnavailableError: none is set, or litellm is not installed.
@@ -175,7 +181,7 @@ def required(settings: Settings, job: str, name: str = "") -> ProviderModel:
     """
     model = open_llm(settings, job, model=name)
     if model is None:
-        raise ModelUnavailableError("no model is set", f"name one with --model NAME, or set [llm] {job}_model")
+        raise ModelUnavailableError("no model is set", f"name one {naming}, or set [llm] {job}_model")
     return model
 
 

@@ -433,7 +433,8 @@ def _here(model: Mapping[str, Any]) -> str:
 def _check(call: Call, name: str) -> int:
     """Check how well a language model judges sentences; return exit code 1 if its verdicts don't count."""
     settings = call.workspace.settings
-    done = curation.models.grounding.check_judge(settings, curation.models.llm.required(settings, "extract", name))
+    llm = curation.models.llm.required(settings, "extract", name, naming="after check")
+    done = curation.models.grounding.check_judge(settings, llm)
     if call.answered(done):
         return 0 if done.passed else 1
     for sentence, kind, answer in done.wrong:

@@ -81,7 +81,7 @@ def search(
     """Find passages by words and by meaning. Exit 1 if nothing is relevant.
 
     On a terminal the hits are numbered for tm open, the best one last, at most two of a note. In a pipe each hit is
-    one line, path:line:text, as grep prints them. Without a QUERY --about, --topic, --where, --linked-to and --links-to
+    one line, path:line:text, as grep prints them. Without a QUERY options that narrow a search, as --tag and --since,
     list what they leave, newest first.
     """
     one_of(PLACES, relative_to, "--relative-to ")
@@ -102,7 +102,8 @@ def search(
         one_only({"QUERY": query, "--stdin": stdin})
         return _each_line(call, options, paths_only=paths)
     text = " ".join(query or ())
-    if not text.strip() and not filters:
+    narrowed = filters or any(options[name] for name in ("tiers", "tags", "paths", "since", "until"))
+    if not text.strip() and not narrowed:
         raise UsageError("the query is empty", "for example: tars-memory search green tea")
     if call.out.screen and not paths:
         options["per_note"] = PER_NOTE
