@@ -238,3 +238,14 @@ STRETCHES = {
     for language, units in _STRETCHES.items()
 }
 """Phrases for the last (-1), this (0) and the next (1) week, weekend, month and year, by language."""
+
+_LAST = (
+    "letzten letzter letztem vorigen voriger vergangenen vorige afgelopen pasado dernier scorso scorsa passado passada"
+)
+_NEXT = "nächsten nächster nächstem kommenden volgende komende próximo próxima prochain prossimo prossima"
+WEEKDAY_STEPS = {
+    **dict.fromkeys(_LAST.split(), -1),
+    **dict.fromkeys(_NEXT.split(), 1),
+}
+"""Words for the last (-1) and the next (1) day of the week, before or after its name, in other languages than English.
+"""

@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 from unicodedata import decimal
 
-from tars_memory.language.calendar import DAYS, MONTH_FORMS, MONTHS, NAMES, STRETCHES, WEEKDAYS
+from tars_memory.language.calendar import DAYS, MONTH_FORMS, MONTHS, NAMES, STRETCHES, WEEKDAY_STEPS, WEEKDAYS
 from tars_memory.language.words import LANGUAGES, STOP_WORDS, WORD, fold, language, language_of, unspaced_runs
 
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
@@ -350,6 +350,13 @@ def _other_phrases() -> dict[str, list[tuple[list[str], int | tuple[int, str], s
     return found
 
 
+@cache
+def _other_weekdays() -> dict[str, int]:
+    """Return the numbers of the days of the week by name in the languages of :data:`WEEKDAY_STEPS`; Monday is 0."""
+    named = (days for code, (_, days) in NAMES.items() if code != "en")
+    return {name.partition("-")[0].lower(): number for days in named for number, name in enumerate(days)}
+
+
 class _Scan:
     """One pass over the words of a text; every rule returns a date and the number of words that it took."""
 
@@ -370,7 +377,7 @@ class _Scan:
         found: list[tuple[NamedDate, int, int]] = []
         rules = (
             self.iso, self.signed, self.day_month_year, self.numbers, self.day_month, self.month_day, self.relative,
-            self.other_phrase, self.ago, self.season, self.year,
+            self.other_phrase, self.other_weekday, self.ago, self.season, self.year,
         )  # fmt: skip
         i = 0
         while i < len(self.words):
@@ -593,6 +600,20 @@ class _Scan:
                 return self.days(meaning, len(parts))
             return _stretch(*meaning, self.today), len(parts)
         return None
+
+    def other_weekday(self, i: int) -> tuple[NamedDate, int] | None:
+        """Match ``lundi dernier``, ``letzten Montag``, ``segunda-feira passada``."""
+        leads = self.words[i] in WEEKDAY_STEPS
+        at = i + leads
+        number = _other_weekdays().get(self.word(at))
+        if number is None:
+            return None
+        end = at + 2 if self.gaps[at] == "-" and self.words[at + 1 : at + 2] == ["feira"] else at + 1
+        step = WEEKDAY_STEPS.get(self.words[i] if leads else self.word(end))
+        if step is None:
+            return None
+        day = _weekday_from(self.today, number, step)
+        return NamedDate(day, day), end + (not leads) - i
 
     def is_day_word(self, i: int, code: str) -> bool:
         """Whether the word at i means a day in its language, and nothing else in the language of the other words."""

@@ -130,6 +130,8 @@ class Query:
         language: of ``meaning``; '' if it is English or unknown.
         is_latin: whether ``meaning`` is in Latin script.
         grammar: the folded function words of that language.
+        small_words: the folded function words of a question about a day, in another language than English that the
+            rules know.
         is_sentence: whether the text contains stop words besides other words.
         notices: sentences for the user about how the query was read.
         today: the day of the search; None if it is unknown.
@@ -170,6 +172,7 @@ class Query:
         self.language = ""
         self.is_latin = True
         self.grammar: frozenset[str] = frozenset()
+        self.small_words: frozenset[str] = frozenset()
         self.is_sentence = False
         self.notices: list[str] = []
 
@@ -426,6 +429,10 @@ class _Parser:
         query.tokens = frozenset(tokens(query.meaning))
         query.language = language.foreign_language(query.meaning)
         query.grammar = language.grammar_words(query.language)
+        code = language.language_of(query.meaning) if dated else ""
+        if code and code != "en":  # English ones are no words of the query
+            listed = language.language(code).words("words")
+            query.small_words = frozenset(part for word in listed for part in tokens(word))
         query.is_latin = language.is_latin(query.meaning)
         phrased = (word for phrase in (*query.phrases, *query.quoted) for word in phrase)
         query.stems = language.stems({*query.words, query.last_word, *query.date_words, *phrased})

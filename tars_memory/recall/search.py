@@ -307,7 +307,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     holds_all = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares may be rounded to less than 1
     if holds_all and (query.dates or not query.is_sentence):
         return True
-    if any(chunk.date >= DAY_MET and shares[id(chunk)] >= DAY_SHARE for chunk in pool.chunks):
+    if _holds_day(query, pool, held):
         return True
     if mode == "hybrid" and _comes_near(query, pool, any(shares.values()), shares):
         return True
@@ -320,6 +320,18 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     floor = FLOOR_OF_SIGNS if _is_run_on(query) else FLOOR_OF_WORDS
     floor *= min(1.0, idf(max(pool.rows, 1), 0) / idf(FULL_VAULT, 0))
     return _holds_content(pool, held.values()) or any(chunk.words >= floor * fts5_total for chunk in pool.chunks)
+
+
+def _holds_day(query: Query, pool: Pool, held: Mapping[int, set[str]]) -> bool:
+    """Whether a note of the named day contains enough of the query's words, other than function words."""
+    small = {query.stems[word] for word in query.words if word in query.small_words - query.date_words}
+    small |= {query.phrase_key(phrase) for phrase in query.phrases if query.small_words.issuperset(phrase)}
+    asked = pool.idfs.keys() - small
+    least = DAY_SHARE * fsum(pool.idfs[term] for term in asked)
+    return any(
+        chunk.date >= DAY_MET and fsum(pool.idfs[term] for term in held[id(chunk)] & asked) >= least
+        for chunk in pool.chunks
+    )
 
 
 def _holds_content(pool: Pool, held: Iterable[set[str]]) -> bool:

@@ -109,6 +109,14 @@ def test_a_name_of_a_month_is_the_same_month_in_each_language() -> None:
         ("le mois dernier", "2026-10-01", "2026-10-31"),
         ("l'an dernier", "2025-01-01", "2025-12-31"),
         ("nächsten Monat", "2026-12-01", "2026-12-31"),
+        ("lundi dernier", "2026-11-16", "2026-11-16"),
+        ("el lunes pasado", "2026-11-16", "2026-11-16"),
+        ("el próximo martes", "2026-11-24", "2026-11-24"),
+        ("lunedì scorso", "2026-11-16", "2026-11-16"),
+        ("letzten Montag", "2026-11-16", "2026-11-16"),
+        ("afgelopen maandag", "2026-11-16", "2026-11-16"),
+        ("na segunda-feira passada", "2026-11-16", "2026-11-16"),
+        ("na próxima terça", "2026-11-24", "2026-11-24"),
     ],
 )
 def test_a_named_date(text, start, end):
@@ -226,6 +234,7 @@ def test_distance():
         ("ב-15 בנובמבר 2026", "2026-11-15", "2026-11-15"),
         ("ngày 15 tháng 11", "2026-11-15", "2026-11-15"),
         ("semaine dernière", "2026-11-09", "2026-11-15"),
+        ("lundi dernier", "2026-11-16", "2026-11-16"),
         ("semana-pasada", "2026-11-09", "2026-11-15"),
         ("ottobre", "2026-10-01", "2026-10-31"),
         ("3.10.2026", "2026-10-03", "2026-10-03"),

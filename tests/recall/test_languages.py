@@ -370,3 +370,26 @@ def test_words_of_other_projects_keep_no_name_from_being_suggested(tmp_path):
     assert vault.search("merigold kettle", "lexical").did_you_mean == ["Marigold Kettel"]
     assert vault.search("merigold kettle", "lexical", scope="b").did_you_mean == []
     vault.close()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "qu'ai-je fait hier",
+        "qu’est-ce que j’ai fait hier ?",
+        "qu'ai-je fait vendredi dernier",
+        "¿qué hice ayer?",
+        "che cosa ho fatto ieri",
+        "che cosa ho fatto venerdì scorso",
+        "was habe ich gestern gemacht",
+        "was war letzten Freitag",
+        "wat heb ik gisteren gedaan",
+        "o que fiz na sexta-feira passada",
+    ],
+)
+def test_of_a_question_about_a_day_function_words_need_not_be_in_its_note(tmp_path, question):
+    notes = {"2026-11-20.md": "- 09:12 tram 4\n", "2026-11-16.md": "- 10:00 tram 6\n", "Tram.md": "- tram 9\n"}
+    asked = Recalled(tmp_path, notes, embed=False)
+    assert asked.found(question)[:1] == ["- 09:12 tram 4"]
+    assert asked.found("qu'ai-je mangé à la crêperie de Quimper hier") == []
+    asked.close()
