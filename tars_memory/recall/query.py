@@ -576,13 +576,13 @@ class SearchResult:
         self.query = query.text
         self.parsed = query
         self.mode = mode
-        self.hits = [*hits]
         self.stale = 0
         self.unread_logs = 0
         self.unmounted = False
         self.did_you_mean: list[str] = []
         self.more = 0
         self.notices = [*notices]
+        self.show([*hits])
 
     @property
     def abstained(self) -> bool:
