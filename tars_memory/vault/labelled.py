@@ -125,7 +125,7 @@ def values(text: str) -> Iterator[Found]:
     yield from _list_items(text, labelled)
     if "\n" in text:
         yield from _bullet_lists(text, low)
-        if any(word in low for word in _STRONG_WORDS):
+        if compiled(_HEAD_CELL).search(low):
             yield from _table_columns(text)
     yield from _numbers(text, low)
     yield from _seed_phrases(low)
@@ -412,36 +412,49 @@ _MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\w.]*"
 
 
 def _table_columns(text: str) -> Iterator[Found]:
-    """Yield the passwords below a heading cell such as "password", in a table of markdown or exported by a program."""
-    column, width, delimiter = -1, 0, ""
+    """Yield the values below a heading cell such as "password", in a table of markdown or exported by a program."""
+    column, width, delimiter, head = -1, 0, "", ""
     at = 0
     for row in text.split("\n"):
         start, at = at, at + len(row) + 1
         cells = [*compiled(_CELLS[delimiter]).finditer(text, start, at - 1)] if delimiter and delimiter in row else []
         if not cells or abs(len(cells) - width) > 1 or column >= len(cells):
-            column, width, delimiter = _password_column(row)
+            column, width, delimiter, head = _named_column(row)
             continue
         value = cells[column][0].removesuffix(delimiter).strip(" \t\r\"'`*")
         first = cells[column].start() + cells[column][0].find(value)
         judged = value[:_JUDGED_LENGTH]
-        harmless = _is_harmless(judged) or re.fullmatch(_MODEL_NAME, judged)
-        if value and " " not in value and not harmless and _strong(judged, "equals", quoted=False):
-            yield first, first + len(value), "password"
+        if value and " " not in value and _IN_COLUMN[head](judged):
+            yield first, first + len(value), head
 
 
-def _password_column(row: str) -> tuple[int, int, str]:
-    """Find the cell of a table head that says "password".
+def _is_listed_password(value: str) -> bool:
+    """Whether a value in a column of passwords is one."""
+    harmless = _is_harmless(value) or re.fullmatch(_MODEL_NAME, value)
+    return not harmless and _strong(value, "equals", quoted=False)
+
+
+def _is_listed_pin(value: str) -> bool:
+    """Whether a value in a column of PINs is one."""
+    return re.fullmatch(r"\d{3,8}", value) is not None
+
+
+def _named_column(row: str) -> tuple[int, int, str, str]:
+    """Find the cell of a table head that says "password", or what else is secret.
 
     Returns:
-        Index of the cell, number of cells, delimiter; -1, 0 and '' if the row is not such a head.
+        Index of the cell, number of cells, delimiter, kind of credential; -1, 0 and '' if the row is not such a head.
     """
     low = row.lower()
     delimiter = next((delimiter for delimiter in _CELLS if delimiter in low), "")
-    if not delimiter or len(row) > 1000 or not compiled(_HEAD).search(low):
-        return -1, 0, ""
+    if not delimiter or len(row) > 1000 or not compiled(_HEAD_CELL).search(low):
+        return -1, 0, "", ""
     cells = [cell[0].removesuffix(delimiter).strip(" \t\r\"'*_`") for cell in compiled(_CELLS[delimiter]).finditer(low)]
-    column = next((number for number, name in enumerate(cells) if compiled(_HEAD).fullmatch(name)), -1)
-    return (column, len(cells), delimiter) if column >= 0 and len(cells) > 1 else (-1, 0, "")
+    for column, name in enumerate(cells):
+        if len(cells) > 1 and (head := compiled(_HEAD).fullmatch(name)):
+            kind = "recovery code" if head["codes"] else "pin" if head["pin"] else "password"
+            return column, len(cells), delimiter, kind
+    return -1, 0, "", ""
 
 
 _CELLS = {
@@ -451,7 +464,14 @@ _CELLS = {
     ";": r"[^;\n]*(?:;|$)",
 }
 """Delimiters of cells, each with the pattern of a cell."""
-_HEAD = "|".join(map(re.escape, (*table.STRONG.split(), "mot de passe", "login_password")))
+_HEAD = "|".join(
+    (
+        *map(re.escape, (*table.STRONG.split(), "mot de passe", "login_password")),
+        rf"(?P<codes>{'|'.join(table.CODES)})",
+        r"(?P<pin>(?<!\w)(?:pin|cvv2?|cvc2?)s?(?!\w))",
+    )
+)
+_HEAD_CELL = rf"(?m)(?:^|[|,;\t])[ \t\"'*_`]{{0,8}}(?:{_HEAD})[ \t\r\"'*_`]{{0,8}}(?:[|,;\t]|$)"
 
 
 _LINE_REACH = 300
@@ -526,7 +546,7 @@ def _code_list(text: str, start: int) -> Iterator[Found]:
             (
                 match
                 for match in compiled(_CODE).finditer(text, max(start, end), end + (100 if shapes else 60))
-                if _shape(match[0]) in shapes or _is_code(text, match, end)
+                if (_is_further_code(text, match, end) if _shape(match[0]) in shapes else _is_code(text, match, end))
             ),
             None,
         )
@@ -542,12 +562,26 @@ def _shape(code: str) -> tuple[int, ...]:
     return tuple(map(len, re.split("[-–]", code)))
 
 
+def _is_further_code(text: str, match: re.Match[str], end: int) -> bool:
+    """Whether a word with the shape of a code is one, too: it has a digit, or it is beside the one that ends at ``end``
+    and no sentence begins with it.
+    """
+    if any(map(str.isdigit, match[0])):
+        return True
+    following = compiled(_BETWEEN_CODES + "(?P<next>" + _CODE + ")").match(text, match.end())
+    alike = following is not None and _shape(following["next"]) == _shape(match[0])
+    beside = compiled(_BETWEEN_CODES).fullmatch(text, end, match.start()) is not None
+    return beside and (alike or not compiled(r"[ \t]+[^\W\d_]").match(text, match.end()))
+
+
 def _is_code(text: str, match: re.Match[str], end: int) -> bool:
     """Whether a word is a code: close to the code or label that ends at ``end``, and apparently machine-made."""
     code = match[0]
     gap = text[end : match.start()]
     if gap.strip() and not compiled(_BETWEEN_CODES).fullmatch(gap):
         return False
+    if re.search(_CLOCK, gap) and not (_is_code_alone(code) and compiled(_REST_OF_CODE).match(text, match.end())):
+        return False  # a diary goes on with words such as "stand-up", too
     characters = re.sub("[-–]", "", code)
     following = compiled(_BETWEEN_CODES + "(?P<next>" + _CODE + ")").match(text, match.end())
     alike = following is not None and _shape(following["next"]) == _shape(code)
@@ -559,7 +593,36 @@ def _is_code(text: str, match: re.Match[str], end: int) -> bool:
     return (digit and (alike or not _dotted(code))) or (alike and "-" in code and len(characters) >= 8)
 
 
-_BETWEEN_CODES = r"(?:[\s,;、，；/|•·*>#\[\]()`\"'.+–—-]|\d{1,2}[.)]\s|\b(?:and|und|y|et|e|en|or|oder|o|ou)\b){1,16}"
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?[ \t]+"
+_BETWEEN_CODES = (
+    rf"(?:[\s,;、，；/|•·*>#\[\]()`\"'.+–—-]|\d{{1,2}}[.)]\s|{_CLOCK}|(?<!\w)[^\W\d_]{{1,12}}[ ]?#?\d{{1,2}}::?\s"
+    r"|\b(?:and|und|y|et|e|en|or|oder|o|ou)\b){1,16}"
+)
+"""Text between two codes: separators, numbers, times, or the names of fields such as ``code 1:: ``."""
+
+
+_REST_OF_CODE = r"[ \t]*(?:[#^(][^\r\n]*)?(?:[\r\n]|\Z)"
+"""The text that may follow a code on its line: tags, or a remark in brackets."""
+
+
+def _is_code_alone(value: str) -> bool:
+    """Whether a value looks like a code where one is expected: digits, or groups of as many letters each."""
+    shape, characters = _shape(value), re.sub("[-–]", "", value)
+    if len(characters) < 6 or not compiled(_CODE).fullmatch(value):
+        return False
+    if characters.isdigit():
+        return value.isdigit() or not re.fullmatch(_HARMLESS, value)
+    if any(map(str.isdigit, characters)):
+        return not _dotted(value) and not re.fullmatch(_HARMLESS, value)
+    return len(shape) > 1 and len({*shape}) == 1 and shape[0] >= 4
+
+
+_IN_COLUMN = {
+    "password": _is_listed_password,
+    "recovery code": _is_code_alone,
+    "pin": _is_listed_pin,
+}
+"""Whether a value is a credential, by the kind that the head of its column names."""
 
 
 def _strong(value: str, separator: str, quoted: bool) -> bool:
@@ -710,7 +773,7 @@ _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})
 _PIN = (
     r"(?i)(?<![A-Za-z])(?:PIN|CVV2?|CVC2?)s?(?:[ -]?(?:code|number|nummer|kode)s?)?[\"'`*]{0,2}"
     r"(?:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del|de|du|di|da|do|per|pour|para|van)[ \t][^\r\n:=.]{1,30}?)?"
-    r"[ \t]*(?::|=|'s\b|[ \t](?:is|ist|war|was|lautet|est|es|are|è|é)|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
+    r"[ \t]*(?:::?|=|'s\b|[ \t](?:is|ist|war|was|lautet|est|es|are|è|é)|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
     r"|(?-i:(?<=PIN)|(?<=PIN-Code)|(?<=PIN code))(?=[ \t]\d{4}\b))"
     r"[\"'`*]{0,2}[ \t]*[\"'`*]{0,2}(\d{3,8})(?![\w-]|[.,]\d)"
 )
@@ -811,7 +874,6 @@ _WORD_GAP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,64})"
 """Text between two words of a phrase: blanks, line breaks, bullets, cell borders, numbers."""
 _LINE_END_TAG = r"(?<=[ \t])[#^][\w/-]{1,32}(?=[ \t]*(?:[\r\n]|\Z))"
 """A tag or a block id at the end of a line, such as every word of a phrase may have."""
-_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?[ \t]+"
 _LIST_MARKS = rf"(?>[\s>*_`+-]*(?:\[[ x]\])?[ \t]*(?:{_CLOCK})?(?:\d{{1,2}}[.):]?[ \t]+)?)"
 _WORDS_IN_ROW = rf"(?:{_WORD_GAP})?({_PHRASE_WORD}(?:{_WORD_GAP}{_PHRASE_WORD}){{11,24}})(?!\w)"
 _ONE_A_LINE = (

@@ -434,6 +434,51 @@ def test_lines_of_the_words_of_a_list_are_no_seed_phrase(pair: str) -> None:
         assert mask(text) == text
 
 
+CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"), ("12345678", "87654321")
+
+
+@pytest.mark.parametrize("codes", CODES)
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        ("- 09:00 Recovery codes:\n", "- 09:01 {}\n"),
+        ("## Backup codes\n\n", "- code 1:: {}\n"),
+        ("| # | recovery codes | used |\n|---|---|---|\n", "| 1 | {} | no |\n"),
+        ("recovery codes,used\n", "{},no\n"),
+    ],
+)
+def test_recovery_codes_may_have_times_names_and_columns(head: str, line: str, codes: tuple[str, ...]) -> None:
+    text = head + "".join(map(line.format, codes)) + "- 09:20 check-in with Margaret, part-time\n"
+    assert not [code for code in codes if code in mask(text)]
+    assert mask(text).endswith("- 09:20 check-in with Margaret, part-time\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- 09:00 printed the recovery codes\n- 09:01 check-out\n- 09:02 hand-out\n- 09:30 A380-800 flight\n",
+        "- 09:00 Recovery codes:\n- 09:05 follow-up\n- 09:10 one-on-one\n- 09:20 stand-up\n",
+        "| site | recovery codes | date |\n|---|---|---|\n| A | printed | 2026-11-20 |\n| B | sign-off | - |\n",
+        "## Recovery codes\n- printed:: 2026-11-20\n- code 1:: used\n- code 2:: in-use\n",
+        "| PIN | signal |\n|---|---|\n| 12 | SDA |\n",
+    ],
+)
+def test_what_a_diary_says_beside_codes_stays(text: str) -> None:
+    assert mask(text) == text
+
+
+@pytest.mark.parametrize(
+    "after", [" for the account of Margaret", ", valid until Thursday. Remember that", "\n- Remember to"]
+)
+def test_words_as_long_as_a_code_stay(after: str) -> None:
+    assert mask(f"recovery code: 4f3a19bc{after}") == f"recovery code: (masked recovery code){after}"
+
+
+@pytest.mark.parametrize("text", ["PIN:: 4711", "- card [PIN:: 4711]", "| card | PIN |\n|---|---|\n| visa | 4711 |\n"])
+def test_a_pin_may_be_a_field_or_in_a_column(text: str) -> None:
+    assert mask(text) == text.replace("4711", "(masked pin)")
+
+
 PHRASE = re.findall(r"\w+", "zebra lemon river stone apple table hollow candle market silver window garden")
 
 
