@@ -50,6 +50,14 @@ def test_a_drawing_has_a_scale_subjects_and_a_bar_for_each_span() -> None:
     assert kinds == ["scale", "subject", "past", "holds", "holds", "holds", "subject", "past"]
 
 
+def test_marks_of_the_scale_are_apart() -> None:
+    for days in range(20, 3000, 13):
+        for width in (60, 80, 97, 120):
+            since = (TODAY - timedelta(days)).isoformat()
+            kind, text = next(draw_facts([fact("Anna", "lives in", "Cork", since)], TODAY, width, LINES))
+            assert kind == "scale" and re.fullmatch(r" *(?:\d{4}(?:-\d\d)?(?: +|$))*", text), (days, width, text)
+
+
 def test_facts_without_days_are_a_list() -> None:
     assert [*draw_facts([ANNA[-1]], TODAY, 80, LINES)] == [("subject", "Anna"), ("holds", "  likes: tea")]
 

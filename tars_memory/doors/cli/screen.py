@@ -366,8 +366,8 @@ NARROWEST, LABEL, DAY = 12, 0.42, 13
 beside it."""
 STEPS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000)
 """Months between two marks of the scale."""
-MARK = 7
-"""Minimum width of a mark with the gap behind it, in cells."""
+MARK_OF_YEAR, MARK_OF_MONTH = 7, 9
+"""Minimum width of a mark with the gap behind it, in cells; a short month takes a blank of the gap."""
 
 
 class Symbols(NamedTuple):
@@ -454,7 +454,8 @@ def _range(facts: Iterable[Fact], today: date) -> tuple[date, date]:
 def _scale(first: date, last: date, cells: int) -> str:
     """Return a scale with marks at even distances: years, or months if the range is a few years."""
     months = max(1, (last.year - first.year) * 12 + last.month - first.month)
-    step = next((step for step in STEPS if months / step * MARK <= cells), STEPS[-1])
+    widths = {step: MARK_OF_MONTH if step % 12 else MARK_OF_YEAR for step in STEPS}
+    step = next((step for step in STEPS if months / step * widths[step] <= cells), STEPS[-1])
     days, row = max(1, (last - first).days), [" "] * cells
     number = -(-(first.year * 12 + first.month - 1) // step) * step
     while (year := number // 12) <= date.max.year:
