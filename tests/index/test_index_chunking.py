@@ -228,6 +228,14 @@ def test_names_tags_links_and_properties() -> None:
     assert note.chunks[0].tags == ("a/b", "here", "person", "work/x")
 
 
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_a_page_of_logseq_has_the_tags_and_aliases_of_its_properties(ending: bytes) -> None:
+    page = b"type:: project\ntags:: works, [[at home]], #x\nalias:: Kitchen, Hearth\n\n- budget:: 9500\n- tags:: no\n"
+    note = parse("pages/k.md", page.replace(b"\n", ending))
+    assert (note.tags, note.aliases) == (("works", "at", "home", "x"), ("Kitchen", "Hearth"))
+    assert parse("k.md", b"- bread\n\ntags:: no\n").tags == ()
+
+
 def test_a_note_of_properties_alone_can_be_cited() -> None:
     note = parse("a.md", b"---\nphone: 12345\n---\n")
     assert [(c.text, c.start_line, c.end_line) for c in note.chunks] == [("---\nphone: 12345\n---", 1, 3)]

@@ -661,6 +661,22 @@ def front_tags(values: dict[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.lstrip("#") for part in found if part.lstrip("#")))
 
 
+_PAGE_PROPERTY = re.compile(r"(tags?|alias(?:es)?)::[ \t]+(\S.*)")
+
+
+def page_properties(lines: Sequence[str]) -> dict[str, str]:
+    """Return tags and aliases of a page of Logseq: ``tags:: a, b`` among the properties at its beginning, where a tag
+    may be a link, ``[[a]]``.
+    """
+    found = {}
+    for line in lines:
+        if "::" not in line:
+            break
+        if match := _PAGE_PROPERTY.match(line):
+            found[match[1]] = match[2].replace("[[", "").replace("]]", "")
+    return found
+
+
 def front_aliases(values: dict[str, Any]) -> tuple[str, ...]:
     """Return other names of a note, from ``aliases`` and ``alias``: a list, or separated by commas."""
     found: list[str] = []

@@ -15,7 +15,14 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import MAX_CHARACTERS, Document, front_aliases, front_day, front_tags
+from tars_memory.vault.markdown.document import (
+    MAX_CHARACTERS,
+    Document,
+    front_aliases,
+    front_day,
+    front_tags,
+    page_properties,
+)
 from tars_memory.vault.model import Line, is_empty_item
 
 if TYPE_CHECKING:
@@ -592,8 +599,8 @@ class Outline(NamedTuple):
         body_line: the first line after the front matter.
         until: the first day on which the note no longer counts, by its front matter, or None.
         day: the date of the note, by its front matter, or None.
-        aliases: by its front matter.
-        tags: by its front matter, without ``#``.
+        aliases: by its front matter, or the properties of a page of Logseq.
+        tags: likewise, without ``#``.
     """
 
     lines: list[str]
@@ -618,7 +625,8 @@ def outline(data: bytes, *, facts: bool = False, session: bool = False) -> Outli
     split = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
     lines, blocks, windows, front, body_line = split(data, facts=facts)
     until, day = note_end(front, session=session), front_day(front) if front else None
-    return Outline(lines, blocks, windows, front, body_line, until, day, front_aliases(front), front_tags(front))
+    named = page_properties(lines) | front
+    return Outline(lines, blocks, windows, front, body_line, until, day, front_aliases(named), front_tags(named))
 
 
 def _split_by_blocks(data: bytes, *, facts: bool) -> _Structure:
