@@ -392,7 +392,8 @@ def _find_private_keys(text: str) -> Iterator[Secret]:
 def _key_end(text: str, start: int) -> int:
     """Return where the body of a private key that begins at ``start`` ends."""
     header = r"(?:Proc-Type|DEK-Info|Version|Comment): [^\r\n]{0,200}"
-    lines = rf"(?>(?:[\s>]|\\[nr]|{header}|[A-Za-z0-9+/=]{{16,}}+)*)(?:[A-Za-z0-9+/]{{0,15}}=={{0,2}})?"
+    mark = r"(?:[-*+|]|\d{1,4}[.)]|\d{1,2}:\d\d)[ \t]+(?=(?:\d{1,2}:\d\d[ \t]+)?[A-Za-z0-9+/=]{16})|\|(?=[ \t]*[\r\n])"
+    lines = rf"(?>(?:[\s>]|\\[nr]|{mark}|{header}|[A-Za-z0-9+/=]{{16,}}+)*)(?:[A-Za-z0-9+/]{{0,15}}=={{0,2}})?"
     match = compiled(lines).match(text, start)
     return match.end() if match else start
 

@@ -434,6 +434,19 @@ def test_lines_of_the_words_of_a_list_are_no_seed_phrase(pair: str) -> None:
         assert mask(text) == text
 
 
+@pytest.mark.parametrize("mark", ["- {}", "- 09:01 {}", "3. {}", "> {}", "| {} |", "{}"])
+def test_a_private_key_in_a_list_ends_before_the_next_line(mark: str) -> None:
+    rows = [
+        "-----BEGIN EC PRIVATE KEY-----",
+        "MHcCAQEEIKqzl1ZT0uPQwErTyUiOpAsDf",
+        "oAoGCCqGSM49AwEHoUQDQgAE9876asdf",
+        "tea, Anna",
+    ]
+    text = "".join(f"{mark.format(row)}\n" for row in rows)
+    assert not [row for row in rows[1:3] if row in veil(text)]
+    assert "tea, Anna" in veil(text)
+
+
 CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"), ("12345678", "87654321")
 
 

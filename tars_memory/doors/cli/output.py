@@ -117,8 +117,8 @@ def masked_value(value: Any, notes: Vault | None = None, path: str = "") -> Any:
     if isinstance(value, str):
         return masked(notes.hide(path, value) if notes and path else value)
     if (found := members(value)) is not None:
-        if not {"line", "file", "quote"}.isdisjoint(found):  # a proposal's quote is of its target
-            path = str(found.get("path") or found.get("file") or found.get("target") or path)
+        target = found.get("target") if "quote" in found else None  # a proposal's quote is of its target
+        path = str(found.get("path") or found.get("file") or target or path)
         return {name: member if name in PATHS else masked_value(member, notes, path) for name, member in found.items()}
     if isinstance(value, list | tuple):
         return [masked_value(item, notes, path) for item in value]
