@@ -215,7 +215,10 @@ def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: i
     rows = reader.chunks(ids)
     states, _ = candidate_states(reader, rows.values())
     for row in (rows[i] for i in ids if i in rows):
-        yield from chunk_hits(row, unanswering(reader, query, row, states.get(row.id, {}), excluded))
+        for hit in chunk_hits(row, unanswering(reader, query, row, states.get(row.id, {}), excluded)):
+            worded = (i for i, text in enumerate(hit.text.split("\n")) if any(map(str.isalnum, text)))
+            hit.best = next(worded, 0)  # no mark alone: "%%", "---"
+            yield hit
 
 
 # --- whether the candidates contain an answer
