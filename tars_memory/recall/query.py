@@ -482,7 +482,7 @@ class Hit:
         start_line: first line, 1-based.
         end_line: last line, inclusive.
         best: index of the line that answers best, from 0.
-        best_line: that line's 1-based number in the note, and its text, trimmed; set with the rank.
+        best_line: that line's 1-based number in the note, and its text, trimmed; set when it is verified or ranked.
         tier: of the note.
         date: the note's day, ISO, or None.
         title: of the note.
@@ -660,6 +660,7 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
             if located(hit, lines_of(hit.path, masked)):
                 if masked and own and not hit.partial:
                     hit.text = "\n".join(lines_of(hit.path, False)[hit.start_line - 1 : hit.end_line])
+                hit.best_line = hit.line_at(hit.best)
                 yield hit
                 break
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from hypothesis import given, strategies as st
 
-from tars_memory.recall.query import Hit, located, obsidian_url, verified
+from tars_memory.recall.query import Hit, SearchResult, located, obsidian_url, parse, verified
 from tars_memory.vault.vault import note_lines
 
 
@@ -75,6 +77,11 @@ def test_a_located_hit_stands_where_it_says(lines, data):
         assert (h.text == wanted) == whole
     else:
         assert best not in lines
+
+
+def test_a_hit_whose_note_was_changed_has_its_best_line_where_it_is_now():
+    found = SearchResult(parse("tea", date(2026, 11, 21)), "lexical", [hit("tea", 1)]).hits
+    assert [h.best_line for h in verified(found, lambda _: b"milk\n\ntea\n")] == [(3, "tea")]
 
 
 def test_of_a_passage_that_the_note_holds_in_part_its_best_line_stays_with_those_beside_it():
