@@ -124,6 +124,7 @@ def values(text: str) -> Iterator[Found]:
     yield from _more_in_line(text, [found for found in labelled if found[2] == "password"])
     yield from _list_items(text, labelled)
     if "\n" in text:
+        yield from _below_headings(text, low)
         yield from _bullet_lists(text, low)
         if compiled(_HEAD_CELL).search(low):
             yield from _table_columns(text)
@@ -385,6 +386,27 @@ def _list_items(text: str, found: list[Found]) -> Iterator[Found]:
 
 _LIST_REACH = 40
 """Number of characters before the first value that are searched for the beginning of a list."""
+
+
+def _below_headings(text: str, low: str) -> Iterator[Found]:
+    """Yield the passwords that are alone on the line below a heading or bullet that says only "password"."""
+    if not any(word in low for word in _STRONG_WORDS):
+        return
+    for label in compiled(_HEADING).finditer(low):
+        value = compiled(_ALONE).match(text, label.end())
+        if value and not _is_harmless(value[1]) and _strong(value[1], "blank", quoted=False):
+            yield (*value.span(1), "password")
+
+
+_HEADING = (
+    rf"(?m)^[ \t>]{{0,16}}(?:#{{1,6}}|[-*+])[ \t]{{1,4}}[*_]{{0,3}}(?:{'|'.join(map(re.escape, _STRONG_WORDS))})"
+    r"[*_]{0,3}[ \t\r]{0,8}\n(?:[ \t\r]{0,8}\n)?"
+)
+_ALONE = (
+    r"[ \t>]{0,16}(?:[-*+][ \t]{1,4})?[`*\"']{0,3}"
+    rf"([^\s`*\"']{{1,{_JUDGED_LENGTH}}})[`*\"']{{0,3}}[ \t\r]{{0,8}}(?:\n|\Z)"
+)
+"""A word that is alone on its line."""
 
 
 def _bullet_lists(text: str, low: str) -> Iterator[Found]:

@@ -617,12 +617,13 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 STRONG = (
     "password passwd passwort passphrase passcode pwd kennwort contraseña contrasena senha wachtwoord hasło haslo "
     "lösenord losenord salasana heslo şifre пароль 密码 密碼 パスワード 비밀번호 "
-    "adgangskode jelszó jelszava κωδικός סיסמה סיסמא पासवर्ड รหัสผ่าน"
+    "adgangskode jelszó jelszava κωδικός סיסמה סיסמא पासवर्ड รหัสผ่าน "
+    "kodeord passord lozinka лозинка geslo slaptažodis contrasenya парола гасло 口令"
 )
 """Words for a password; the value after one counts even if it is short."""
 
 SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "authorization",
-    "parola", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور",
+    "parola", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور", "رمز عبور",
 )  # fmt: skip
 """Like :data:`STRONG`, but of several words, or too short to be looked for inside other words."""
 

@@ -447,6 +447,13 @@ def test_a_private_key_in_a_list_ends_before_the_next_line(mark: str) -> None:
     assert "tea, Anna" in veil(text)
 
 
+@pytest.mark.parametrize("text", ["- Password\n  - {}\n- tea", "## Passwort\n\n`{}`\n", "> # Mot de passe\n> {}"])
+def test_a_password_may_be_alone_below_a_heading(text: str) -> None:
+    assert mask(text.format("Tr0ub4dor3")) == text.format("(masked password)")
+    for ordinary in ("KeePassXC", "2026-11-20", "anna@example.org", "call Anna2 now", "https://x.org/A1b2c3d4"):
+        assert mask(text.format(ordinary)) == text.format(ordinary)
+
+
 CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"), ("12345678", "87654321")
 
 
