@@ -197,7 +197,7 @@ def test_filters_alone_list_the_newest_first(memory: Memory) -> None:
 
 
 def test_what_filters_list_is_shown_by_a_line_with_words(tmp_path: Path) -> None:
-    notes = {"Boat.md": "# Boat\n\n%%\nhidden from readers\n%%\n\nVarnished with [[Ben]]. #boat\n"}
+    notes = {"Boat.md": "---\ntags: [boat]\n---\n## Hull\n\n%%\nto check\n%%\n\nVarnished with [[Ben]].\n"}
     home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     memory = Memory(make_vault(tmp_path / "vault", notes), embedder=HashEmbedder(), env=home, now=NOW)
     shown = {hit.best_line[1] for hit in memory.search("", topics=["boat"]).hits}
