@@ -52,6 +52,9 @@ _ORDINARY = (
 NO_SPEAKERS = frozenset(_ORDINARY.split())
 """Labels that ordinary notes have, which name no speaker."""
 
+SUBJECTS = frozenset(["subject", "objet", "betreff", "asunto", "oggetto", "onderwerp", "assunto", "ämne", "emne", "temat", "тема", "主题", "件名"])
+"""How the line with the subject of a mail begins: the labelled lines around it are its header, whatever they say."""
+
 _DAY = r"(?:\d{4}[-./][ ]?\d{1,2}[-./][ ]?\d{1,2}|\d{1,2}[-./][ ]?\d{1,2}[-./][ ]?\d{2,4})\.?"
 _BLANK = r"[ \xa0\u202f]"
 _WORD = r"[^\W\d_]{1,8}\.?"
@@ -265,7 +268,36 @@ class _Text:
                 if len(found) > MAX_LABELS:
                     return []
             row += 1
-        return found
+        headers = self._mail_headers(found)
+        return [label for label in found if label.row not in headers and not self._opens_block(label)]
+
+    def _mail_headers(self, labels: Sequence[Label]) -> set[int]:
+        """Return the rows of headers of mails: labelled lines one below the other, one of which is a subject; not the
+        lines of those who speak elsewhere, or at a time, since a mail may be pasted below such a line.
+        """
+        runs: list[list[Label]] = []
+        for label in labels:
+            if runs and label.row == runs[-1][-1].row + 1 and label.clock is None:
+                runs[-1].append(label)
+            else:
+                runs.append([label])
+        mails = [run for run in runs if any(label.name.casefold() in SUBJECTS for label in run)]
+        within = Counter(label.name for run in mails for label in run)
+        counts = Counter(label.name for label in labels)
+        return {
+            label.row
+            for run in mails
+            for label in run
+            if counts[label.name] == within[label.name]
+            and label.clock is None
+            and (len(label.name) == 1 or label.name.casefold() not in WORDS)
+        }
+
+    def _opens_block(self, label: Label) -> bool:
+        """Whether a line is one of code or YAML, with an indented block below it: ``try:``, ``except OSError:``."""
+        below = self.rows[label.row + 1] if label.row + 1 < len(self.rows) else ""
+        bare = label.style == "plain" and not label.text.strip() and label.name.casefold() not in WORDS
+        return bare and below[:1] in (" ", "\t") and bool(below.strip())
 
     def _closing_fences(self) -> dict[int, int]:
         """Return the closing line of each fence by its opening line; an unclosed fence is ordinary text."""

@@ -424,6 +424,32 @@ def test_text_in_which_nobody_speaks_is_named_and_passed_over(text: str) -> None
     assert isinstance(found, Unknown) and found.name == "log" and found.why
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        2 * "De : Nadia Perrin\nReçu : mardi\nÀ : Marie\nObjet : budget\n\nJ'habite à Lyon.\n\n",
+        2 * "Von: Nadia\nGesendet: Montag\nAn: Marie\nBetreff: Küche\n\nIch wohne in Kiel.\n\n",
+        2 * "try:\n    import a\nexcept ImportError:\n    a = None\n",
+        2 * "public:\n\tint size();\nprivate:\n\tint held;\n",
+    ],
+)
+def test_headers_of_mails_and_lines_of_code_are_no_speakers(text: str) -> None:
+    (found,) = all_of(text.encode())
+    assert isinstance(found, Unknown)
+
+
+def test_a_mail_that_is_pasted_below_a_line_belongs_to_who_pasted_it() -> None:
+    mail = "De : Nadia\nObjet : budget\n\nJ'habite à Lyon.\n"
+    text = f"Marie: regarde\n{mail}\nKarim: merci\n\nMarie: de rien\n\nKarim: à demain\n"
+    spoken = [(turn.speaker, turn.text) for turn in one_of(text.encode()).turns]
+    assert spoken == [
+        ("Marie", f"regarde\n{mail}".strip()),
+        ("Karim", "merci"),
+        ("Marie", "de rien"),
+        ("Karim", "à demain"),
+    ]
+
+
 # --- files and folders
 
 
