@@ -678,8 +678,12 @@ def test_what_the_rules_cannot_read_is_said_once_for_all_conversations(house: Ho
     )
     done = house.extract(first, second)
     assert texts(done) == ["I live in Cork"]
-    known = "in a language that the rules know (en, de, es, fr, it, nl, pt); a model can read them: docs/models.md"
-    assert [notice for notice in done.notices if "turns" in notice] == [f"3 of 6 turns are {known}"]
+    known = "in a language that the rules know (en, de, es, fr, it, nl, pt)"
+    advice = "a model can read the rest if you remove their session notes: docs/models.md"
+    assert [notice for notice in done.notices if "turns" in notice] == [f"3 of 6 turns are {known}; {advice}"]
+    assert not house.extract(first).sessions
+    (house.root / done.sessions[0].path).unlink()
+    assert [session.examined for session in house.extract(first).sessions] == [6], "a model is asked about all turns"
 
 
 def summed_up(house: House, *texts: str, tools: tuple[int, ...] = (), **more: Any) -> list[str]:

@@ -214,7 +214,8 @@ class Examiner:
         if readable < turns:
             known = f"in a language that the rules know ({', '.join(LANGUAGES)})"
             share = f"{readable:,} of {counted(turns, 'turn is', 'turns are')} {known}"
-            self.ctx.notices.append(f"{share}; a model can read them: docs/models.md")
+            advice = "a model can read the rest if you remove their session notes: docs/models.md"
+            self.ctx.notices.append(f"{share}; {advice}")
         name = RULES if self._model is None else self._model.name
         return Extracted(done, self.skipped, name, self.ctx.notices, failure)
 
