@@ -52,7 +52,8 @@ _ORDINARY = (
 NO_SPEAKERS = frozenset(_ORDINARY.split())
 """Labels that ordinary notes have, which name no speaker."""
 
-SUBJECTS = frozenset(["subject", "objet", "betreff", "asunto", "oggetto", "onderwerp", "assunto", "ämne", "emne", "temat", "тема", "主题", "件名"])
+_SUBJECTS = "subject objet betreff asunto oggetto onderwerp assunto ämne emne temat тема 主题 件名"
+SUBJECTS = frozenset(_SUBJECTS.split())
 """How the line with the subject of a mail begins: the labelled lines around it are its header, whatever they say."""
 
 _DAY = r"(?:\d{4}[-./][ ]?\d{1,2}[-./][ ]?\d{1,2}|\d{1,2}[-./][ ]?\d{1,2}[-./][ ]?\d{2,4})\.?"
