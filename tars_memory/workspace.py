@@ -704,14 +704,6 @@ class Workspace:
         """Whether a model is set, be it on this machine or not."""
         return self.embedder is not None or self.settings.embedding.model != NO_MODEL
 
-    def fingerprint(self) -> str:
-        """Return the fingerprint of the model that would make vectors now.
-
-        Raises:
-            ModelUnavailableError: the model that is set was never fetched.
-        """
-        return (self.embedder or self.manifest).fingerprint
-
     def demand_model(self) -> None:
         """Check that the model that is set is available here, without preparing or opening it.
 

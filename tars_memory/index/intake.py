@@ -226,7 +226,6 @@ FIRST_BATCH = 50
 """Maximum number of notes in one transaction while somebody may wait for an answer from an index that is built for the
 first time."""
 
-
 READING = "reading notes"
 """Name of this phase for progress reports."""
 

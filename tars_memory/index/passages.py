@@ -187,9 +187,7 @@ def in_order(function: Callable[[T], R], items: Iterable[T], workers: int = WORK
 POOLING = {"OnnxTextEmbedding": "cls", "PooledEmbedding": "mean", "PooledNormalizedEmbedding": "mean"}
 """fastembed's class of a model → its pooling. Models of any other class are run by fastembed alone."""
 
-
 _RETRIEVE = "Represent this sentence for searching relevant passages: "
-
 
 PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("baai/bge-small-zh", "为这个句子生成表示以用于检索相关文章:", ""),
@@ -201,13 +199,10 @@ PREFIXES: tuple[tuple[str, str, str], ...] = (
 )
 """(start of a model's name in lower case, prefix of a query, prefix of a passage), from the model cards."""
 
-
 CONFIG_FILES = ("tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json")
-
 
 TOLERANCE = 1e-5
 """Largest difference in any dimension between fastembed's vector and ours for the model to be run without fastembed."""
-
 
 PROBES = ("one", "where did Anna move last spring?", "Zürich, 東京: " + "a longer passage about nothing much. " * 20)
 """Texts whose vectors are compared with fastembed's."""
@@ -341,7 +336,6 @@ def _max_tokens(folder: Path) -> int:
 MAX_CHARACTERS = 20_000
 """Number of characters after which a text is cut before it is split into word pieces; no model here sees more than a
 tenth of it."""
-
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
 """Characters of scripts written without blanks: a run of them is not a word."""

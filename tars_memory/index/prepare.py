@@ -336,7 +336,6 @@ _EXTREMES = 16
 """Number of bytes before the scores: the lowest score and the length of the longest piece, as two float64."""
 _ROW = [("scale", "<f2"), ("nibbles", "u1", BLOCK // 2)]
 
-
 _CENTRE = (
     "mTBRr5ew9LIzNpCwRqgvMEY1KzS+M1AtrTQdspG0ZzGzMhCySrBrtagowSu6syQyDjYNNZOxJDGBMua2eLSWtOMwp7VYM8EwPbKgtFwxT7F4s08z"
     "zy/vNRQ1ADTrsxg2CbNhrM+xHTJWL1MxBy3csWqy3rTEtWIx5zU0KeSf3jGnNQs0uDEkNI+wRK9fshExXCUNsXwsCCyJMii05zK2s/+ygq+2sQ4y"

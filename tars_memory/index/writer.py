@@ -57,7 +57,6 @@ _FILE = (
     " SET stamp = excluded.stamp, hash = excluded.hash, note = excluded.note"
 )
 
-
 _FULLTEXT = {name: ", ".join(("rowid", *table.columns)) for name, table in TABLES.items()}
 """Full-text table → its columns."""
 WORDED = ("chunk_words", "note_words")

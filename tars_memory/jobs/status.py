@@ -313,7 +313,7 @@ def current_model(workspace: Workspace) -> dict[str, Any]:
             prepare.ready(name, workspace.settings.places.cache)
     except ModelUnavailableError as error:
         return {"name": name, "usable": False, "reason": error.message, "hint": error.hint}
-    return {"name": name, "usable": True, "fingerprint": workspace.fingerprint()}
+    return {"name": name, "usable": True, "fingerprint": (workspace.embedder or workspace.manifest).fingerprint}
 
 
 def _is_here(settings: Settings, name: str) -> bool:

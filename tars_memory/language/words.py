@@ -20,13 +20,11 @@ if TYPE_CHECKING:
 WORD = re.compile(r"[^\W_]+")
 """One token of unicode61: a run of letters and digits."""
 
-
 _FUNCTION_WORDS = (
     "a an the of to in on at by for with from and or is are was were be been do does did has have had what when where "
     "who whom which why how that this these those it its as s t not no i you he she they we his her their our my your "
     "me him them us him will would can could should about into than then there so if but"
 )
-
 
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 """English function words, dropped from a query unless nothing else is left.
@@ -35,7 +33,6 @@ Source: the words that carry a question's grammar, not its subject (the usual sh
 ``s`` and ``t`` that an apostrophe leaves behind). With an OR query they cost 5.9 points of recall@10 on dialogue when
 kept (54.9 against 60.8 measured). Other languages rely on their function words' low idf.
 """
-
 
 LATIN_SHARE = 0.7
 """Share of Latin letters from which on a text is in Latin script: a Greek name in it doesn't make it Greek."""
@@ -129,7 +126,6 @@ ASKING_WORDS = frozenset(
 )
 """Words for what a sentence asks somebody to do, not for its subject: dropped from queries that contain stop words."""
 
-
 _UNSPACED = (
     (0x2E80, 0x2FDF), (0x3040, 0x30FF), (0x3100, 0x312F), (0x3130, 0x318F), (0x31A0, 0x31FF), (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x20000, 0x3FFFF),
@@ -172,14 +168,19 @@ class Divided:
         punctuation: pieces of punctuation only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         self.words: dict[str, None] = {}
         self.stop_words: dict[str, None] = {}
         self.phrases: dict[tuple[str, ...], None] = {}
         self.literals: dict[str, None] = {}
         self.punctuation: dict[str, None] = {}
+        runs, parts = runs_and_rest(text)
+        for run in runs:
+            self.literals.update(dict.fromkeys(_overlapping(run)))
+        for part in parts:
+            self._add(part)
 
-    def add(self, piece: str) -> None:
+    def _add(self, piece: str) -> None:
         """Add a folded piece of a script with spaces between words."""
         if not piece.isascii():
             self.literals.update(dict.fromkeys(symbols(piece)))
@@ -204,17 +205,6 @@ class Divided:
             parts = [part for part in parts if len(part) > 1 and not part.isdigit()]
         for part in parts:
             (self.stop_words if part in STOP_WORDS else self.words)[part] = None
-
-
-def divided(text: str) -> Divided:
-    """Divide a text into what is searched for."""
-    found = Divided()
-    runs, parts = runs_and_rest(text)
-    for run in runs:
-        found.literals.update(dict.fromkeys(_overlapping(run)))
-    for part in parts:
-        found.add(part)
-    return found
 
 
 def _with_signs(piece: str, parts: list[str]) -> str:
@@ -266,7 +256,6 @@ _JOINING = "\u200d\ufe0f\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff
 
 _VOWELS = frozenset("aeiou")
 
-
 _LONGEST = 64
 """Maximum length of a token that FTS5 stems (``FTS5_PORTER_MAX_TOKEN``)."""
 
@@ -279,11 +268,9 @@ _STEP2 = (
     ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
 )  # fmt: skip
 
-
 _STEP3 = (
     ("ical", "ic"), ("ness", ""), ("icate", "ic"), ("iciti", "ic"), ("ful", ""), ("ative", ""), ("alize", "al"),
 )  # fmt: skip
-
 
 _STEP4 = (
     "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate", "iti",
@@ -412,7 +399,6 @@ _SCRIPTS = (
 )
 """Japanese comes before Chinese, because it contains Chinese characters."""
 
-
 _GRAMMAR_WORDS = {
     "German": "der die das und ist nicht ein eine wer wie wo wann warum welche welcher mit von zu für auf ich wir mein "
     "meine hat habe haben war sind wird",
@@ -429,7 +415,6 @@ _GRAMMAR_WORDS = {
     "Turkish": "ve bir bu ne kim nerede nasıl neden hangi ile için değil mi mı benim var yok",
 }
 
-
 _GRAMMAR = {name: frozenset(words.split()) for name, words in _GRAMMAR_WORDS.items()}
 
 
@@ -440,10 +425,8 @@ def grammar_words(language: str) -> frozenset[str]:
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 
-
 SCRIPT_SHARE = 0.3
 """Share of letters in a script from which on a query is in that script: a Greek name doesn't make a question Greek."""
-
 
 SURE = 2
 """Minimum number of function words of a language in a query, which also has to be greater than that of English."""

@@ -60,6 +60,10 @@ class CandidateLine:
         score: their sum.
     """
 
+    words = speaker = validity = score = 0.0
+    parts: tuple[float, ...] = ()
+    before: CandidateLine | None = None
+
     def __init__(self, chunk: Candidate, index: int, number: int) -> None:
         self.chunk = chunk
         self.index = index
@@ -68,13 +72,7 @@ class CandidateLine:
         self.length = len(self.text)
         self.known = chunk.row.lines[index]
         self.counts: dict[str, int] = {}
-        self.words = 0.0
         self.nearest: list[float] = []
-        self.speaker = 0.0
-        self.validity = 0.0
-        self.before: CandidateLine | None = None
-        self.parts: tuple[float, ...] = ()
-        self.score = 0.0
 
     @cached_property
     def content_words(self) -> frozenset[str]:
@@ -116,20 +114,14 @@ class Candidate:
         decided: by index of a line the state of the candidate that it repeats (:mod:`tars_memory.recall.decided`).
     """
 
+    words = note_words = name_meaning = date = date_worth = name_share = query_share = 0.0
+    name_in_query = name_is_query = False
+    meaning: float | None = None
+
     def __init__(self, row: ChunkRow) -> None:
         self.row = row
         self.texts = row.text.split("\n")
         self.lines: list[CandidateLine] = []
-        self.words = 0.0
-        self.note_words = 0.0
-        self.meaning: float | None = None
-        self.name_meaning = 0.0
-        self.date = 0.0
-        self.date_worth = 0.0
-        self.name_share = 0.0
-        self.query_share = 0.0
-        self.name_in_query = False
-        self.name_is_query = False
         self.counts: dict[str, int] = {}
         self.decided: Mapping[int, str] = {}
 

@@ -405,7 +405,7 @@ class _Parser:
     def finish(self) -> None:
         """Divide all texts into words, compounds and literals, and set the fields of the query, up to their limits."""
         query = self.query
-        found = language.divided(" ".join(self.texts))
+        found = language.Divided(" ".join(self.texts))
         words, literals = list(found.words), list(found.literals)
         self.phrases |= found.phrases
         if not (words or self.phrases or literals or query.prefixes):
@@ -502,33 +502,27 @@ class Hit:
         fading: how much its note has faded by its age; shown with ``explain``.
     """
 
+    rank = best = more = 0
+    score = 0.0
+    tier = "note"
+    obsidian_url = day = speaker = statement = vault = answer = ""
+    date: str | None = None
+    block_id: str | None = None
+    headings: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    fading = Fading(None, 0, 1.0)
+
     def __init__(
         self, path: str, start_line: int, end_line: int, text: str, *, title: str = "", partial: bool = False
     ) -> None:
-        self.rank = 0
-        self.best = 0
         self.best_line = (start_line, "")
-        self.score = 0.0
         self.path = path
         self.start_line = start_line
         self.end_line = end_line
-        self.tier = "note"
-        self.date: str | None = None
         self.title = title
-        self.headings: tuple[str, ...] = ()
         self.text = text
-        self.block_id: str | None = None
         self.partial = partial
-        self.obsidian_url = ""
-        self.day = ""
-        self.speaker = ""
-        self.statement = ""
-        self.vault = ""
-        self.more = 0
-        self.answer = ""
-        self.places: tuple[int, ...] = ()
         self.explain: dict[str, float] = {}
-        self.fading = Fading(None, 0, 1.0)
 
     def line_at(self, index: int) -> tuple[int, str]:
         """Return the 1-based number of a line in the note, given its index, and its text, trimmed."""
@@ -572,15 +566,14 @@ class SearchResult:
         parsed: the parsed query, for views that highlight what matched.
     """
 
+    stale = unread_logs = more = 0
+    unmounted = False
+
     def __init__(self, query: Query, mode: str, hits: Iterable[Hit] = (), *, notices: Iterable[str] = ()) -> None:
         self.query = query.text
         self.parsed = query
         self.mode = mode
-        self.stale = 0
-        self.unread_logs = 0
-        self.unmounted = False
         self.did_you_mean: list[str] = []
-        self.more = 0
         self.notices = [*notices]
         self.show([*hits])
 

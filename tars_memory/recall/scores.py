@@ -41,7 +41,6 @@ PARTS = (
 )  # fmt: skip
 """Names of the parts of a score, as ``--explain`` prints them; their sum is the score."""
 
-
 HEADING = "heading"
 MARK_CHARACTERS = 7
 """Maximum number of characters around a state, a block id or a source, with the time before it: ``- 14:30 [``."""
@@ -63,13 +62,8 @@ class _Note:
         line_nearest: the same of its best line, with the line before it.
     """
 
-    def __init__(self) -> None:
-        self.best = 0.0
-        self.exact = 0.0
-        self.top = 0.0
-        self.nearest: list[float] = []
-        self.chunk_nearest = 0.0
-        self.line_nearest = 0.0
+    best = exact = top = chunk_nearest = line_nearest = 0.0
+    nearest: Sequence[float] = ()
 
 
 def rank(pool: Pool, query: Query) -> None:
@@ -468,7 +462,6 @@ KINDS = {"semantic": APPROVED, "procedural": APPROVED, "daily": CANDIDATE}
 """What lines are of their statements in each tier but that of session notes."""
 QUOTED_SHARE = 0.5
 """Share of a turn's characters that are in quotes, from which on a turn without a word of the question adds nothing."""
-
 
 StatementPart = tuple[str, int]
 """The statement that a line belongs to, by the block id of the daily line that was the candidate, and what it is of it:

@@ -511,7 +511,6 @@ POOL = 50
 """Number of hits for which candidates are gathered: on locomo-dev the lines of 75 chunks contain 97 % of the gold ones.
 """
 
-
 NEAR_BEST = 0.5
 """Least share of the best note's score for another note to be returned with it. Of twelve procedures and twelve
 questions that one of them answers, those that share a stray word with the question had up to 0.2 of it."""

@@ -450,7 +450,6 @@ UNMEASURED = 0.81
 _SCALES = {"multilingual": _E5()}
 """Scales by name of the model. Other models have the scale of the model that comes with ``[embedded]``."""
 
-
 DEFAULT = Scale()
 
 

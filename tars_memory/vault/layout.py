@@ -96,7 +96,6 @@ _NAMES_FOR_LANGUAGE = 20
 _UNNAMEABLE = "[\x00-\x1f\x7f\ud800-\udc7f\udd00-\udfff]"
 """Control characters, and surrogates that represent no byte of a file's name."""
 
-
 _MAX_FILTER_LENGTH = 200
 """Maximum number of characters of a filter, which comes with the vault and perhaps from a stranger."""
 

@@ -51,10 +51,8 @@ SEQUENCES = (
     r"|\x1b[ -/]*[0-~]?"  # any other escape
 )
 
-
 PATHS = frozenset(("path", "file", "to", "target", "back", "obsidian_url", "root"))
 """JSON members that name a note: never masked."""
-
 
 LONG = 1_000
 """Number of notes or passages from which on work takes long: some seconds."""

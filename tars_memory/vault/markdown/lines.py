@@ -91,7 +91,6 @@ _SPEAKER = re.compile(
     r"([A-Z][^\s:*_]*(?: [^\s:*_]+){0,4})(?::(?:\*\*|__)|(?:\*\*|__)?:)(?=\s|$)"
 )
 
-
 END_PROPERTIES = ("expires", "valid_until", "valid-until", "valid until")
 """Properties with the end of a note; the first that holds a date counts."""
 SESSION_END_PROPERTY = "until"
@@ -109,7 +108,6 @@ BY_RULES = "By rules, in the words of the conversation:"
 """The first paragraph of a summary made by rules, without a model."""
 _SUMMARY = re.compile(rf"{BY_RULES}$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
-
 
 _STEP = re.compile(
     r"(?:(?P<start>^|(?<=\n))[ \t>]*|(?<=[\s:;,.!(（：；，。、！]))"
@@ -615,13 +613,7 @@ class Outline(NamedTuple):
 
 
 def outline(data: bytes, *, facts: bool = False, session: bool = False) -> Outline:
-    """Return the outline of a note.
-
-    Args:
-        data: its bytes.
-        facts: whether it holds facts over time.
-        session: whether it is a session note.
-    """
+    """Return the outline of a note, which may hold facts over time, or be a session note."""
     split = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
     lines, blocks, windows, front, body_line = split(data, facts=facts)
     until, day = note_end(front, session=session), front_day(front) if front else None
