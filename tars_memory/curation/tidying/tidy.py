@@ -387,7 +387,8 @@ def _archive_lines(ctx: Caller, session: WriteSession, path: str, gone: Sequence
     layout = ctx.layout
     folder = path.split("/", 2)[:2] if layout.project_of(path) else []
     title = entries.heading(f"{ctx.now:%Y-%m-%d} {path}")
-    bullets = [_bullet(finding, timed=layout.timed(path)) for finding in gone]
+    # a code of a list would be in clear without the list; it still stands there
+    bullets = [ctx.vault.hide(path, _bullet(finding, timed=layout.timed(path))) for finding in gone]
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         start = new = data or b""

@@ -409,7 +409,8 @@ def _show_findings(call: Call, tidied: "Tidied") -> int:
     if not call.answered(tidied, tidied.notices, call.dry_run_notice(writes=bool(tidied.applied or tidied.ignored))):
         for done in tidied.applied:
             reason = f" ({line(done.reason)})" if done.reason else ""
-            call.out.data(f"{done.outcome}  {call.out.path(done.finding.path)}  {line(done.finding.text)}{reason}")
+            place = call.out.place(done.finding.path, None)
+            call.out.data(f"{done.outcome}  {place}  {line(done.finding.text)}{reason}")
         done_ids = {done.finding.id for done in tidied.applied}
         for finding in tidied.findings:
             if finding.id not in done_ids:
