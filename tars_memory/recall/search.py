@@ -237,6 +237,10 @@ answerable lost it abstains on 90 % of the others on average; the best chunk alo
 COMMON_CHUNKS = 0.02
 """Maximum rank, as a share of all chunks, of the chunk that counts as the COMMON-th best: in a small vault fewer
 chunks are near, and below 50 chunks the best one itself counts."""
+FAR_ABOVE_USUAL = 1.2
+"""Distance from what is usual in the vault (:attr:`tars_memory.recall.weights.Scale.above_usual`) from which on a chunk
+is an answer though it is not near: a short question asks for one line of a long chunk. Of 1,300 questions about other
+things none that is otherwise refused reaches it."""
 NOISE, NOISE_GROWTH = 0.25, 0.062
 """Nearness of the nearest of n unrelated chunks, as NOISE + NOISE_GROWTH * ln(n): the best of many draws grows with
 their logarithm. Measured as the 95th percentile over 100 everyday questions and random choices of 1 to 700 chunks of
@@ -290,7 +294,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
         return True
     if mode == "semantic":
         named = any(chunk.date >= DAY_MET for chunk in pool.chunks)
-        return named or _comes_near(query, pool, pool.known, {})
+        return named or _comes_near(query, pool, {}, known=pool.known)
     total = sum(pool.idfs.values())
     if not total:
         return False
@@ -306,18 +310,21 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     holds_rare = not query.is_sentence and any(map(_is_rare(pool), held_anywhere))
     if holds_rare and any(chunk.words >= floor for chunk in pool.chunks):
         return True
-    shares = {chunk: fsum(pool.idfs[term] for term in terms) / total for chunk, terms in held.items()}
+    as_asked = {term: value for term, value in pool.idfs.items() if term not in pool.related}
+    shares = {chunk: fsum(as_asked.get(term, 0.0) for term in terms) / total for chunk, terms in held.items()}
     holds_all = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares may be rounded to less than 1
     if holds_all and (query.dates or not query.is_sentence):
         return True
     if _holds_day(query, pool, held):
         return True
-    if mode == "hybrid" and _comes_near(query, pool, any(shares.values()), shares):
+    above, known = _above_usual(pool, shares) if mode == "hybrid" else 0.0, any(shares.values())
+    lone = len(pool.idfs) == 1 and not known  # e.g. a name in another language: one word is always near to something
+    if mode == "hybrid" and (lone or above >= scale.above_usual) and _comes_near(query, pool, shares, known=known):
         return True
-    if mode == "hybrid" and all(chunk.meaning is not None for chunk in pool.chunks if chunk.words):
-        return False
     if all(map(is_insignificant, held_anywhere)):
         return False
+    if mode == "hybrid" and all(chunk.meaning is not None for chunk in pool.chunks if chunk.words):
+        return above >= FAR_ABOVE_USUAL
     if not fts5_total:
         return holds_all
     floor = FLOOR_OF_SIGNS if _is_run_on(query) else FLOOR_OF_WORDS
@@ -380,36 +387,48 @@ def _mostly_unspaced(best: Sequence[Candidate]) -> bool:
     return 2 * sum(bool(unspaced_runs(chunk.row.text)) for chunk in best) >= len(best)
 
 
-def _comes_near(query: Query, pool: Pool, known: bool, shares: Mapping[int, float]) -> bool:
+def _above_usual(pool: Pool, shares: Mapping[int, float]) -> float:
+    """Return by how much a chunk is nearer than is usual in the vault, with its share of the query's idf added, on the
+    scale of a large vault.
+    """
+    near = {chunk: nearness(chunk, shares[id(chunk)]) for chunk in pool.chunks}
+    best = max(near, key=near.__getitem__, default=None)
+    if best is None:
+        return 0.0
+    return (max(near[chunk] + shares[id(chunk)] for chunk in near) - pool.usual(best.row.id)) / _smallness(pool)
+
+
+def _comes_near(query: Query, pool: Pool, shares: Mapping[int, float], *, known: bool) -> bool:
     """Whether one chunk is clearly near in meaning, or one is near and further ones are too.
 
     Args:
         query: parsed.
         pool: of its candidates.
-        known: whether some note contains a word of the query.
         shares: by ``id`` of a chunk the share of the query's idf that it contains; empty if words don't count.
+        known: whether some note contains a word of the query.
     """
     if not pool.chunks:
         return False
     near = {id(chunk): nearness(chunk, shares.get(id(chunk), 0.0)) for chunk in pool.chunks}
     chunks = sorted(pool.chunks, key=lambda chunk: -near[id(chunk)])
     found = [near[id(chunk)] for chunk in chunks]
-    scale, best = pool.scale, chunks[:SCRIPT_OF]
+    scale, best, small = pool.scale, chunks[:SCRIPT_OF], _smallness(pool)
     margin = _script_margin(query, pool, best) + _language_margin(query, pool, best)
-    floor = scale.floor + margin
-    if not known:
-        floor = scale.floor_unknown + margin + _strangeness_margin(pool)
-    rows = pool.read if pool.read < CHUNKS_READ else pool.rows  # if fewer are read than may be, there are no more
-    small = min(1.0, noise(rows) / FULL_NOISE)
-    if found[0] < floor * small:
+    if found[0] < (scale.floor + margin + (0.0 if known else _strangeness_margin(pool))) * small:
         return False
-    share = max(shares.values(), default=0.0)
-    lone = len(pool.idfs) == 1 and not share  # e.g. a name in another language: one word is always near to something
-    if shares and not lone and found[0] - pool.usual(chunks[0].row.id) + share < scale.above_usual:
-        return False
-    common = found[min(COMMON, int(rows * COMMON_CHUNKS), len(found) - 1)]
+    common = found[min(COMMON, int(_rows(pool) * COMMON_CHUNKS), len(found) - 1)]
     company = found[0] + COMMON_SHARE * (common - found[0]) + COMMON_COSINE * pool.nearest
     return found[0] >= (scale.clear + margin) * small or company >= (scale.floor_common + margin) * small
+
+
+def _rows(pool: Pool) -> int:
+    """Return the number of chunks that may answer: if fewer are read than may be, there are no more."""
+    return pool.read if pool.read < CHUNKS_READ else pool.rows
+
+
+def _smallness(pool: Pool) -> float:
+    """Return the factor, at most 1, by which floors shrink in a small vault: it has less noise."""
+    return min(1.0, noise(_rows(pool)) / FULL_NOISE)
 
 
 def noise(chunks: int) -> float:

@@ -372,15 +372,14 @@ class Scale:
     floor_common: float = 0.65
     """Least nearness of the best chunk together with those further down the list
     (:data:`tars_memory.recall.search.COMMON`)."""
-    above_usual: float = 0.30
-    """Least distance of the best chunk from what is usual in the vault
-    (:attr:`tars_memory.recall.candidates.Pool.usual`), with the share of the query's idf that a chunk contains added:
-    all texts of a language that the model doesn't know are near to each other."""
-    floor_unknown: float = 0.62
-    """``floor`` for a query of which no note contains a word."""
+    above_usual: float = 0.44
+    """Least distance of a chunk from what is usual in the vault (:attr:`tars_memory.recall.candidates.Pool.usual`),
+    with the share of the query's idf that it contains added: all texts of a language that the model doesn't know are
+    near to each other. In a small vault less is enough, as of the floors."""
     strangeness: float = 2.0
-    """Factor of what is added to that floor if such a query is stranger than any language: pieces of unknown words may
-    be near to anything. 240 strings of nonsense come to 0.91 at most, in a vault of 38 chunks."""
+    """Factor of what is added to ``floor`` if no note contains a word of the query, and it is stranger than any
+    language: pieces of unknown words may be near to anything. 240 strings of nonsense come to 0.91 at most, in a vault
+    of 38 chunks."""
     floor_of_hit: float = 0.50
     """``floor`` for a hit that contains none of the query's words: lower, for other hits have shown that there is an
     answer."""
@@ -390,10 +389,9 @@ class Scale:
     """Added to the three floors where query and answer are in scripts without blanks."""
     other_script: float = 0.0
     """Added to the floors where one of them is in a script without blanks and the other isn't."""
-    own_language: float = 0.15
+    own_language: float = 0.07
     """Added to the floors where the vault contains at least half of a query's words, and they are not an English
-    sentence: a query in the language of the notes has function words that are in all of them and near in meaning. Up to
-    .20 no question to a vault in German is lost by it."""
+    sentence: a query in the language of the notes has function words that are in all of them and near in meaning."""
     few_words: int = 4
     """Maximum number of words of a query in which a rare word that a note contains is an answer by itself: in a
     sentence in another language than that of the vault, every particle is rare."""
@@ -430,8 +428,7 @@ class _E5(Scale):
     floor = 0.34
     clear = 0.52
     floor_common = 0.32
-    above_usual = 0.48
-    floor_unknown = 0.34
+    above_usual = 0.60
     strangeness = 1.2
     floor_of_hit = 0.27
     floor_of_name = 0.36

