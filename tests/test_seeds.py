@@ -194,6 +194,13 @@ def test_obsidian_wins_over_the_program_that_made_the_vault(tmp_path: Path) -> N
     assert Layout.of(tmp_path, LayoutOptions(like="starpod", daily_folder="own")).daily_folder == "own"
 
 
+def test_a_note_of_ours_in_another_case_is_reported(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    planted(root, {"facts.md": "## Anna\n\n- likes:: tea\n", "Corrections.md": "- slower\n", "Review.md": "x\n"})
+    assert Layout.of(root).twins() == [("Facts.md", "facts.md"), ("corrections.md", "Corrections.md")]
+    assert "Facts.md counts, not facts.md: they differ only by case" in made(root).notices
+
+
 @pytest.mark.parametrize(
     ("there", "memory", "twins"),
     [

@@ -381,10 +381,10 @@ class Layout:
         return existing
 
     def twins(self) -> list[tuple[str, str]]:
-        """Return pairs of notes whose names differ only by case: the note of a tier that counts, and the other."""
+        """Return pairs of notes whose names differ only by case: the one that counts, there or not, and the other."""
         if self._root is None:
             return []
-        paths = [self.memory, self.procedural, *self.loaded]
+        paths = [*self.kept, *self.loaded]
         return [(path, other) for path in paths for other in self._existing_spellings(path) if other != path]
 
     def daily_path(self, day: date, *, scope: str | None = None) -> str:
