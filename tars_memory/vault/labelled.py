@@ -399,8 +399,9 @@ def _below_headings(text: str, low: str) -> Iterator[Found]:
 
 
 _HEADING = (
-    rf"(?m)^[ \t>]{{0,16}}(?:#{{1,6}}|[-*+])[ \t]{{1,4}}[*_]{{0,3}}(?:{'|'.join(map(re.escape, _STRONG_WORDS))})"
-    r"[*_]{0,3}[ \t\r]{0,8}\n(?:[ \t\r]{0,8}\n)?"
+    r"(?m)^(?P<indent>[ \t>]{0,16})(?:#{1,6}|[-*+])[ \t]{1,4}[*_]{0,3}"
+    rf"(?:{'|'.join(map(re.escape, _STRONG_WORDS))})[*_]{{0,3}}[ \t\r]{{0,8}}\n"
+    r"(?:[ \t\r]{0,8}\n)?(?!(?P=indent)[-*+][ \t])"  # no bullet beside it
 )
 _ALONE = (
     r"[ \t>]{0,16}(?:[-*+][ \t]{1,4})?[`*\"']{0,3}"
@@ -868,11 +869,14 @@ def _phrase_end(low: str, start: int, end: int) -> int | None:
     """
     words = [*compiled(r"[^\W\d_]+").finditer(low, start, end)]
     numbers = len(re.findall(r"\d+", re.sub(_CLOCK, "", low[start:end])))
-    if numbers >= len(words) - 1 or compiled(r"(?:[a-z]{3,8}[ \t,]{1,2}){11,23}[a-z]{3,8}").fullmatch(low, start, end):
+    known = sum(word[0] in _seed_words() for word in words)
+    whole = known >= _KNOWN or not compiled(_GOES_ON).match(low, end)
+    plain = compiled(r"(?:[a-z]{3,8}[ \t,]{1,2}){11,23}[a-z]{3,8}").fullmatch(low, start, end)
+    if numbers >= len(words) - 1 or (plain and whole):
         return end
     for count in () if numbers > 0 else (25, *reversed(SEED_WORDS)):  # 25 of Monero; several lines have equally many
         last = words[count - 1].end() if count <= len(words) else -1
-        if last >= 0 and not compiled(r"[ \t,;]*\w").match(low, last):
+        if last >= 0 and not compiled(_GOES_ON).match(low, last):
             bullets = re.split(r"[\r\n]+[ \t>]*[-*+][ \t]", low[start:last])
             rows = [len(re.findall(r"[^\W\d_]+", bullet)) for bullet in bullets]
             full = rows[-1] == rows[0] or (rows[-1] < rows[0] and rows[0] not in SEED_WORDS)
@@ -881,6 +885,10 @@ def _phrase_end(low: str, start: int, end: int) -> int | None:
     return None
 
 
+_KNOWN = 10
+"""Minimum number of words of BIP-0039 in a phrase within a sentence, for a person may have mistaken one or two."""
+_GOES_ON = r"[ \t,;]*\w"
+"""The text behind a phrase if its line goes on."""
 _PHRASE_STEMS = (
     *("phrase", "frase", "seed", "mnem", "t word", "y word", "p word", "herstel", "satz", "助", "ニーモ", "シード"),
     *("니모", "시드", "сид", "мнем"),

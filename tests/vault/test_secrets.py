@@ -450,6 +450,7 @@ def test_a_private_key_in_a_list_ends_before_the_next_line(mark: str) -> None:
 @pytest.mark.parametrize("text", ["- Password\n  - {}\n- tea", "## Passwort\n\n`{}`\n", "> # Mot de passe\n> {}"])
 def test_a_password_may_be_alone_below_a_heading(text: str) -> None:
     assert mask(text.format("Tr0ub4dor3")) == text.format("(masked password)")
+    assert mask("- Password\n- Barcelona2") == "- Password\n- Barcelona2"
     for ordinary in ("KeePassXC", "2026-11-20", "anna@example.org", "call Anna2 now", "https://x.org/A1b2c3d4"):
         assert mask(text.format(ordinary)) == text.format(ordinary)
 
@@ -524,6 +525,7 @@ def test_a_seed_phrase_ends_with_its_line_and_may_have_tags(text: str) -> None:
     [
         "I lost my seed phrase\nYesterday we went to the beach and ate fish with Anna and her mother before it rained",
         "- wrote down the seed phrase\n- tea with Anna\n- walked the dog home\n- call with the bank\n- lunch\n",
+        "seed words: tomato carrot onion beans radish spinach lettuce cabbage turnip celery fennel pepper are what we",
         "My recovery words\nare in the safe at home, and nobody but Anna knows where the key of the safe is, so ask",
     ],
 )
