@@ -75,17 +75,15 @@ class RefreshReport:
         took: seconds.
     """
 
+    changed = removed = stale = reading = 0
+    unmounted = False
+    published = ""
+    took = 0.0
+
     def __init__(self, pending: Callable[[], int] | None = None) -> None:
         self._pending = pending
-        self.changed = 0
-        self.removed = 0
-        self.stale = 0
-        self.reading = 0
-        self.unmounted = False
         self.skipped: dict[str, int] = {}
         self.notices: list[str] = []
-        self.published = ""
-        self.took = 0.0
 
     @cached_property
     def pending_vectors(self) -> int:

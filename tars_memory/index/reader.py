@@ -130,10 +130,7 @@ class IndexReader:
         self.connection = connection
         self._cache = cache
         self._attached = False
-        self._ended_on: tuple[str | None, frozenset[int]] = (
-            None,
-            frozenset(),
-        )  # a day, and the scopes with ended chunks
+        self._ended_on: tuple[str | None, frozenset[int]] = None, frozenset()  # a day, and the scopes with ended chunks
         self._chunk_count: int | None = None
         self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
         self._scope_names = {key: name for name, key in self._scopes.items()}

@@ -145,35 +145,25 @@ class Query:
             (:func:`tars_memory.recall.weights.relatives_of`); set by the search.
     """
 
+    today: date | None = None
+    on: date | None = None
+    started_by: date | None = None
+    filter = Filter()
+    meaning = last_word = language = ""
+    unfinished = is_sentence = False
+    is_latin = True
+    words = literals = prefixes = negations = tuple[str, ...]()
+    phrases = quoted = tuple[tuple[str, ...], ...]()
+    names = date_words = tokens = grammar = small_words = frozenset[str]()
+
     def __init__(self, text: str) -> None:
         self.text = text
-        self.today: date | None = None
         self.half_lives: Mapping[str, float] = {}
-        self.unfinished = False
-        self.last_word = ""
-        self.on: date | None = None
-        self.started_by: date | None = None
         self.selection: Selection | None = None
         self.relatives: dict[str, tuple[str, ...]] = {}
-        self.meaning = ""
-        self.words: tuple[str, ...] = ()
-        self.phrases: tuple[tuple[str, ...], ...] = ()
-        self.quoted: tuple[tuple[str, ...], ...] = ()
-        self.literals: tuple[str, ...] = ()
-        self.prefixes: tuple[str, ...] = ()
-        self.negations: tuple[str, ...] = ()
-        self.filter = Filter()
         self.dates: list[NamedDate] = []
-        self.date_words: frozenset[str] = frozenset()
         self.stems: dict[str, str] = {}
-        self.names: frozenset[str] = frozenset()
         self.runs: list[str] = []
-        self.tokens: frozenset[str] = frozenset()
-        self.language = ""
-        self.is_latin = True
-        self.grammar: frozenset[str] = frozenset()
-        self.small_words: frozenset[str] = frozenset()
-        self.is_sentence = False
         self.notices: list[str] = []
 
     @property
