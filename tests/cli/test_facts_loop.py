@@ -169,7 +169,7 @@ def test_on_a_terminal(house: House) -> None:
     assert walk.end() == 0
     assert "- lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-21]\n- lives in:: Cork" in house.note()
     assert "- My manager is Dana since May" in house.note("Memory.md")
-    assert b"2 accepted, 0 rejected, 1 proposal left" in walk.screen
+    assert b"2 accepted, 0 rejected, 1 proposal (2 lines) left" in walk.screen
 
 
 def test_by_ticks(house: House) -> None:

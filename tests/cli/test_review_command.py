@@ -61,7 +61,7 @@ def test_in_a_pipe_it_lists_a_line_each(shell: Shell) -> None:
 
 def test_the_json_is_the_documented_one(shell: Shell) -> None:
     told = json.loads(shell("--list", "--json").stdout)
-    assert list(told) == ["proposals", "total", "asked_before", "notices"]
+    assert list(told) == ["proposals", "total", "lines", "asked_before", "notices"]
     (change,) = [each for each in told["proposals"] if each["conflicts"]]
     assert list(change) == [
         "id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces", "fact",
@@ -142,7 +142,7 @@ def test_what_cannot_be_done_is_a_sentence(shell: Shell, argv: tuple[str, ...], 
 def test_the_note_and_back(shell: Shell) -> None:
     made = shell("--note", "--json")
     told = ["made Review.base, too: tables of days, sessions and memory for Obsidian, once; then yours"]
-    assert json.loads(made.stdout) == {"path": "Review.md", "proposals": 3, "notices": told}
+    assert json.loads(made.stdout) == {"path": "Review.md", "proposals": 3, "lines": 3, "notices": told}
     text = shell.note("Review.md").replace("- [ ] dentist", "- [x] dentist").replace("- [ ] Ask", "- [x] Ask")
     text = text.replace("  - [ ] replace: dentist", "  - [x] replace: dentist")
     (shell.root / "Review.md").write_text(text, "utf-8")
