@@ -273,8 +273,8 @@ class _Text:
         return [label for label in found if label.row not in headers and not self._opens_block(label)]
 
     def _mail_headers(self, labels: Sequence[Label]) -> set[int]:
-        """Return the rows of headers of mails: labelled lines one below the other, one of which is a subject; not the
-        lines of those who speak elsewhere, or at a time, since a mail may be pasted below such a line.
+        """Return the rows of headers of mails: labelled lines one below the other, each label once, one of them a
+        subject; not the lines of those who speak elsewhere, or at a time: a mail may be pasted below such a line.
         """
         runs: list[list[Label]] = []
         for label in labels:
@@ -282,7 +282,8 @@ class _Text:
                 runs[-1].append(label)
             else:
                 runs.append([label])
-        mails = [run for run in runs if any(label.name.casefold() in SUBJECTS for label in run)]
+        named = [(run, {label.name.casefold() for label in run}) for run in runs]
+        mails = [run for run, names in named if len(names) == len(run) and names & SUBJECTS]
         within = Counter(label.name for run in mails for label in run)
         counts = Counter(label.name for label in labels)
         return {
@@ -295,10 +296,13 @@ class _Text:
         }
 
     def _opens_block(self, label: Label) -> bool:
-        """Whether a line is one of code or YAML, with an indented block below it: ``try:``, ``except OSError:``."""
+        """Whether a line is one of code or YAML, with an indented block below it: ``try:``, ``except OSError:``.
+
+        What a person says may be such a block, too, but a person's name begins with a capital.
+        """
         below = self.rows[label.row + 1] if label.row + 1 < len(self.rows) else ""
         bare = label.style == "plain" and not label.text.strip() and label.name.casefold() not in WORDS
-        return bare and below[:1] in (" ", "\t") and bool(below.strip())
+        return bare and label.name[0].islower() and below[:1] in (" ", "\t") and bool(below.strip())
 
     def _closing_fences(self) -> dict[int, int]:
         """Return the closing line of each fence by its opening line; an unclosed fence is ordinary text."""

@@ -438,6 +438,13 @@ def test_headers_of_mails_and_lines_of_code_are_no_speakers(text: str) -> None:
     assert isinstance(found, Unknown)
 
 
+def test_those_who_speak_below_their_name_or_below_a_subject_are_heard() -> None:
+    below = one_of(2 * b"Anna:\n    I live in Cork.\nBen:\n    Nice.\n")
+    assert [turn.speaker for turn in below.turns] == ["Anna", "Ben", "Anna", "Ben"]
+    headed = one_of(b"Subject: weekly call\n" + 2 * b"Anna: I live in Cork\nBen: nice\n")
+    assert [turn.speaker for turn in headed.turns][-4:] == ["Anna", "Ben", "Anna", "Ben"]
+
+
 def test_a_mail_that_is_pasted_below_a_line_belongs_to_who_pasted_it() -> None:
     mail = "De : Nadia\nObjet : budget\n\nJ'habite à Lyon.\n"
     text = f"Marie: regarde\n{mail}\nKarim: merci\n\nMarie: de rien\n\nKarim: à demain\n"
