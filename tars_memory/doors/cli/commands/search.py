@@ -87,23 +87,19 @@ def search(
     one_of(PLACES, relative_to, "--relative-to ")
     call.out.relative_to = relative_to or ""
     one_of(MODES, mode, "--mode ")
-    globs = tuple(call.note(glob, folders=True) for glob in path or ())
-    options: dict[str, Any] = {
-        "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": globs, "since": since,
-        "until": until, "explain": explain,
-    }  # fmt: skip
+    globs = [call.note(glob, folders=True) for glob in path or ()]
     by_note = {"linked_to": linked_to, "links_to": links_to, "about": about}
     lists = {name: [call.note(value) for value in values or ()] for name, values in by_note.items()}
-    lists |= {"where": where or [], "topics": topic or []}
-    filters = {name: tuple(values) for name, values in lists.items() if values}
-    options |= filters | call.validity(as_of, expired=expired)
+    lists |= {"where": where or [], "topics": topic or [], "tiers": tier or [], "tags": tag or [], "paths": globs}
+    narrowing: dict[str, Any] = {name: tuple(values) for name, values in lists.items() if values}
+    narrowing |= {name: day for name, day in {"since": since, "until": until}.items() if day is not None}
+    options = narrowing | call.validity(as_of, expired=expired) | {"explain": explain}
     options |= ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})
     if stdin:
         one_only({"QUERY": query, "--stdin": stdin})
         return _each_line(call, options, paths_only=paths)
     text = " ".join(query or ())
-    narrowed = filters or any(options[name] for name in ("tiers", "tags", "paths", "since", "until"))
-    if not text.strip() and not narrowed:
+    if not text.strip() and not narrowing:
         raise UsageError("the query is empty", "for example: tars-memory search green tea")
     if call.out.screen and not paths:
         options["per_note"] = PER_NOTE
