@@ -299,7 +299,7 @@ def heading(title: str) -> str:
     except UsageError:
         words = ""
     if not plain_heading(words):
-        raise UsageError(f"{title!r} is not a heading", "name the section in words: --section Work")
+        raise UsageError(f"{title!r} is not a heading", "give a few words that begin with no #, as Work")
     return words
 
 
