@@ -97,8 +97,8 @@ class Drawn(NamedTuple):
         topics, decisions: short lines.
         dropped: number of facts that were dropped, by reason.
         until: number of the last turn that was read; 0 if all were.
-        turns, readable: for the rules: how many turns of the person were read, and how many of them are in a language
-            that the rules know.
+        turns: for the rules: how many turns of the person were read.
+        unread: numbers of those that are in no language that the rules know.
         left_out: statements that the second look found not worth a person's decision.
     """
 
@@ -108,7 +108,7 @@ class Drawn(NamedTuple):
     decisions: tuple[str, ...] = ()
     until: int = 0
     turns: int = 0
-    readable: int = 0
+    unread: tuple[int, ...] = ()
     left_out: tuple[DrawnFact, ...] = ()
 
 

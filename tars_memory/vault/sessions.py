@@ -94,6 +94,7 @@ class SessionNote(NamedTuple):
         kept: the stored turns.
         path: path of the note, if it was read from one.
         extracted: day of the last extraction of facts, ``YYYY-MM-DD``; empty for none.
+        unread: number of the first turn that the rules could not read and no model was shown; 0 for none.
     """
 
     date: str
@@ -113,6 +114,7 @@ class SessionNote(NamedTuple):
     kept: tuple[SessionTurn, ...] = ()
     path: str = ""
     extracted: str = ""
+    unread: int = 0
 
 
 # -- reading, and finding the note of a conversation
@@ -149,15 +151,20 @@ def _content(path: str, data: bytes) -> SessionNote:
         members[name] = tuple(entry.text for entry in named if not entry.depth)
     for title, name in _FACTS.items():
         members[name] = tuple(fact for _, fact in facts_of(found, title))
-    turns = front.get("turns", "")
     return SessionNote(
-        turns=int(turns) if turns.isdecimal() and len(turns) < 10 else 0,
+        turns=_number_of(data, "turns"),
+        unread=unread_in(data),
         summary=_paragraphs(document),
         kept=tuple(_turns_in(document)),
         path=path,
         extracted=extracted_on(data),
         **members,
     )
+
+
+def _number_of(data: bytes, key: str) -> int:
+    """Return a number of a note's front matter, without parsing the note; 0 for none."""
+    return int(front_value(data, key, r"\d{1,9}\b") or 0)
 
 
 def _paragraphs(document: Document) -> str:
@@ -243,10 +250,12 @@ class KnownSession(NamedTuple):
     Attributes:
         path: path of the note; empty for a new one.
         turns: number of turns that were examined before.
+        unread: as in the note; 0 for a new one.
     """
 
     path: str = ""
     turns: int = 0
+    unread: int = 0
 
 
 def catalogue(vault: Vault, lost: list[str] | None = None) -> dict[str, str]:
@@ -335,6 +344,11 @@ def front_value(data: bytes, key: str, value: str) -> str:
 def extracted_on(data: bytes) -> str:
     """Return the day of the last extraction of facts in a note, without parsing it; empty for none."""
     return front_value(data, "extracted", DAY)
+
+
+def unread_in(data: bytes) -> int:
+    """Return the number of the first turn that waits for a model, without parsing the note; 0 for none."""
+    return _number_of(data, "unread")
 
 
 def _keys_of(data: bytes) -> Iterator[str]:
@@ -435,6 +449,7 @@ def _properties(note: SessionNote) -> list[str]:
         f"source_hash: {note.source_hash}",
         *([f"session: {_scalar(note.session)}"] if value_of(note.session) else []),
         f"turns: {note.turns}",
+        *([f"unread: {note.unread}"] if note.unread else []),
         *([f"extracted: {note.extracted}"] if note.extracted else []),
         f"tags: [{TAG}]",
     ]
@@ -577,10 +592,10 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
 
     Args:
         data: the note.
-        new: new values of ``source_hash`` and ``turns``; facts, kept turns, topics, decisions, open ends and tools to
-            add; a summary of the new turns, which is added as paragraphs. What the note already has (a fact by its
-            source, a turn by its number, a line by its words) is not added again; title, date, session and source stay,
-            and are written only if the note has lost its ``source_hash``.
+        new: new values of ``source_hash``, ``turns`` and ``unread``; facts, kept turns, topics, decisions, open ends
+            and tools to add; a summary of the new turns, which is added as paragraphs. What the note already has (a
+            fact by its source, a turn by its number, a line by its words) is not added again; title, date, session and
+            source stay, and are written only if the note has lost its ``source_hash``.
 
     Returns:
         Splices, in order.
@@ -596,6 +611,8 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         changes.make(set_property(changes.data, "earlier", f"[{', '.join(_earlier_hashes(data, old.source_hash))}]"))
     changes.make(set_property(changes.data, "source_hash", new.source_hash))
     changes.make(set_property(changes.data, "turns", str(new.turns)))
+    if old.unread != new.unread:
+        changes.make(set_property(changes.data, "unread", str(new.unread)))
     if new.facts and (day := max(new.extracted, old.extracted)):
         changes.make(set_property(changes.data, "extracted", day))
     for title, lines in _new_bullets(data, old, new):

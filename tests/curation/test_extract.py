@@ -679,11 +679,41 @@ def test_what_the_rules_cannot_read_is_said_once_for_all_conversations(house: Ho
     done = house.extract(first, second)
     assert texts(done) == ["I live in Cork"]
     known = "in a language that the rules know (en, de, es, fr, it, nl, pt)"
-    advice = "a model can read the rest if you remove their session notes: docs/models.md"
+    advice = "a model can read the rest: docs/models.md"
     assert [notice for notice in done.notices if "turns" in notice] == [f"3 of 6 turns are {known}; {advice}"]
     assert not house.extract(first).sessions
-    (house.root / done.sessions[0].path).unlink()
-    assert [session.examined for session in house.extract(first).sessions] == [6], "a model is asked about all turns"
+
+
+POLISH = dialogue(
+    "Mieszkam w Krakowie i pracuję jako lekarz w szpitalu przy rynku.", "Miło.",
+    "I live in Cork and I work at the Harbour School.", "Nice.",
+    "Mój brat nazywa się Tomasz i uczy muzyki w szkole na wsi.", "Aha.",
+    "Dziękuję bardzo.", "Proszę.",
+)  # fmt: skip
+
+
+def test_what_the_rules_could_not_read_waits_for_a_model(house: House) -> None:
+    log = house.log(logs.chat_jsonl(POLISH))
+    assert texts(house.extract(log)) == ["I live in Cork and I work at the Harbour School"]
+    assert "\nunread: 1\n" in house.session()
+    assert [skipped.why[:11] for skipped in house.extract(log).skipped] == ["nothing new"]
+    with house.memory() as memory:
+        (prompt,) = memory.extract_prompts([log], model="none").prompts
+    assert prompt.examined == (1, 2, 4, 5, 6, 8), "the rules read turn 3, and the short turn 7 as English"
+    log.write_bytes(logs.chat_jsonl([*POLISH, *dialogue("I love my bike.", "Good.", start=START + timedelta(hours=1))]))
+    assert texts(house.extract(log)) == ["I love my bike"], "a second run without a model looks at new turns only"
+    assert "\nunread: 1\n" in house.session()
+    model = scripted(claims(("Mój brat nazywa się Tomasz i uczy muzyki w szkole na wsi.", 5)))
+    assert texts(house.extract(log, model=model)) == ["Mój brat nazywa się Tomasz i uczy muzyki w szkole na wsi"]
+    assert "\nunread: 0\n" in house.session() and "I love my bike" in house.session()
+    assert not house.extract(log, model=model).sessions and not house.extract(log).sessions
+
+
+def test_a_note_that_does_not_say_who_read_its_turns_counts_as_read(house: House) -> None:
+    log = house.log(logs.chat_jsonl(POLISH))
+    note = house.root / house.extract(log).sessions[0].path
+    note.write_text(note.read_text().replace("unread: 1\n", ""))
+    assert not house.extract(log, model=scripted(claims())).sessions
 
 
 def summed_up(house: House, *texts: str, tools: tuple[int, ...] = (), **more: Any) -> list[str]:

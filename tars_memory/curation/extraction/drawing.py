@@ -23,7 +23,7 @@ from tars_memory.vault.markdown.lines import FACT, bullets_in
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tars_memory.capture.turns import Transcript
     from tars_memory.curation.models.llm import LanguageModel
@@ -66,7 +66,7 @@ def local(time: datetime | None, otherwise: datetime) -> datetime:
 
 def draw(
     transcript: Transcript,
-    after: int,
+    new: Collection[int],
     when: Moments,
     model: LanguageModel | None,
     known: Known,
@@ -77,7 +77,7 @@ def draw(
 
     Args:
         transcript: the conversation.
-        after: number of the last turn that was examined before.
+        new: numbers of the turns to examine.
         when: :func:`moments`.
         model: to ask; None uses the rules.
         known: the statements of the vault; only new statements get a second look.
@@ -87,22 +87,26 @@ def draw(
         ModelUnavailableError: the model can't be used, or its answer can't.
     """
     if model is None:
-        return _by_rules(transcript, after, when)
+        return _by_rules(transcript, new, when)
     found: list[DrawnFact] = []
     dropped: Counter[str] = Counter()
     days = {number: time.date() for number, time in when.items()}
     named = len({turn.speaker for turn in transcript.turns if turn.role == "user"}) > 1
-    for dialogue, window in models.grounding.prompts_of(transcript, after, when, known.shown()):
+    for dialogue, window in models.grounding.prompts_of(transcript, new, when, known.shown()):
         grounded, ungrounded = models.grounding.ground(dialogue.ask(model), *window, days, named=named)
         found += grounded
         dropped += ungrounded
     if secret := sum(suspicion.MARK in fact.text for fact in found):
         found, dropped["secret"] = [fact for fact in found if suspicion.MARK not in fact.text], secret
-    by_rules = _by_rules(transcript, after, when)
+    by_rules = _by_rules(transcript, new, when)
     facts = _with_asked(found, by_rules.facts)
-    new = [fact for fact in facts if not known.why(fact.text)]  # without the claim: a known fact may be said to be over
-    offered, left_out = models.grounding.second_look(model if looks else None, new, transcript.turns, days, known.holds)
-    offered += tuple(fact for fact in facts if fact not in new)
+    unknown = [
+        fact for fact in facts if not known.why(fact.text)
+    ]  # without the claim: a known fact may be said to be over
+    offered, left_out = models.grounding.second_look(
+        model if looks else None, unknown, transcript.turns, days, known.holds
+    )
+    offered += tuple(fact for fact in facts if fact not in unknown)
     decisions = tuple(dict.fromkeys(fact.text for fact in offered if fact.kind == "decision"))
     return Drawn(offered, dropped, by_rules.topics, decisions, left_out=left_out)
 
@@ -121,15 +125,14 @@ def _with_asked(found: Sequence[DrawnFact], by_rules: Sequence[DrawnFact]) -> li
     return [*marked, *(fact for fact in asked if not is_found(fact))]
 
 
-def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
-    """Return what the rules draw from the turns after a number."""
+def _by_rules(transcript: Transcript, new: Collection[int], when: Moments) -> Drawn:
+    """Return what the rules draw from some turns."""
     spoken = [turn for turn in transcript.turns if turn.role in ("user", "assistant")]
-    examined = {turn.number for turn in spoken if turn.number > after}
     days = {number: time.date() for number, time in when.items()}
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
     # Mask whole turns: a line of a list of codes is not recognised by itself. A sentence with a credential is no fact.
-    shown = [turn._replace(text=secrets.mask(turn.text)) if turn.number > after else turn for turn in spoken]
-    found = rules.read(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
+    shown = [turn._replace(text=secrets.mask(turn.text)) if turn.number in new else turn for turn in spoken]
+    found = rules.read(shown, new, days, named=len(speakers) > 1, most=MOST_FACTS)
     until = found.facts[-1].turn if len(found.facts) >= MOST_FACTS else 0
     plain = tuple(fact for fact in found.facts if suspicion.MARK not in fact.quote)
     claimed = rules.claimed(plain, transcript.turns, days)

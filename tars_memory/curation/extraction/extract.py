@@ -20,7 +20,7 @@ from tars_memory import capture
 from tars_memory.capture.transcripts import read
 from tars_memory.capture.turns import Transcript, Unknown
 from tars_memory.curation import models
-from tars_memory.curation.extraction import drawing
+from tars_memory.curation.extraction import drawing, rules
 from tars_memory.curation.extraction.drawing import MOST_FACTS, Known, Moments
 from tars_memory.curation.extraction.keeping import KeptFact, Task, keep, keep_turns, words_of
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
@@ -84,8 +84,9 @@ def prompts_for(
     force: bool,
 ) -> Prompts:
     """Return the prompts that extraction would send; see :meth:`tars_memory.memory.Memory.extract_prompts`."""
-    run = Examiner(ctx, None, "facts", force=force)
     opened_model = open_model(ctx.settings, model)
+    run = Examiner(ctx, None, "facts", force=force)
+    run.by_rules = False
     found: list[PricedPrompt] = []
     for transcript in conversations(sources):
         task = run.task(transcript)
@@ -94,7 +95,7 @@ def prompts_for(
         if isinstance(opened_model, models.llm.Reply):
             found += run.second_looks(task, opened_model)
             continue
-        for dialogue, window in models.grounding.prompts_of(task.shown, task.place.turns, task.when, run.known.shown()):
+        for dialogue, window in models.grounding.prompts_of(task.shown, task.new, task.when, run.known.shown()):
             prompt = dialogue.prompt
             if opened_model is None:
                 tokens, cost = models.llm.tokens(prompt.system + prompt.user), None
@@ -119,6 +120,7 @@ class Examiner:
     Attributes:
         command: name of its writes in the history.
         looks: whether the model is asked for a second look.
+        by_rules: whether the rules examine; else a model, here or elsewhere, which examines what they can't read, too.
 
     Args:
         ctx: the command's view of the vault.
@@ -143,6 +145,7 @@ class Examiner:
         self.skipped: list[Skipped] = []
         self._min_turns = 0 if force else ctx.settings.extract.min_user_turns
         self._model = model
+        self.by_rules = model is None
         checked = models.grounding.checked_before(ctx.settings, model) if model is not None else None
         self.looks = checked is None or checked.passed
         if checked is not None and not self.looks:
@@ -190,7 +193,7 @@ class Examiner:
         self.skipped = []
         done: list[ExtractedSession] = []
         failure: ModelUnavailableError | None = None
-        turns = readable = 0
+        turns = unread = 0
         for transcript in transcripts:
             task = self.task(transcript)
             if task is None:
@@ -205,23 +208,23 @@ class Examiner:
                 failure = error
                 self.skipped.append(Skipped(task.transcript.source, error.message, failed=True))
                 break
-            turns, readable = turns + drawn.turns, readable + drawn.readable
+            turns, unread = turns + drawn.turns, unread + len(drawn.unread)
             if drawn.until:
                 task = self._cut(task, drawn.until)
             session = self._kept(task, drawn)
             if session is not None:
                 done.append(session)
-        if readable < turns:
+        if unread:
             known = f"in a language that the rules know ({', '.join(LANGUAGES)})"
-            share = f"{readable:,} of {counted(turns, 'turn is', 'turns are')} {known}"
-            advice = "a model can read the rest if you remove their session notes: docs/models.md"
+            share = f"{turns - unread:,} of {counted(turns, 'turn is', 'turns are')} {known}"
+            advice = "a model can read the rest: docs/models.md"
             self.ctx.notices.append(f"{share}; {advice}")
         name = RULES if self._model is None else self._model.name
         return Extracted(done, self.skipped, name, self.ctx.notices, failure)
 
     def _drawn(self, task: Task) -> Drawn:
         """Return the statements of a conversation."""
-        return drawing.draw(task.shown, task.place.turns, task.when, self._model, self.known, looks=self.looks)
+        return drawing.draw(task.shown, task.new, task.when, self._model, self.known, looks=self.looks)
 
     def _cut(self, task: Task, until: int) -> Task:
         """Return the task for the conversation up to a turn; to the next run it has grown since."""
@@ -255,7 +258,8 @@ class Examiner:
             self.skipped.append(Skipped(transcript.source, "it was examined already, for another project or for none"))
             return None
         shown = self._shown(transcript)
-        if not any(turn.role == "user" and turn.number > place.turns for turn in shown.turns):
+        new = self._new(shown, place)
+        if not any(turn.role == "user" and turn.number in new for turn in shown.turns):
             self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path}"))
             return None
         if transcript.damaged:
@@ -264,7 +268,18 @@ class Examiner:
             self.ctx.notices.append(f"{transcript.source}: {transcript.doubt}")
         if transcript.start is None and not any(turn.time for turn in transcript.turns):
             self.ctx.notices.append(f"{transcript.source} has no dates: it counts as said now")
-        return Task(transcript, place, drawing.moments(transcript, self.ctx.now), shown)
+        return Task(transcript, place, drawing.moments(transcript, self.ctx.now), shown, new)
+
+    def _new(self, shown: Transcript, place: sessions.KnownSession) -> frozenset[int]:
+        """Return the numbers of the turns to examine: those after the last one, and for a model those before that the
+        rules could not read, with the answers around them.
+        """
+        new = {turn.number for turn in shown.turns if turn.number > place.turns}
+        if place.unread and not self.by_rules:
+            unread = rules.unread(shown.turns)
+            later = (turn for turn in shown.turns if turn.number >= place.unread)
+            new |= {turn.number for turn in later if turn.role != "user" or turn.number in unread}
+        return frozenset(new)
 
     def _shown(self, transcript: Transcript) -> Transcript:
         """Return the conversation without the turns, or the title, that contain what was forgotten later."""
@@ -283,7 +298,7 @@ class Examiner:
             ModelUnavailableError: the reply has no answer for the conversation, or no usable one.
         """
         before = len(reply.open)
-        drawn = drawing.draw(task.shown, task.place.turns, task.when, reply, self.known)
+        drawn = drawing.draw(task.shown, task.new, task.when, reply, self.known)
         self._chosen(drawn, task.when, self.ctx.author)
         return [
             PricedPrompt(task.transcript.source, prompt, (), models.llm.tokens(prompt.system + prompt.user), None)
@@ -317,6 +332,14 @@ class Examiner:
         return not path.startswith("../") and vault.layout.tier_of(path) is not Tier.NOTE
 
     def _place(self, transcript: Transcript) -> sessions.KnownSession:
+        """Return the session note of a conversation, with the first of its turns that waits for a model."""
+        found = self._found(transcript)
+        try:
+            return found._replace(unread=sessions.unread_in(self.ctx.vault.read(found.path) if found.path else b""))
+        except TarsError:
+            return found
+
+    def _found(self, transcript: Transcript) -> sessions.KnownSession:
         """Return the session note of a conversation, found by its turns, else by the log's own id of it, or its quotes.
 
         If a note has the same id but other turns (a turn was edited, or was not complete yet), all of the conversation
@@ -407,7 +430,9 @@ class Examiner:
                     path=path,
                     date=task.start.date().isoformat(),
                     turns=len(transcript.turns),
-                    examined=sum(turn.role in ("user", "assistant") for turn in transcript.turns[task.place.turns :]),
+                    examined=sum(
+                        turn.role in ("user", "assistant") for turn in transcript.turns if turn.number in task.new
+                    ),
                     facts=tuple(kept),
                     dropped=dropped,
                     left_out=dict(Counter(fact.seen for fact in chosen.left_out)),
@@ -627,7 +652,7 @@ class Importer(Examiner):
         long: list[DrawnFact] = []
         secret = new = until = 0
         for turn in task.shown.turns:
-            if turn.number <= task.place.turns:
+            if turn.number not in task.new:
                 continue
             statement = found.statements[turn.number - 1]
             if statement.quote not in plain:

@@ -28,7 +28,7 @@ from tars_memory.vault.sessions import KnownSession, SessionFact, SessionNote, S
 from tars_memory.vault.writing import journal, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -83,12 +83,14 @@ class Task(NamedTuple):
         place: its session note, and how many turns were examined before.
         when: by number, the time of each turn.
         shown: the conversation without what is withheld; nothing else of it is read, shown or kept.
+        new: numbers of the turns to examine.
     """
 
     transcript: Transcript
     place: KnownSession
     when: Moments
     shown: Transcript
+    new: frozenset[int]
 
     @property
     def start(self) -> datetime:
@@ -243,9 +245,9 @@ def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, task: 
 
 
 def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> SessionNote:
-    """Return the session note of a conversation, with the turns that were not examined before."""
-    transcript, shown, after = task.transcript, task.shown, task.place.turns
-    new = [turn for turn in shown.turns if turn.number > after]
+    """Return the session note of a conversation, with the turns that were examined now."""
+    transcript, shown = task.transcript, task.shown
+    new = [turn for turn in shown.turns if turn.number in task.new]
     speakers = {turn.number: turn.speaker for turn in new}
     return SessionNote(
         date=task.start.date().isoformat(),
@@ -255,8 +257,9 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
         session=mask(transcript.id),
         format=transcript.format,
         # Never a sentence: if the person rejects it later, it would be in the file's name forever.
+        unread=_first_unread(task, drawn),
         title=mask(shown.title or ", ".join(drawn.topics[:NAMING])),
-        summary="" if keeps == "facts" else _summary(shown.turns, after, drawn.decisions),
+        summary="" if keeps == "facts" else _summary(shown.turns, task.new, drawn.decisions),
         topics=tuple(map(mask, drawn.topics)),
         decisions=tuple(map(mask, drawn.decisions)),
         tools=tuple(dict.fromkeys(mask(tool) for turn in new for tool in turn.tools)),
@@ -266,6 +269,12 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
     )
 
 
+def _first_unread(task: Task, drawn: Drawn) -> int:
+    """Return the number of the first turn that the rules could not read and no model was shown; 0 for none."""
+    by_rules = drawn.turns > 0  # a model was shown the turns that waited for it
+    return min(filter(None, (task.place.unread, *drawn.unread)), default=0) if by_rules else 0
+
+
 MOST_ASKED, MOST_DECIDED = 5, 3
 """Maximum number of questions, and of decisions, in a summary; more would repeat the conversation."""
 
@@ -273,7 +282,7 @@ LONGEST_QUOTE = 200
 """Maximum number of characters of a quote in a summary."""
 
 
-def _summary(turns: Sequence[Turn], after: int, decisions: Collection[str]) -> str:
+def _summary(turns: Sequence[Turn], new: Container[int], decisions: Collection[str]) -> str:
     """Return what the new turns of a conversation were about; each paragraph is a quote with its turn's number.
 
     The quotes are: the opening; requests, which are the person's questions and what made the model call tools, those
@@ -282,7 +291,7 @@ def _summary(turns: Sequence[Turn], after: int, decisions: Collection[str]) -> s
 
     Args:
         turns: in order, without what is withheld.
-        after: number of the last turn that was summarised before.
+        new: numbers of the turns to summarise.
         decisions: that the note lists under a heading of their own.
     """
     spoken = [turn._replace(text=mask(turn.text)) for turn in turns if turn.role in ("user", "assistant")]
@@ -293,7 +302,7 @@ def _summary(turns: Sequence[Turn], after: int, decisions: Collection[str]) -> s
     decided: list[tuple[int, str]] = []
     opening = next((turn.number for turn in spoken if turn.role == "user"), 0)
     for at, turn in enumerate(spoken):
-        if turn.role != "user" or turn.number <= after or not (said := sentences(turn.text)):
+        if turn.role != "user" or turn.number not in new or not (said := sentences(turn.text)):
             continue
         question = _last_question(spoken[at - 1]) if at else ""
         first = _quote([sentence.text for sentence in said])

@@ -97,7 +97,7 @@ def read(
     facts: dict[str, DrawnFact] = {}  # each text once, where it was said first
     own = [turn for turn in turns if turn.role == "user"]
     said: list[list[Sentence]] = []
-    readable = 0
+    unread: list[int] = []
     role_play = announced = False
     for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
         if most is not None and len(facts) >= most:
@@ -111,14 +111,20 @@ def read(
             continue
         said.append(parsed.sentences if parsed else sentences(turn.text))
         if parsed is None:
+            unread.append(turn.number)
             continue
-        readable += 1
         prefix = f"{turn.speaker}: " if named else ""
         for fact in parsed.facts(day_of[turn.number], talk=not (role_play or is_material), requests=not named):
             kept = fact._replace(text=prefix + fact.text)
             facts.setdefault(kept.text.casefold(), kept)
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
-    return Drawn(tuple(facts.values()), {}, topics_of(said), decisions, turns=len(said), readable=readable)
+    return Drawn(tuple(facts.values()), {}, topics_of(said), decisions, turns=len(said), unread=tuple(unread))
+
+
+def unread(turns: Sequence[Turn]) -> set[int]:
+    """Return the numbers of the person's turns in a conversation that are in no language that the rules know."""
+    own = [turn for turn in turns if turn.role == "user"]
+    return {turn.number for turn, code in zip(own, _languages(own), strict=True) if not code}
 
 
 def _languages(turns: Sequence[Turn]) -> list[str]:

@@ -39,7 +39,7 @@ from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing import journal, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime
 
     from tars_memory.capture.turns import Transcript, Turn
@@ -66,18 +66,21 @@ class TurnWindow(NamedTuple):
 
 
 def prompts_of(
-    transcript: Transcript, after: int, when: Mapping[int, datetime], known: tuple[Sequence[str], Sequence[str]]
+    transcript: Transcript,
+    new: Container[int],
+    when: Mapping[int, datetime],
+    known: tuple[Sequence[str], Sequence[str]],
 ) -> Iterator[tuple[dialogues.Dialogue[tuple[DrawnFact, ...]], TurnWindow]]:
-    """Yield the prompts for the turns that were not examined before, each with its window.
+    """Yield the prompts for the turns to examine, each with its window.
 
     Args:
         transcript: the conversation.
-        after: number of the last turn that was examined before.
+        new: numbers of the turns to examine.
         when: by number, the time of each turn.
         known: the known facts and predicates to show.
     """
     facts, predicates = known
-    for window in windows(transcript.turns, WINDOW, after=after):
+    for window in windows(transcript.turns, WINDOW, new):
         if any(turn.role == "user" and turn.number in window.examined for turn in window.turns):
             day = when[window.examined[0]].date()
             yield (
@@ -117,13 +120,13 @@ _BREAKS = (
 """Where to cut a turn that is too large, best first: after a paragraph, a line, a sentence, a word."""
 
 
-def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = OVERLAP) -> Iterator[TurnWindow]:
+def windows(turns: Iterable[Turn], size: int, new: Container[int], *, overlap: int = OVERLAP) -> Iterator[TurnWindow]:
     """Cut a conversation into windows.
 
     Args:
         turns: all of it, in order.
         size: maximum number of tokens of a window, including labels (at least :data:`LEAST`).
-        after: number of the last turn that was examined before; it may be context, and only later turns are examined.
+        new: numbers of the turns to examine; others may be context.
         overlap: number of turns of context before each window.
 
     Yields:
@@ -136,7 +139,7 @@ def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = 
     parts: list[Turn] = []
     used = first = 0
     for at, turn in enumerate(spoken):
-        if turn.number <= after:
+        if turn.number not in new:
             continue
         for text in _parts(turn.text, room - context_room - LABEL):
             cost = len(text) + LABEL
