@@ -559,9 +559,10 @@ def facts(
 def _masked(subject: str, predicate: str, object_: str) -> tuple[str, str, str]:
     """Mask the parts of a fact as they are masked in its sentence: a word for a password may be the subject."""
     sentence = f"{subject} {predicate}: {object_}"
-    words = vault.secrets.taken(sentence) if vault.suspicion.suspicious(sentence) else ()
-    subject, predicate, object_ = (vault.secrets.hide(part, words) for part in (subject, predicate, object_))
-    return subject, predicate, object_
+    if not vault.suspicion.suspicious(sentence):
+        return subject, predicate, object_
+    words = vault.secrets.Taken().add(vault.secrets.taken(sentence))
+    return vault.secrets.hide(subject, words), vault.secrets.hide(predicate, words), vault.secrets.hide(object_, words)
 
 
 def _date_of(number: int) -> date | None:

@@ -116,17 +116,47 @@ def _veiled_or_none(data: bytes) -> bytes | None:
     return None if masked is text else masked.encode("utf-8", "surrogateescape")
 
 
-def taken(text: str) -> tuple[tuple[str, str], ...]:
+class Taken:
+    """The words that are :func:`taken` out of a note, to mask its lines alone by them, see :func:`hide`.
+
+    Of thousands of words, only those are looked for that begin with characters which a line has.
+    """
+
+    def __init__(self) -> None:
+        self.instead: dict[str, str] = {}
+        self._by_head: dict[str, list[str]] = {}
+        self._sizes: set[int] = set()
+
+    def add(self, found: dict[str, str]) -> Taken:
+        """Add words, each with what stands for it; returns the object."""
+        for words in found.keys() - self.instead.keys():
+            self._by_head.setdefault(words[:_HEAD], []).append(words)
+            self._sizes.add(len(words[:_HEAD]))
+        self.instead |= found
+        return self
+
+    def found_in(self, text: str) -> list[str]:
+        """Return those of the words that are in a text, the longest first."""
+        heads = {text[at : at + size] for size in self._sizes for at in range(len(text) - size + 1)}
+        near = (words for head in heads for words in self._by_head.get(head, ()) if words in text)
+        return sorted(near, key=lambda words: (-len(words), words))
+
+
+_HEAD = 5
+"""Number of first characters by which words are looked for; few words of a list of codes share them."""
+
+
+def taken(text: str) -> dict[str, str]:
     """Return the words that :func:`veil` takes out of each line of a text, each with what stands for them.
 
-    :func:`hide` masks a line alone by them: that it holds a credential may only be seen among its neighbours.
+    That a line alone holds a credential may only be seen among its neighbours.
     """
+    found: dict[str, str] = {}
     shown = veil(text)
     if shown is text:
-        return ()
+        return found
     from tars_memory.vault.markdown import entries
 
-    found: dict[str, str] = {}
     last = ""
     for was, now in zip(*(re.split(r"\r\n|\r|\n", side) for side in (text, shown)), strict=False):
         last = (compiled(_MARKED).findall(now) or [last])[-1]
@@ -141,7 +171,8 @@ def taken(text: str) -> tuple[tuple[str, str], ...]:
         parts = [words] if instead else [words, entry, *compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH},}}").findall(words)]
         for part in filter(None, parts):
             found |= dict.fromkeys((part, visible(part).replace("\t", " ")), instead or last)
-    return tuple(sorted(found.items(), key=lambda pair: -len(pair[0])))
+    found.pop("", None)
+    return found
 
 
 def _alike(one: str, other: str) -> int:
@@ -152,13 +183,14 @@ def _alike(one: str, other: str) -> int:
 _MARKED = rf"{re.escape(MARK)}[^()]*\)"
 
 
-def hide(text: str, words: tuple[tuple[str, str], ...]) -> str:
+def hide(text: str, words: Taken) -> str:
     """Mask in a text of a note the words that are :func:`taken` out of the note."""
-    for part, instead in words:
-        if part in text:
-            edge = r"\b" if part.isascii() and part.isalpha() else ""  # one word of a seed phrase is not part of others
-            text = instead.join(re.split(rf"{edge}{re.escape(part)}{edge}", text))
-    return text
+    # one word of a seed phrase is not part of others
+    patterns = (
+        rf"\b{part}\b" if part.isascii() and part.isalpha() else re.escape(part) for part in words.found_in(text)
+    )
+    either = "|".join(patterns)
+    return re.sub(either, lambda found: words.instead[found[0]], text) if either else text
 
 
 def kinds(found: list[Secret]) -> str:

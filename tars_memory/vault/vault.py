@@ -23,7 +23,7 @@ from tars_memory.errors import NotFoundError, PartialError, TarsError, Unwritabl
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.suspicion import suspicious, visible, wide_encoding, wide_name
+from tars_memory.vault.suspicion import visible, wide_encoding, wide_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.layout import Files
     from tars_memory.vault.model import Tier
     from tars_memory.vault.note import Note
+    from tars_memory.vault.secrets import Taken
 
 
 _NEAR_DAYS = 14
@@ -81,7 +82,7 @@ class Vault:
         self._options = layout
         self._obsidian = obsidian
         self._notes_read: dict[str, tuple[tuple[int, ...], Note]] | None = None
-        self._taken: dict[str, tuple[tuple[int, ...], tuple[tuple[str, str], ...]]] = {}
+        self._taken: dict[str, tuple[tuple[int, ...], Taken]] = {}
 
     @classmethod
     def open(
@@ -332,7 +333,7 @@ class Vault:
                 self._take(path, state, note)
         except (OSError, ValueError, TarsError):
             return text
-        return secrets.hide(text, words) if (words := self._taken[path][1]) else text
+        return secrets.hide(text, self._taken[path][1])
 
     def hide_former(self, path: str, text: str) -> None:
         """Let :meth:`hide` mask also what was a credential in a text that the note had before."""
@@ -344,8 +345,8 @@ class Vault:
         """Add what is a credential in a text of a note to the words that are masked in it; ``state`` is its own."""
         from tars_memory.vault import secrets
 
-        before = self._taken[path][1] if path in self._taken else ()
-        self._taken[path] = state, (*(secrets.taken(text) if suspicious(text) else ()), *before)
+        _, words = self._taken.get(path, (state, None))
+        self._taken[path] = state, (words or secrets.Taken()).add(secrets.taken(text))
 
     def _read(self, folder: beneath.Folder, name: str, path: str) -> bytes:
         data = b""
