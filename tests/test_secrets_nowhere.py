@@ -22,6 +22,7 @@ from tars_memory.doors.tools import Tools
 from tars_memory.errors import UnwritableError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.vault import secrets
 from tars_memory.vault.writing.system import VaultLock
 
 SEEDED = list(credentials(seed=11, each=1))
@@ -307,6 +308,20 @@ def test_what_is_told_of_a_former_line_is_masked_as_it_was_in_its_note(tmp_path:
     assert "has moved on" in says("undo")
     proposal = next((vault / ".tars" / "inbox").glob("*.json"))
     assert any(code in proposal.read_text("utf-8") for code in CODES)  # a person who accepts it finds the line
+
+
+def test_of_writes_whose_lines_still_stand_only_the_note_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = opened(tmp_path)
+    for number in range(6):
+        memory.log(f"the password of site {number} is Sunflower4{number}")
+    searched: list[str] = []
+    taken = secrets.taken
+    monkeypatch.setattr(secrets, "taken", lambda text: searched.append(text) or taken(text))
+    told = memory.history(masked=True)
+    assert len(searched) == len({write.file for write in told}) and len(told) >= 6
+    assert "Sunflower" not in str(told)
 
 
 def test_the_words_of_a_timed_line_are_masked_without_their_time(tmp_path: Path) -> None:

@@ -169,6 +169,7 @@ def hide_former(found: Sequence[JournalEntry], vault: Vault) -> None:
     decisions are masked as lines of the notes that they are for.
     """
     texts: dict[str, bytes] = {}
+    now: dict[str, bytes] = {}
     targets: dict[str, set[str]] = {}
     for entry in found:
         if entry.file.startswith(OURS):
@@ -178,16 +179,18 @@ def hide_former(found: Sequence[JournalEntry], vault: Vault) -> None:
             continue
         if entry.file not in texts:
             texts[entry.file] = next((data for _, data in vault.readable([entry.file])), b"")
+            now[entry.file] = texts[entry.file]
         sides, texts[entry.file] = _sides(entry, texts[entry.file])
         for side in sides:
-            vault.hide_former(entry.file, text_of(side))
+            if side not in now[entry.file]:  # lines that still stand so are masked with the rest of the note
+                vault.hide_former(entry.file, text_of(side))
     for entry in found:
         for note in sorted(targets[entry.txn]) if entry.file.startswith(OURS) else (entry.file,):
             entry.before, entry.after = vault.hide(note, entry.before), vault.hide(note, entry.after)
 
 
 def _sides(entry: JournalEntry, data: bytes) -> tuple[list[bytes], bytes]:
-    """Return the parts of a note around a write, after it and before, and all of the note before it.
+    """Return the parts of the note around the lines of a write, after it and before, and all of the note before it.
 
     If the note has changed too much since, the lines of the write are taken as if they were where they were then.
 
@@ -211,7 +214,12 @@ def _sides(entry: JournalEntry, data: bytes) -> tuple[list[bytes], bytes]:
         return [], data
     before = apply(data, splices)
     first, last = splices[0].start, splices[-1].end
-    return [_around(data, first, last), _around(before, first, last + len(before) - len(data))], before
+    sides = []
+    if any(splice.start < splice.end for splice in splices):
+        sides.append(_around(data, first, last))
+    if any(splice.data for splice in splices):
+        sides.append(_around(before, first, last + len(before) - len(data)))
+    return sides, before
 
 
 _NEAR = 4_000
