@@ -14,7 +14,7 @@ from tars_memory.index import database, fulltext, naming
 from tars_memory.index.database import ALWAYS, BETWEEN, TIERS, iso
 from tars_memory.index.fulltext import Filter, conditions_of
 from tars_memory.index.naming import NameTable
-from tars_memory.language.words import fold
+from tars_memory.language.words import fold, stem
 from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ Listed = TypeVar("Listed")
 
 CANDIDATES = 5_000
 """Maximum number of chunks whose text is searched for a verbatim string."""
+HYPHENS_READ = 100
+"""Maximum number of chunks that are read to see whether two words are written with a hyphen anywhere."""
 SAME_STEM = 200_000
 """Maximum number of chunks whose text is searched for a word that shares its stem with a function word."""
 
@@ -190,6 +192,18 @@ class IndexReader:
         whole = re.compile(rf"{word}(?<![^\W_]{word})(?![^\W_])")  # begins with the word: that is found fast
         texts = self._texts(word, within, SAME_STEM)
         return list(islice((chunk for chunk, text in texts if whole.search(fold(text))), k))
+
+    def hyphenated(self, parts: tuple[str, str], within: Filter) -> int:
+        """Return in how many chunks, of all scopes, two folded words stand side by side; 0 if none of the newest that
+        may answer writes them with a hyphen.
+        """
+        matching, values = self.matching("chunk_words", fulltext.quoted(" ".join(parts)))
+        count = int(self.connection.execute(f"SELECT count(*) FROM ({matching}) w", values).fetchone()[0])
+        if not count:
+            return 0
+        written, root = re.compile(rf"(?<![^\W_]){parts[0]}[-‐‑]([^\W_]+)"), stem(parts[1])
+        texts = (fold(text) for _, text in self._texts(" ".join(parts), within, HYPHENS_READ))
+        return count if any(stem(end) == root for text in texts for end in written.findall(text)) else 0
 
     def notes_named(self, names: Iterable[str], within: Filter) -> dict[str, list[tuple[int, str, bool]]]:
         """Return name → notes with this name (:func:`tars_memory.index.naming.key`), as (note, path, blank).

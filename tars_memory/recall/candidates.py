@@ -679,11 +679,12 @@ def _add_runs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, shortl
 
 def _expression(query: Query) -> str:
     """Return the FTS5 expression for any of the query's phrases, of its words but those that FTS5 takes for function
-    words, and of other forms of words that no note contains.
+    words, of other forms of words that no note contains, and of other spellings of compounds.
     """
     words = (word for word in query.words if word not in query.mistaken)
     forms = (weights.worded(other) for others in query.relatives.values() for other in others)
-    return expression([*words, *(" ".join(phrase) for phrase in query.phrases), *forms])
+    compounds = (word if parts in query.phrases else " ".join(parts) for parts, word in query.compounds.items())
+    return expression([*words, *(" ".join(phrase) for phrase in query.phrases), *forms, *compounds])
 
 
 def shortlist_by_date(reader: IndexReader, query: Query, narrowed: Filter, shortlist: Shortlist) -> None:

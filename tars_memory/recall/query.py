@@ -54,7 +54,9 @@ more, a notice says so."""
 MOST_WORDS = 64
 """Maximum number of distinct words of a query, the first ones; FTS5 reads one posting list for each."""
 
-_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "’": "'", "‘": "'", "\0": " "})
+_QUOTES = str.maketrans(
+    {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "’": "'", "‘": "'", "\0": " "} | dict.fromkeys("‐‑", "-")
+)
 
 
 class SearchRequest(NamedTuple):
@@ -143,6 +145,9 @@ class Query:
         selection: the passages that ``--about`` and ``--topic`` leave; None: all.
         relatives: stem of a word that no note contains → stems of other forms of it that notes contain
             (:func:`tars_memory.recall.weights.relatives_of`); set by the search.
+        compounds: parts of a word that notes write with a hyphen or a blank, as in "Wi-Fi" → the word as the query has
+            it, "wifi"; and a phrase of the query, as "wi-fi" → the word without its hyphen, which notes contain. Set by
+            the search.
     """
 
     today: date | None = None
@@ -161,6 +166,7 @@ class Query:
         self.half_lives: Mapping[str, float] = {}
         self.selection: Selection | None = None
         self.relatives: dict[str, tuple[str, ...]] = {}
+        self.compounds: dict[tuple[str, ...], str] = {}
         self.dates: list[NamedDate] = []
         self.stems: dict[str, str] = {}
         self.runs: list[str] = []

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import TarsError
 from tars_memory.index.naming import name_parts, names_of
-from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
+from tars_memory.language.words import fold, is_inflected, stem, stems, unspaced_runs
 from tars_memory.recall import scores
 from tars_memory.recall.candidates import (
+    CHUNKS_BY_WORDS,
     CHUNKS_READ,
     Candidate,
     CandidateLine,
@@ -110,7 +111,7 @@ def search(
         hit.obsidian_url = obsidian_url(vault_name, hit.path, headings=hit.headings, block_id=hit.block_id)
         if not request.explain:
             hit.explain = {}
-    if query.meaning and (not result.hits or _may_be_misspelt(reader, query.meaning, narrowed, result.hits)):
+    if query.meaning and (not result.hits or _may_be_misspelt(reader, query, narrowed, result.hits)):
         shown = {name for hit in result.hits for name in names_of(hit.path, hit.title, ())}
         near = reader.names(scope).suggestions(query.meaning, parts=not result.hits)
         result.did_you_mean = [name for name in near if name not in shown]
@@ -136,11 +137,12 @@ def _complete_last_word(query: Query, reader: IndexReader, narrowed: Filter) -> 
         query.words, query.last_word = (*query.words, query.last_word), ""
 
 
-def _may_be_misspelt(reader: IndexReader, text: str, narrowed: Filter, hits: Iterable[Hit]) -> bool:
-    """Whether a text may be a misspelt name though it has hits: it is short, and no note contains one of its words."""
+def _may_be_misspelt(reader: IndexReader, query: Query, narrowed: Filter, hits: Iterable[Hit]) -> bool:
+    """Whether a query may be a misspelt name though it has hits: it is short, and no note contains one of its words."""
     held = fold(" ".join(f"{hit.path} {hit.title} {' '.join(hit.headings)} {hit.text}" for hit in hits))
-    words = name_parts(text)
-    missing = [word for word in words if word not in held]
+    words = name_parts(query.meaning)
+    known = {*query.compounds.values(), *(part for parts in query.compounds for part in parts)}
+    missing = [word for word in words if word not in held and word not in known]
     if not missing or len(words) > WORDS_MISSPELT:
         return False
     return not all(reader.held({root: word for word, root in stems(missing).items()}, narrowed).values())
@@ -576,10 +578,12 @@ def scored(
         return [], ()
     mode = "lexical" if vector is None else mode
     asked, query = query, copy(_without_grammar(query, reader))
-    query.relatives = {}
+    query.relatives, query.compounds = {}, {}
     held = reader.held(query.by_stem, narrowed)
     if mode != "semantic":
+        _add_compounds(query, reader, narrowed, held)
         _add_relatives(query, reader, narrowed, held)
+    asked.compounds |= query.compounds
     for root, others in query.relatives.items():  # of several indexes, for highlights
         asked.relatives[root] = tuple(dict.fromkeys((*asked.relatives.get(root, ()), *others)))
     terms = Terms(query)
@@ -596,6 +600,32 @@ def scored(
     if query.exact and mode != "semantic":
         return _lines_with_phrases(pool, terms), pool.blank
     return [line for chunk in pool.chunks if shows(chunk, pool) for line in chunk.lines], pool.blank
+
+
+def _add_compounds(query: Query, reader: IndexReader, narrowed: Filter, held: dict[str, int]) -> None:
+    """Find the words of a query that notes write as two with a hyphen ("Wi-Fi"), and count these in ``held``; and the
+    compounds of the query that notes write as one word, whose parts are left out if no note contains them.
+    """
+    excluded = Exclusion(query.negations).stems if query.negations else frozenset()
+    rare = (root for root, count in held.items() if count < CHUNKS_BY_WORDS and root not in excluded)
+    words = {root: word for root in rare if not (word := query.by_stem[root]).isdigit()}
+    pairs = {(word[:i], word[i:]): root for root, word in words.items() for i in range(1, len(word))}
+    text = fold(query.meaning)
+    joined = {parts: "".join(parts) for parts in query.phrases if "-".join(parts) in text}
+    roots = stems({*(head for head, _ in pairs), *joined.values()})
+    known = reader.frequencies(set(roots.values()))
+    pairs = {(head, tail): root for (head, tail), root in pairs.items() if known[roots[head]]}
+    ends = reader.frequencies({stem(tail) for _, tail in pairs})
+    for pair, root in pairs.items():
+        if ends[stem(pair[1])] and (count := reader.hyphenated(pair, narrowed)):
+            query.compounds[pair] = words[root]
+            held[root] += count
+    visible = reader.visible({roots[word]: word for word in joined.values() if known[roots[word]]}, narrowed)
+    for parts, word in joined.items():
+        if roots[word] in visible:
+            query.compounds[parts] = word
+            unheld = {part for part in parts if not held.get(query.stems[part])}
+            query.words = tuple(word for word in query.words if word not in unheld)
 
 
 def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: dict[str, int]) -> None:

@@ -69,6 +69,17 @@ class Terms:
         self.roots = {root: root for root in self.stems}
         for root in self.stems:
             self.roots |= dict.fromkeys(query.relatives.get(root, ()), root)
+        self._compounds: set[tuple[str, str]] = set()  # the first part, and the stem of the whole word
+        self._hyphens: re.Pattern[str] | None = None
+        for parts, word in query.compounds.items():
+            if parts in query.phrases:
+                self.roots.setdefault(stem(word), query.phrase_key(parts))
+            else:
+                self._compounds.add((parts[0], stem(word)))
+        if self._compounds:
+            pairs = (pair for pair in query.compounds if pair not in query.phrases)
+            ends = ((head, heads_of((stem(tail),))[0]) for head, tail in pairs)
+            self._hyphens = re.compile("|".join(rf"(?<=(?<![^\W_]){head})[-‐‑ ](?={tail})" for head, tail in ends))
         self._heads = heads_of(tuple(self.roots))
 
     @property
@@ -109,10 +120,13 @@ class Terms:
         splitting every line into words would cost several times as much.
         """
         text = fold("\n".join(lines))  # a fifth of the time that folding each of them takes
-        folded = text.split("\n")
+        folded = read = text.split("\n")
         if len(folded) != len(lines):
-            folded = [fold(line) for line in lines]
+            folded = read = [fold(line) for line in lines]
             text = "\n".join(folded)
+        if self._hyphens is not None:
+            read = [self._hyphens.sub("", line) for line in folded]
+            text = "\n".join(read)
         found: list[tuple[int, str]] = []
         for head in self._heads:
             at = text.find(head)
@@ -123,7 +137,7 @@ class Terms:
                 at = text.find(head, end)
         stem_of = stems({word for _, word in found})
         counts: list[dict[str, int]] = [{} for _ in lines]
-        ends = list(accumulate(len(line) + 1 for line in folded)) if found else []
+        ends = list(accumulate(len(line) + 1 for line in read)) if found else []
         for at, word in found:
             root = self.roots.get(stem_of[word])
             if root is not None:
@@ -155,6 +169,8 @@ class Terms:
         for i, (start, end, word) in enumerate(words):
             if stems[i] in self.roots or any(word.startswith(prefix) for prefix in self.prefixes):
                 found.append((start, end))
+            if self._compounds and i + 1 < len(words) and (word, stem(word + words[i + 1][2])) in self._compounds:
+                found.append((start, words[i + 1][1]))
             found += (
                 (start, words[i + len(phrase) - 1][1])
                 for phrase in self.phrases

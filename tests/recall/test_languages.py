@@ -334,6 +334,57 @@ def test_all_forms_of_a_word_have_the_beginning_with_which_the_vocabulary_is_rea
         assert all(other.startswith(beginning_of_relatives(root)) for other in found), root
 
 
+HYPHENS = {
+    "English.md": "- The Wi-Fi in the attic is slow.\n- E\u2011mails to the bank.\n- T-shirts.\n- No table here.\n",
+    "Joined.md": "- The desk of the checkin was late.\n- Our tshirt is a gift.\n",
+    "Deutsch.md": "- Das W-LAN im Keller ist langsam.\n- Die S-Bahn kommt um acht.\n",
+    "Русский.md": "- Купили в интернет-магазине.\n",
+    "Polski.md": "- Mini-spódnica Ani jest w szafie.\n",
+    "projects/b/B.md": "- The x-ray was on Tuesday.\n- The hotspot is on.\n",
+    "Other.md": "- The hot spot of the x ray is here.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def hyphens(tmp_path_factory):
+    recalled = Recalled(tmp_path_factory.mktemp("hyphens"), HYPHENS, embed=False)
+    yield recalled
+    recalled.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("wifi", {"Wi-Fi"}),
+        ("what is the wifi in the attic", {"Wi-Fi"}),
+        ("Email", {"E\u2011mails"}),
+        ("check-in", {"checkin"}),
+        ("Check\u2011in", {"checkin"}),
+        ("check-in desk", {"desk", "checkin"}),
+        ("tshirts", {"T-shirts", "tshirt"}),
+        ("T-shirt", {"T-shirts", "tshirt"}),
+        ("wlan", {"W-LAN"}),
+        ("sbahn", {"S-Bahn"}),
+        ("интернетмагазине", {"интернет-магазине"}),
+        ("minispódnica", {"Mini-spódnica"}),
+        ("notable", set()),
+        ("wifi -tshirt", {"Wi-Fi"}),
+    ],
+)
+def test_a_compound_is_found_with_and_without_its_hyphen(hyphens, text, found):
+    result = hyphens.search(text, "lexical")
+    shown = [hit.best_line[1] for hit in result.hits]
+    lit = {line[start:end] for line in shown for start, end in Terms(result.parsed).spans(line)}
+    assert lit >= found
+    assert bool(lit) == bool(found)
+    assert not result.did_you_mean
+
+
+def test_a_compound_is_none_for_being_written_with_a_hyphen_in_another_project(hyphens):
+    assert hyphens.found("xray") == hyphens.found("hot-spots -spot") == []
+    assert "- The x-ray was on Tuesday.\n- The hotspot is on." in hyphens.found("xray", scope="b")
+
+
 def test_a_name_is_named_by_another_form_of_its_word(tmp_path):
     notes = {f"n{i}.md": f"- Başka {i} şey burada.\n" for i in range(20)}
     notes |= {"Pompası.md": "- Kuyuda duran eski şey mart ayında değişti.\n"}
