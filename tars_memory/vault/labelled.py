@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.disk import sha256
 from tars_memory.vault import secrets as table
-from tars_memory.vault.secrets import compiled
+from tars_memory.vault.secrets import MARKS, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,12 +59,12 @@ def _label(between: str, verb: str) -> str:
     """
     return (
         _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS_SIGN + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
-        r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:(?:\r?\n[ \t>]{0,8})?\r?\n[ \t>*+-]{0,8})?"
+        r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:(?:\r?\n[ \t>]{0,8})?\r?\n" + MARKS + r")?"
         r"(?:[\[(][ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"']))?"  # the first value of a list
         rf"|(?P<between>{between})[ \t]{{1,3}}(?:(?P<is>{verb})|(?P<later>{_EQUALS_SIGN}))[\"'`*_]{{0,3}}?[ \t]{{1,3}}"
         rf"|(?P<between2>{between})(?P<later2>{_EQUALS_SIGN})[ \t]{{1,3}}"
         r"|(?P<between3>[ \t][\w'’ -]{0,40}?)(?P<later3>[:=])"
-        rf"|(?P<glued>{_GLUED})|(?P<cell>[ \t]{{0,3}}\|[ \t]{{0,8}})|(?P<blank>[ \t]{{1,3}}))"
+        rf"|(?P<glued>{_GLUED})|(?P<link>(?<=\])\()|(?P<cell>[ \t]{{0,3}}\|[ \t]{{0,8}})|(?P<blank>[ \t]{{1,3}}))"
         rf"(?i:{_SCHEME})[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s))?[*_]{{0,2}}"
     )
 
@@ -216,7 +216,7 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
         label = compiled(pattern).match(text, end)
         if not label:
             break
-        separator = next((name for name in ("blank", "equals", "glued") if label[name]), "words")
+        separator = next((name for name in ("blank", "equals", "glued", "link") if label[name]), "words")
         if separator == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
             separator = "words"
         by_itself = separator == "blank" and low[start:end] in table.SPOKEN and low[start:end] not in ("pw", "psk")
@@ -236,7 +236,7 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
         label: match of the text between the label and its value.
         word: where the label begins.
         rank: rank of the label.
-        separator: how the label leads to the value: ``equals``, ``words``, ``glued`` or ``blank``.
+        separator: how the label leads to the value: ``equals``, ``words``, ``glued``, ``link`` or ``blank``.
     """
     start, quote = label.end(), label["quote"]
     grouped = separator != "blank" and rank != "weak" and compiled(_IN_FOURS).match(text, start)
@@ -249,11 +249,17 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
     quoted = whole and quote[-1] in "\"'" if quote else False
     if label["cell"] and _joined(judged) and not re.fullmatch(r"[A-Za-z]+\d{2,}\W?", judged):
         return None
+    if label["link"] and re.fullmatch(_SLUG, judged):
+        return None
     if not _ACCEPT[rank](judged, "words" if separator == "glued" else separator, quoted):
         return None
     if end - start == _FIRST_READ and not whole:
         end = compiled(r"\S*").match(text, end).end()  # type: ignore[union-attr]  # it always matches
     return start, _wrapped_end(text, start, end)
+
+
+_SLUG = r"(?:[^\W\d_]+|\d+)(?:(?:[-_/.#]|%\d\d)+(?:[^\W\d_]+|\d+))*"
+"""The address of a page beside this one, made of its title."""
 
 
 def _value_end(
@@ -367,8 +373,8 @@ def _list_items(text: str, found: list[Found]) -> Iterator[Found]:
         before = text[max(0, start - _LIST_REACH) : start]
         if compiled(r"[\[(][ \t\r\n]{0,20}[\"'`]?$").search(before):
             between = r"[\"'`]?[ \t\r\n]{0,20},[ \t\r\n>]{0,20}(?P<quote>[\"'`]?)"
-        elif compiled(r"\n[ \t>]{0,16}[-*+][ \t]{1,4}[\"'`]?$").search(before):
-            between = r"[\"'`]?[ \t]{0,8}\r?\n[ \t>]{0,16}[-*+][ \t]{1,4}(?P<quote>[\"'`]?)"
+        elif compiled(rf"\n[ \t>]{{0,16}}[-*+][ \t]{MARKS}[\"'`]?$").search(before):
+            between = rf"[\"'`]?[ \t]{{0,8}}\r?\n[ \t>]{{0,16}}[-*+][ \t]{MARKS}(?P<quote>[\"'`]?)"
         else:
             continue
         accept = _strong if kind == "password" else _medium
@@ -399,12 +405,12 @@ def _below_headings(text: str, low: str) -> Iterator[Found]:
 
 
 _HEADING = (
-    r"(?m)^(?P<indent>[ \t>]{0,16})(?:#{1,6}|[-*+])[ \t]{1,4}[*_]{0,3}"
+    r"(?m)^(?P<indent>[ \t>]{0,16})(?:#{1,6}|(?P<bullet>[-*+]))[ \t]{1,4}[*_]{0,3}"
     rf"(?:{'|'.join(map(re.escape, _STRONG_WORDS))})[*_]{{0,3}}[ \t\r]{{0,8}}\n"
-    r"(?:[ \t\r]{0,8}\n)?(?!(?P=indent)[-*+][ \t])"  # no bullet beside it
+    r"(?:[ \t\r]{0,8}\n)?(?(bullet)(?!(?P=indent)[-*+][ \t]))"  # no bullet beside it
 )
 _ALONE = (
-    r"[ \t>]{0,16}(?:[-*+][ \t]{1,4})?[`*\"']{0,3}"
+    rf"{MARKS}[`*\"']{{0,3}}"
     rf"([^\s`*\"']{{1,{_JUDGED_LENGTH}}})[`*\"']{{0,3}}[ \t\r]{{0,8}}(?:\n|\Z)"
 )
 """A word that is alone on its line."""
@@ -427,7 +433,7 @@ def _bullet_lists(text: str, low: str) -> Iterator[Found]:
             item = compiled(_ITEM).match(text, done)
 
 
-_ITEM = r"[ \t>]{0,16}(?:[-*+](?: \[.\])?|\d{1,3}[.)])[ \t]{1,4}([^\n]{0,300})[^\n]*(?:\n|$)"
+_ITEM = rf"[ \t>]{{0,16}}(?:[-*+]|\d{{1,3}}[.)])[ \t]{MARKS}([^\n]{{0,300}})[^\n]*(?:\n|$)"
 
 
 _MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\w.]*"
@@ -538,7 +544,7 @@ _LEADING = (
 
 def _recovery_codes(text: str, low: str) -> Iterator[Found]:
     """Yield every code of a list of recovery codes after their label."""
-    if not any(stem in low for stem in ("cod", "cód", "kod", "kód", "код", "码", "碼", "コード", "코드")):
+    if not any(stem in low for stem in ("cod", "cód", "kod", "kód", "код", "码", "碼", "コード", "코드", "](")):
         return
     done = 0
     for label in compiled("|".join(table.CODES)).finditer(low):
@@ -549,7 +555,7 @@ def _recovery_codes(text: str, low: str) -> Iterator[Found]:
         lead = compiled(
             r"[^\r\n:=|]{0,60}?(?:[ \t]*(?:[:：=|–—]|\b"
             + _IS_VERB
-            + r"\b)[^\w]{0,12}|\s*\n[^\w]{0,12}|(?<!\w)[ \t]+)(?=\w)"
+            + r"\b)[^\w\[]{0,12}|\s*\n[^\w\[]{0,12}|(?<!\w)[ \t]+|\]\()(?=\w|\[)"
         ).match(text, label.end())
         for found in _code_list(text, lead.end() if lead else label.end()):
             yield found
@@ -600,6 +606,8 @@ def _is_further_code(text: str, match: re.Match[str], end: int) -> bool:
 def _is_code(text: str, match: re.Match[str], end: int) -> bool:
     """Whether a word is a code: close to the code or label that ends at ``end``, and apparently machine-made."""
     code = match[0]
+    if text.endswith("](", 0, match.start()) and len({*_shape(code)}) > 1:
+        return False  # where a link leads to
     gap = text[end : match.start()]
     if gap.strip() and not compiled(_BETWEEN_CODES).fullmatch(gap):
         return False
@@ -618,7 +626,8 @@ def _is_code(text: str, match: re.Match[str], end: int) -> bool:
 
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?[ \t]+"
 _BETWEEN_CODES = (
-    rf"(?:[\s,;、，；/|•·*>#\[\]()`\"'.+–—-]|\d{{1,2}}[.)]\s|{_CLOCK}|(?<!\w)[^\W\d_]{{1,12}}[ ]?#?\d{{1,2}}::?\s"
+    rf"(?:\[[^\W_]{{1,12}}\](?=[ \t(])"  # a state, a box, the words of a link
+    rf"|[\s,;、，；/|•·*>#\[\]()`\"'.+–—-]|\d{{1,2}}[.)]\s|{_CLOCK}|(?<!\w)[^\W\d_]{{1,12}}[ ]?#?\d{{1,2}}::?\s"
     r"|\b(?:and|und|y|et|e|en|or|oder|o|ou)\b){1,16}"
 )
 """Text between two codes: separators, numbers, times, or the names of fields such as ``code 1:: ``."""
@@ -834,8 +843,8 @@ def _seed_phrases(low: str) -> Iterator[Found]:
 
     The words may be numbered, or in a table.
     """
-    if compiled(_LINE_END_TAG).search(low):
-        low = compiled(_LINE_END_TAG).sub(lambda tag: " " * len(tag[0]), low)
+    if compiled(_NO_WORD).search(low):
+        low = compiled(_NO_WORD).sub(lambda tag: " " * len(tag[0]), low)
     known = _seed_words()
     listed = bytes(map(known.__contains__, compiled(r"[a-z]+").findall(low)))
     for run in (
@@ -902,9 +911,9 @@ _PHRASE_WORD = r"(?:[^\W\d_]{3,12}|[^\W\d_\x00-\u024f]{1,2})"
 """A word of a wallet's list: those of the lists in Latin letters have three letters and more."""
 _WORD_GAP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,64})"
 """Text between two words of a phrase: blanks, line breaks, bullets, cell borders, numbers."""
-_LINE_END_TAG = r"(?<=[ \t])[#^][\w/-]{1,32}(?=[ \t]*(?:[\r\n]|\Z))"
-"""A tag or a block id at the end of a line, such as every word of a phrase may have."""
-_LIST_MARKS = rf"(?>[\s>*_`+-]*(?:\[[ x]\])?[ \t]*(?:{_CLOCK})?(?:\d{{1,2}}[.):]?[ \t]+)?)"
+_NO_WORD = r"(?<=[ \t])[#^][\w/-]{1,32}(?=[ \t]*(?:[\r\n]|\Z))|(?<=[-*+\d][ \t])\[\w{1,12}\](?=[ \t])"
+"""A tag or a block id at the end of a line, or a state or a box, such as every word of a phrase may have."""
+_LIST_MARKS = rf"(?>\s*{MARKS}[>*_`+-]*[ \t]*(?:\d{{1,2}}[.):]?[ \t]+)?)"
 _WORDS_IN_ROW = rf"(?:{_WORD_GAP})?({_PHRASE_WORD}(?:{_WORD_GAP}{_PHRASE_WORD}){{11,24}})(?!\w)"
 _ONE_A_LINE = (
     rf"[^\S\r\n]*[\r\n]{_LIST_MARKS}"

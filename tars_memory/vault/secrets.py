@@ -162,10 +162,7 @@ def taken(text: str) -> dict[str, str]:
         last = (compiled(_MARKED).findall(now) or [last])[-1]
         begin = _alike(was, now)
         end = _alike(was[begin:][::-1], now[begin:][::-1])
-        words, instead = (
-            compiled(r"^(?:[ \t>]|[-*+](?=[ \t]))+|[ \t]+$").sub("", side[begin : len(side) - end])
-            for side in (was, now)
-        )
+        words, instead = (compiled(rf"^{MARKS}|[ \t]+$").sub("", side[begin : len(side) - end]) for side in (was, now))
         # of a line within a credential, an entry's words are less: it has a list mark, and may have a time and an id
         entry = entries.parse(words, timed=True).text
         parts = [words] if instead else [words, entry, *compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH},}}").findall(words)]
@@ -424,10 +421,15 @@ def _find_private_keys(text: str) -> Iterator[Secret]:
 def _key_end(text: str, start: int) -> int:
     """Return where the body of a private key that begins at ``start`` ends."""
     header = r"(?:Proc-Type|DEK-Info|Version|Comment): [^\r\n]{0,200}"
-    mark = r"(?:[-*+|]|\d{1,4}[.)]|\d{1,2}:\d\d)[ \t]+(?=(?:\d{1,2}:\d\d[ \t]+)?[A-Za-z0-9+/=]{16})|\|(?=[ \t]*[\r\n])"
+    mark = rf"{_MARK}(?={MARKS}[A-Za-z0-9+/=]{{16}})|\|(?=[ \t]*[\r\n])"
     lines = rf"(?>(?:[\s>]|\\[nr]|{mark}|{header}|[A-Za-z0-9+/=]{{16,}}+)*)(?:[A-Za-z0-9+/]{{0,15}}=={{0,2}})?"
     match = compiled(lines).match(text, start)
     return match.end() if match else start
+
+
+_MARK = r"(?:[-*+>|]|\d{1,3}[.)]|\d{1,2}:\d\d(?::\d\d)?|\[[^\[\]\r\n]{1,12}\][+-]?)(?=[ \t])"
+MARKS = rf"(?>(?:[ \t>]|{_MARK}){{0,40}})"
+"""What may stand before the words of a line: marks of quotes, lists, cells and tasks, a number, a time, a state."""
 
 
 @cache
@@ -699,7 +701,7 @@ PROVIDERS = (
 """Services whose keys have no prefix: a long random value after the name and a colon or equals sign counts."""
 
 CODES = (
-    r"(?:recovery|back-?up|rescue|emergency|scratch|one[- ]?time|single[- ]use|2fa|mfa|two[- ]factor|security)[ _-]?codes?",
+    r"(?:recovery|back-?up|rescue|emergency|scratch|one[- ]?time|single[- ]use|2fa|mfa|two[- ]factor|security)(?:[ _-]?codes?|(?=\]\())",
     r"(?:wiederherstellungs|sicherheits|notfall|ersatz|einmal)-?codes?",
     r"(?:herstel|reserve|nood)-?codes?",
     r"codes?[ ]de[ ](?:r[ée]cup[ée]ration|secours|sauvegarde|s[ée]curit[ée])",

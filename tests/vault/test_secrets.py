@@ -27,6 +27,8 @@ SECRETS = {
     "Heroku API key: 550e8400-e29b-41d4-a716-446655440000": "550e8400-e29b-41d4-a716-446655440000",
     "my card 4111 1111 1111 1111 ok": "4111 1111 1111 1111",
     "PIN for the door is 4821": "4821",
+    "[recovery](ABCD-1234-EFGH-5678)": "ABCD-1234-EFGH-5678",
+    "[my password](Tr0ub4dor&3xY9) of the NAS": "Tr0ub4dor&3xY9",
     "api key is 9f86d081884c7d659a2feaa0c55ad015": "9f86d081884c7d659a2feaa0c55ad015",
     "here is my api key AbC123dEf456GhI789jKl012": "AbC123dEf456GhI789jKl012",
     "--password Hunter2x": "Hunter2x",
@@ -131,6 +133,7 @@ NONE = (
     "password: they said that this will work later",
     "token - 12 characters, password - see the safe",
     "password:\n\n## Rules for 2026",
+    "[Password](password-reset-2024), [token](docs/token2-v2.md), [recovery codes](Recovery-2026-plan)",
     "Procedure for the pin 1234 of the chip",
     "the password to 1Password is in the safe, PIN: 3.14",
 )
@@ -467,7 +470,9 @@ def test_a_private_key_in_a_list_ends_before_the_next_line(mark: str) -> None:
     assert "tea, Anna" in veil(text)
 
 
-@pytest.mark.parametrize("text", ["- Password\n  - {}\n- tea", "## Passwort\n\n`{}`\n", "> # Mot de passe\n> {}"])
+@pytest.mark.parametrize(
+    "text", ["- Password\n  - {}\n- tea", "## Passwort\n\n`{}`\n", "> # Mot de passe\n> {}", "## Password\n- [x] {}"]
+)
 def test_a_password_may_be_alone_below_a_heading(text: str) -> None:
     assert mask(text.format("Tr0ub4dor3")) == text.format("(masked password)")
     assert mask("- Password\n- Barcelona2") == "- Password\n- Barcelona2"
@@ -484,6 +489,9 @@ CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", 
     [
         ("- 09:00 Recovery codes:\n", "- 09:01 {}\n"),
         ("## Backup codes\n\n", "- code 1:: {}\n"),
+        ("- 09:00 Recovery codes for GitHub:\n", "- 09:01 [extracted] {}\n"),
+        ("Recovery codes\n", "- [x] {}\n"),
+        ("- recovery codes:\n", "  - [one]({})\n"),
         ("| # | recovery codes | used |\n|---|---|---|\n", "| 1 | {} | no |\n"),
         ("recovery codes,used\n", "{},no\n"),
     ],
@@ -528,6 +536,7 @@ PHRASE = re.findall(r"\w+", "zebra lemon river stone apple table hollow candle m
     [
         "seed phrase:\n" + "".join(f"- {word} #wallet\n" for word in PHRASE),
         "- 09:00 seed phrase\n" + "".join(f"- 09:{at:02} {word} ^a{at}\n" for at, word in enumerate(PHRASE, 1)),
+        "- seed phrase\n" + "".join(f"  - 09:{at:02} [extracted] {word}\n" for at, word in enumerate(PHRASE, 1)),
         f"seed phrase: {' '.join(PHRASE)}\n- tea\n",
         f"seed phrase: {' '.join(PHRASE)}\n- tea with Anna\n",
         f"seed phrase:\n- {' '.join(PHRASE[:6])}\n- {' '.join(PHRASE[6:])}\n- tea\n",
