@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from dialogue import Dialogue
 from forked import started
 from hostile import HOSTILE
 from terminal import OURS, ROOT, environment, on_a_terminal, program, script
@@ -261,6 +262,13 @@ def test_a_bug_leaves_a_sentence_and_a_file(env: dict[str, str], tmp_path: Path)
     assert done.stderr.startswith(b"tars-memory: this is a bug: RuntimeError: tea red")
     (saved,) = (tmp_path / "home" / "state").glob("crash-*.txt")
     assert str(saved).encode() in done.stderr
+
+
+def test_help_fits_a_narrow_terminal(env: dict[str, str], tmp_path: Path) -> None:
+    talk = Dialogue(program("review", "--help"), env, tmp_path, columns=40)
+    assert talk.end() == 0
+    _, _, options = talk.screen.decode().partition("Options:")
+    assert max(map(len, options.splitlines())) <= 40
 
 
 def test_help_and_errors_leave_no_trace(env: dict[str, str], tmp_path: Path) -> None:

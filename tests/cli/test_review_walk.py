@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 from dialogue import Dialogue
+from rich.console import Console
 from terminal import OURS, environment, program, started
 
+from tars_memory.doors.cli.approve import explained
 from tars_memory.testing import make_vault
 
 DAY = "2026-11-20.md"
@@ -281,6 +283,12 @@ def test_any_width(desk: Desk, columns: int) -> None:
     assert walk.end() == 0
     assert b"Traceback" not in walk.screen
     assert sorted(desk.states()).count("promoted") == 1
+
+
+def test_what_keys_do_is_indented_below_itself() -> None:
+    shown = [text.plain for text in explained(Console(width=40))]
+    assert max(map(len, shown)) <= 40
+    assert shown[:2] == ["  a    accept it as it is: it is added,", "       nothing is replaced (of a"]
 
 
 def test_text_that_would_steer_the_screen(tmp_path: Path) -> None:

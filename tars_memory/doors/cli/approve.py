@@ -24,12 +24,14 @@ from tars_memory.curation.review import Listed, Review, UnapprovedRule, approve
 from tars_memory.curation.review_note import shown
 from tars_memory.disk import Places
 from tars_memory.doors.cli.output import ClosedOutput, clean, counted, line
-from tars_memory.doors.cli.screen import console
+from tars_memory.doors.cli.screen import console, wrapped
 from tars_memory.errors import ConflictError, TarsError, UsageError, counted_lines
 from tars_memory.vault.suspicion import check_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from rich.console import Console
 
     from tars_memory.capture.remember import Caller
     from tars_memory.curation.commit import Reviewed
@@ -53,6 +55,15 @@ KEYS = {
     "u": "take your last decision back",
     "q": "quit; what you decided is done",
 }
+KEY_WIDTH = 7
+"""Number of terminal cells before the text of a key."""
+
+
+def explained(screen: Console) -> Iterator[Text]:
+    """Return the keys with what each does, a text that is longer than the line below itself."""
+    for key, text in KEYS.items():
+        first, *more = wrapped(screen, Text(text), KEY_WIDTH)
+        yield from (Text(f"  {key}".ljust(KEY_WIDTH)).append(first[KEY_WIDTH:]), *more)
 
 
 class ReviewAnswer(NamedTuple):
@@ -274,7 +285,7 @@ class Walk:
                 if self._decided(proposal, answer):
                     return answer.key if answer.rejects else AGAIN
             else:
-                _print(self.call, *(Text(f"  {key:<3}  {text}") for key, text in KEYS.items()))
+                _print(self.call, *explained(console(self.call.out)))
 
     def _decided(self, proposal: Proposal, answer: ReviewAnswer) -> bool:
         """Decide the proposal, after asking for words or a heading; print the outcome; False if it still waits."""

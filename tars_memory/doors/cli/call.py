@@ -691,7 +691,9 @@ def help_option() -> TyperOption:
 def print_help(ctx: Any, _param: Any = None, value: bool = True) -> None:
     """Print the help of a command as any answer is printed, and exit: if it can't be written, that is said."""
     if value and not ctx.resilient_parsing:
-        call_of(ctx).out.write(ctx.get_help() + "\n")
+        out = call_of(ctx).out
+        ctx.terminal_width = min(out.columns, 80) - 2  # Click's own is never below 50
+        out.write(ctx.get_help() + "\n")
         raise typer.Exit
 
 

@@ -168,6 +168,11 @@ class Output:
         """Whether a person reads stdout on a terminal, plain or coloured."""
         return self.stdout.isatty() and not self.json
 
+    @property
+    def columns(self) -> int:
+        """The width of the terminal that shows stdout; 80 elsewhere."""
+        return _columns(self.stdout)
+
     def progress(self) -> Progress | None:
         """Return the line of progress for a person on a terminal; None where nobody looks."""
         if self._progress is None and not self.quiet and self.stderr.isatty():
