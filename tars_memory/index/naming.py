@@ -89,7 +89,7 @@ class NameTable:
         return Named(tuple(names or {name: None}), frozenset(targets), frozenset(paths), frozenset(linking))
 
     def suggestions(self, text: str, *, parts: bool = True) -> list[str]:
-        """Return names of which the text may be a misspelling, the nearest first; never the text's own name.
+        """Return names of which the text may be a misspelling, the nearest first; none if it is a name itself.
 
         Names of sessions are left out: nobody types them, and they may repeat what was rejected.
 
@@ -113,11 +113,13 @@ class NameTable:
             wrong, size = _mistakes(typed, letters, name, allowed), 0
             if parts and wrong > allowed:
                 wrong, size = _mistakes_of_a_part(typed, letters, name), len(name)
-            if 0 < wrong <= allowed:
+            if wrong <= allowed and (wrong or not size):
                 found.setdefault(note, []).append((wrong, size, written))
         sql = f"SELECT n.id FROM json_each(?) j JOIN notes n ON n.id = j.value {_OF_SCOPE} AND n.tier <> ?"
         notes = self._rows(f"{sql} ORDER BY n.path", found, self._scope, TIERS.index("episodic"))
         nearest = sorted((match for (note,) in notes for match in found[note]), key=lambda match: match[:2])
+        if nearest and not nearest[0][0]:
+            return []
         names: dict[str, str] = {}
         for *_, written in nearest:
             names.setdefault(key(written), written)

@@ -218,6 +218,15 @@ def test_a_misspelt_name_is_offered_though_its_other_words_find_something(tmp_pa
     vault.close()
 
 
+def test_a_name_is_no_misspelling_of_another(tmp_path):
+    notes = {f"{n}.md": f"---\naliases: [n120{n}]\n---\nRain on day {n}.\n" for n in range(4)}
+    vault = Recalled(tmp_path, notes)
+    result = vault.search("n1203")
+    assert (result.hits[0].path, result.did_you_mean) == ("3.md", [])
+    assert vault.search("n1207").did_you_mean == ["n1200", "n1201", "n1202"]
+    vault.close()
+
+
 def test_who_finds_something_is_offered_no_other_name(vault):
     result = vault.search("server", "lexical")
     assert result.hits
