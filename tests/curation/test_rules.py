@@ -12,7 +12,7 @@ from curation.statements import LEFT_ALONE, WORTH
 from tars_memory.capture.turns import Turn
 from tars_memory.curation.extraction import rules
 from tars_memory.curation.models import grounding
-from tars_memory.curation.proposals import Drawn
+from tars_memory.curation.proposals import RULE, Drawn
 from tars_memory.language.dates import names_day, with_absolute_dates
 from tars_memory.language.statements import sentences
 from tars_memory.language.words import LANGUAGES, language, language_of
@@ -233,6 +233,47 @@ def test_new_shoes_are_no_news() -> None:
 def test_before_a_request_to_write_something_people_speak_of_themselves_and_after_it_of_the_text() -> None:
     told = "I live in Cork. Can you write a mail to my landlord? My boss is Petra Kuhn."
     assert kept(told) == ["I live in Cork"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Can you remember that I am allergic to peanuts?", "I am allergic to peanuts"),
+        ("Thanks! Could you please note that my sister lives in Rome?", "My sister lives in Rome"),
+        ("can you remember that my dog is called Rex", "My dog is called Rex"),
+        ("Kannst du dir bitte merken, dass meine Schwester in Bonn wohnt?", "Meine Schwester in Bonn wohnt"),
+        ("Peux-tu retenir que j’habite à Lyon ?", "J’habite à Lyon"),
+        ("¿Puedes recordar que soy vegetariano?", "Soy vegetariano"),
+        ("Puoi ricordare che vivo a Roma?", "Vivo a Roma"),
+        ("Podes lembrar-te de que moro no Porto?", "Moro no Porto"),
+        ("Kun je onthouden dat ik in Gent woon?", "Ik in Gent woon"),
+        ("Can you remember that?", ""),
+        ("Can you remember my birthday?", ""),
+        ("Can you remember that you told me about Rome?", ""),
+        ("Do you remember that my brother was in Rome?", ""),
+        ("Remember, is my sister allergic to nuts?", ""),
+    ],
+)
+def test_a_polite_question_can_ask_to_remember(said: str, kept: str) -> None:
+    facts = read(said).facts
+    assert [fact.text for fact in facts] == [kept] * bool(kept) and all(fact.asked for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        ("From now on, tell me the price in euros first.", RULE),
+        ("Ab jetzt sag mir den Preis in Euro.", RULE),
+        ("À partir de maintenant, dis-moi le prix en euros.", RULE),
+        ("Vanaf nu vertel me de prijs in euro.", RULE),
+        ("From now on I use Helix for code.", ""),
+        ("From now on call me Bob.", ""),
+        ("À partir de maintenant, j’utilise Helix.", ""),
+        ("A partir de ahora vivo en Roma.", ""),
+    ],
+)
+def test_from_now_on_begins_a_rule_unless_the_person_tells_of_themselves(said: str, seen: str) -> None:
+    assert [fact.seen for fact in read(said).facts] == [seen]
 
 
 def test_what_is_asked_to_be_remembered_is_kept_in_the_middle_of_a_play() -> None:

@@ -219,28 +219,29 @@ class _UserTurn:
         start, end = self._statement(sentence)
         text = sentence.text[start:end].strip(_AROUND)
         plain = text.replace("’", "'")
-        if not text:
-            return
         if requests and (request := self._request(sentence, day, talk=talk)):
             yield request
             return
-        only_asks = end == start or (sentence.asks and end == len(sentence.text))
+        only_asks = not text or (sentence.asks and end == len(sentence.text))
         if talk and not only_asks and not lang.pattern("doubt").search(plain):
             yield from self._statements(text, sentence, day)
 
     def _request(self, sentence: Sentence, day: date, *, talk: bool) -> DrawnFact | None:
         """Return what a sentence asks to be remembered, or the rule that it gives; None if it does neither.
 
-        It is taken whole, or as far as a question may begin, if it only then is such a text. Of a rule all may be a
-        request: ``from now on, give me prices in euros``.
+        It is taken whole, or as far as a question may begin, if it only then is such a text; as a question always
+        whole. Of a rule all may be a request: ``from now on, give me prices in euros``.
         """
-        whole = [] if sentence.asks else [self._statement(sentence, ["asks"])]
-        cut = dict.fromkeys([*whole, self._statement(sentence)])
+        start, end = self._statement(sentence)
+        asks = sentence.asks or start == end
+        whole = (start, len(sentence.text)) if asks else self._statement(sentence, ["asks"])
+        cut = dict.fromkeys([whole, (start, end)])
         for start, end in cut:
-            text = sentence.text[start:end].strip(_AROUND)
+            text = sentence.text[start:end].strip(_AROUND + "?")
+            question = asks and (start, end) == whole
             for form, table in self.lang.forms("asked"):
                 match = form.fullmatch(text.replace("’", "'"))
-                if match and self._is_statement(match["text"], talk=talk):
+                if match and question == table.get("question", False) and self._is_statement(match["text"], talk=talk):
                     kept = self._fact(text[slice(*match.span("text"))], sentence, day, table["kind"])
                     return kept._replace(asked=True)
         if not talk or self.makes or sentence.asks:
@@ -253,7 +254,8 @@ class _UserTurn:
                 if match and self._is_rule(plain):
                     span = match.span("text") if "text" in form.groupindex else match.span()
                     kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
-                    states = _names_me(kept.text, self.lang)  # "from now on I use Helix"
+                    first = _WORD.findall(kept.text.replace("’", "'"))[0]  # "I use Helix", but not "tell me the price"
+                    states = _names_me(first, self.lang) or _kind(self.lang, kept.text, day)
                     return kept if states else kept._replace(seen=RULE)
         return None
 
