@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.remember import Caller, Receipt
     from tars_memory.vault.note import Note
-    from tars_memory.vault.writing.store import WriteSession
 
 
 def daily(ctx: Caller, day: date) -> Receipt:
@@ -308,7 +307,7 @@ def playbook_path(layout: Layout, title: str) -> str:
     return f"{layout.playbooks}/{_file_of(title, 'playbook', 'title')}"
 
 
-def _approve_playbook(ctx: Caller, session: WriteSession, path: str, text: str) -> None:
+def _approve_playbook(ctx: Caller, session: vault.writing.store.WriteSession, path: str, text: str) -> None:
     """Approve an existing playbook that nobody approved here, because a person has typed it again."""
     lines = {line.encode("utf-8", "surrogateescape") for line in text.split("\n") if line.strip()}
     if ctx.attended and not vault.writing.history.stands_approved(ctx.store.journal, path, session.note(path).data):

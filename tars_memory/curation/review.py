@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tars_memory.capture.remember import Caller
-    from tars_memory.curation.extraction.keeping import KeptFact
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import WriteSession
 
@@ -459,7 +458,7 @@ def left_out(ctx: Caller) -> list[LeftOut]:
     return found
 
 
-def offer_left_out(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
+def offer_left_out(ctx: Caller, ids: Sequence[str]) -> list[extraction.keeping.KeptFact]:
     """Make candidates of left-out statements, in one transaction: lines of their days that the session notes link to.
 
     Args:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tars_memory.curation.gather import Gathered
     from tars_memory.curation.review import Review
     from tars_memory.vault.model import Splice
-    from tars_memory.vault.writing.store import WriteSession
 
 
 GONE = "no such proposal waits (any more); its line may have changed"
@@ -304,7 +303,7 @@ def _commit(
     def commit_batch(batch: Sequence[Decision]) -> Reviewed:
         ids = stale | {proposal.id for proposal in _proposals(batch)}
 
-        def also(session: WriteSession) -> None:
+        def also(session: vault.writing.store.WriteSession) -> None:
             clear(session, ctx.vault, ids, taken, _proposals(batch))
 
         times = [recorded_at[decision.proposal.id] for decision in batch if decision.proposal.id in recorded_at]
@@ -333,7 +332,7 @@ def _proposals(decisions: Iterable[Decision]) -> list[Proposal]:
 
 
 def clear(
-    session: WriteSession,
+    session: vault.writing.store.WriteSession,
     vault: Vault,
     ids: Collection[str],
     taken: Collection[tuple[object, ...]] = (),

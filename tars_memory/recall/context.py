@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import date, datetime
 
-    from tars_memory.recall.loaded import Conversations
-    from tars_memory.recall.names import Selection
-    from tars_memory.recall.query import Query
     from tars_memory.recall.search import Answer
     from tars_memory.vault.playbooks import Playbook
     from tars_memory.vault.vault import Vault
@@ -86,7 +83,7 @@ class Playbooks(NamedTuple):
 
     shelf: Sequence[Playbook] = ()
     days: int = 0
-    fitting: Callable[[Query], list[str]] = lambda _: []
+    fitting: Callable[[query.Query], list[str]] = lambda _: []
     is_approved: ApprovalCheck = lambda _path, _data: False
 
 
@@ -137,10 +134,10 @@ def context(
     *,
     now: datetime,
     typed: Callable[[str], frozenset[bytes]],
-    answers: Callable[[Query], list[Answer]],
+    answers: Callable[[query.Query], list[Answer]],
     decided: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {},
-    selection: Selection | None = None,
-    conversations: Conversations | None = None,
+    selection: names.Selection | None = None,
+    conversations: loaded.Conversations | None = None,
 ) -> Context:
     """Pack what a model should know.
 
@@ -214,7 +211,7 @@ class _Filling(Reading):
         request: ContextRequest,
         decided: Callable[[Sequence[str]], Mapping[str, str]],
         on: date | None,
-        selection: Selection | None,
+        selection: names.Selection | None,
     ) -> None:
         super().__init__(vault, request.project or "", decided, on)
         self.budget = request.budget

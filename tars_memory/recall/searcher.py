@@ -23,17 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tars_memory.index.fulltext import Filter
-    from tars_memory.index.indexer import Index
     from tars_memory.index.intake import RefreshReport
     from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.talks import TalkReader
-    from tars_memory.index.vectors import QueryVectors
-    from tars_memory.recall.context import Context as Packed
-    from tars_memory.recall.names import Selection
     from tars_memory.recall.search import Answer, Shares
     from tars_memory.sources import SharedVault, Talks
-    from tars_memory.vault.playbooks import Playbook
     from tars_memory.workspace import Workspace
 
 Result = TypeVar("Result")
@@ -57,7 +52,7 @@ class Searcher:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._languages: set[str] = set()
-        self._queries: QueryVectors | None = None
+        self._queries: index.vectors.QueryVectors | None = None
 
     def take_over_model(self, former: Searcher) -> None:
         """Take over the model that another searcher of the same user keeps open, if the settings name the same one."""
@@ -80,7 +75,7 @@ class Searcher:
         loaded: bool = True,
         window: int | None = None,
         **asked: Any,
-    ) -> Packed:
+    ) -> recall.context.Context:
         """Return what a model should know before it answers; see :meth:`tars_memory.memory.Memory.context`."""
         options, origins = self.workspace.settings.context, self.workspace.settings.origins
         layout = self.workspace.whole.layout
@@ -129,7 +124,7 @@ class Searcher:
         )
         return packed._replace(notices=[*dict.fromkeys((*packed.notices, *search.notices))])
 
-    def _playbooks(self, scope: str) -> Sequence[Playbook]:
+    def _playbooks(self, scope: str) -> Sequence[vault.playbooks.Playbook]:
         """Return the playbooks that a prompt may show; costs little in a vault without playbooks."""
         whole, scopes = self.workspace.whole, dict.fromkeys((scope, ""))
         if not any(os.path.isdir(whole.root / whole.layout.playbooks_of(scope)) for scope in scopes):
@@ -162,7 +157,7 @@ class Searcher:
             mode=mode, limit=request.limit or options.limit, project=self.workspace.scope(request.project)
         )
 
-    def selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
+    def selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> recall.names.Selection:
         """Return the passages about names, or with topics, in the notes as they are now."""
         return self.workspace.ask(lambda reader: recall.names.selection(reader, about, topics, scope=scope))
 
@@ -189,7 +184,7 @@ class Searcher:
         self._languages.add(language)
         return [errors.TransientNotice(warning(language))]
 
-    def queries(self, model: str) -> QueryVectors:
+    def queries(self, model: str) -> index.vectors.QueryVectors:
         """Return the vectors of queries by a model: remembered, from a process that has it open, or by opening it."""
         workspace = self.workspace
         if self._queries is None or self._queries.model != model:
@@ -385,7 +380,7 @@ class Search:
         compares_meaning = compares_meaning and self._embed_pending(opened, report, query.meaning)
         return opened.read(lambda reader: ask(reader, report, compares_meaning))
 
-    def selection(self) -> Selection:
+    def selection(self) -> recall.names.Selection:
         """Return the passages about the names and topics of the request, from the index that answers this search."""
         about, topics = self.request.about, self.request.topics
         if self._own_index_only or self.team is None:
@@ -590,7 +585,7 @@ class Search:
             raise error
         self.notices.append(f"words only: {error.message}: tars-memory status")
 
-    def _embed_pending(self, opened: Index, report: RefreshReport, text: str) -> bool:
+    def _embed_pending(self, opened: index.indexer.Index, report: RefreshReport, text: str) -> bool:
         """Make the vectors of chunks that have none yet, if they are few and the query has to open the model anyway.
 
         Returns:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from tars_memory.capture.turns import Transcript
-    from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.vault.vault import Vault
 
 
@@ -68,7 +67,7 @@ def draw(
     transcript: Transcript,
     new: Collection[int],
     when: Moments,
-    model: LanguageModel | None,
+    model: models.llm.LanguageModel | None,
     known: Known,
     *,
     looks: bool = True,

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from tars_memory.vault.vault import Vault
     from tars_memory.workspace import Workspace
 
 
@@ -104,7 +103,7 @@ def members(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else as_dict() if as_dict else None
 
 
-def masked_value(value: Any, notes: Vault | None = None, path: str = "") -> Any:
+def masked_value(value: Any, notes: vault.vault.Vault | None = None, path: str = "") -> Any:
     """Return a value for JSON with the credentials in all its texts masked; member names and paths stay.
 
     Args:
@@ -144,7 +143,7 @@ class Output:
         self.json = False
         self.quiet = False
         self.root = ""
-        self.notes: Vault | None = None
+        self.notes: vault.vault.Vault | None = None
         self.pages = False
         self.relative_to = ""
         self.env = env

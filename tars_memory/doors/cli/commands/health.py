@@ -18,7 +18,6 @@ from tars_memory.vault.suspicion import shell_path
 
 if TYPE_CHECKING:
     from tars_memory.memory import Memory
-    from tars_memory.recall.evaluation import ModeRun
 
 
 WAITS = (
@@ -500,7 +499,7 @@ def _missing(paths: list[str]) -> list[str]:
     return [f"{counted(len(paths), 'gold place')} not in the vault: {', '.join(map(line, paths[:MOST_MISSING]))}{more}"]
 
 
-def _show_run(out: Output, run: "ModeRun") -> None:
+def _show_run(out: Output, run: "recall.evaluation.ModeRun") -> None:
     """Print a row of figures for all questions, and one for each category if there are any."""
     rows = [("all", run.means()), *((name, run.means(name)) for name in run.categories())]
     cells = [[run.mode, "n", *HEADINGS.values()]]

@@ -15,7 +15,6 @@ from tars_memory.errors import NotFoundError, UsageError
 if TYPE_CHECKING:
     from tars_memory.jobs.forgetting import Copy, TalkLine
     from tars_memory.memory import Memory
-    from tars_memory.vault.writing.history import JournalEntry
 
 
 TIERS = ("semantic", "procedural")
@@ -292,7 +291,7 @@ def history(
     return 0 if entries else 1
 
 
-def _row(out: Output, write: "JournalEntry") -> list[str]:
+def _row(out: Output, write: "vault.writing.history.JournalEntry") -> list[str]:
     """Return a write as columns of plain text."""
     sides = [_words(side) if write.file.startswith(vault.layout.OURS) else side for side in (write.before, write.after)]
     op = f"{write.op} (undone)" if write.undone else write.op

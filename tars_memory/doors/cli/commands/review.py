@@ -13,9 +13,6 @@ from tars_memory.errors import UsageError, counted_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.curation.tidying.archive import Archived
-    from tars_memory.curation.tidying.compression import Compressed
-    from tars_memory.curation.tidying.tidy import Tidied
 
 LEFT, PARTLY, CONFLICT = 1, 3, 6
 PROMPT_FIRST = "print the prompt first, then give the reply"
@@ -404,7 +401,7 @@ def _ask(call: Call, curating: bool, model: str, print_prompt: bool, reply: str 
     return 0
 
 
-def _show_findings(call: Call, tidied: "Tidied") -> int:
+def _show_findings(call: Call, tidied: "curation.tidying.tidy.Tidied") -> int:
     """Print the applied findings and those that are left; return the exit code."""
     if not call.answered(tidied, tidied.notices, call.dry_run_notice(writes=bool(tidied.applied or tidied.ignored))):
         for done in tidied.applied:
@@ -434,7 +431,7 @@ def _show_plan(call: Call, steps: "Iterable[Any]") -> None:
         call.out.data(f"{step.action}  {call.out.path(step.path)}{target}  ({line(step.reason)})")
 
 
-def _show_archived(call: Call, archived: "Archived", apply: bool) -> int:
+def _show_archived(call: Call, archived: "curation.tidying.archive.Archived", apply: bool) -> int:
     """Print which daily notes move; return the exit code."""
     moves = [step for step in archived.plan if step.action == "move"]
     if not call.answered(archived, archived.notices, call.dry_run_notice(writes=apply and bool(archived.plan))):
@@ -448,7 +445,7 @@ def _show_archived(call: Call, archived: "Archived", apply: bool) -> int:
     return LEFT if moves and not apply else 0
 
 
-def _show_summaries(call: Call, compressed: "Compressed", apply: bool) -> int:
+def _show_summaries(call: Call, compressed: "curation.tidying.compression.Compressed", apply: bool) -> int:
     """Print which old sessions move, and their summaries in full; return the exit code."""
     summaries = compressed.summaries
     if call.answered(compressed, compressed.notices, call.dry_run_notice(writes=apply and bool(summaries))):

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import tars_memory
 from tars_memory import index, jobs
@@ -12,9 +11,6 @@ from tars_memory.doors.cli.call import Call, command, flag, word
 from tars_memory.doors.cli.output import counted, duration
 from tars_memory.errors import UnwritableError, UsageError, installing
 from tars_memory.vault.suspicion import shell_path
-
-if TYPE_CHECKING:
-    from tars_memory.jobs.merge import GitReport
 
 
 @command(
@@ -76,7 +72,7 @@ def init(
     return 0
 
 
-def _say_git(call: Call, report: "GitReport") -> None:
+def _say_git(call: Call, report: "jobs.merge.GitReport") -> None:
     """Print what was set up in git, and what is left to do."""
     if report.made:
         call.out.say(f"{'would make' if call.dry_run else 'made'} a git repository in this folder")
