@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from tars_memory.memory import Memory
 
 
+PAUSE = 0.25
+"""Seconds without a key after which the search is made by meaning, too."""
 REST = 1.0
 """Seconds between two checks for changed notes while the person types: with many notes a check takes longer than a
 search."""
@@ -425,11 +427,11 @@ class Live(App[int]):
         self._numbers[kind] = number = self._numbers.get(kind, 0) + 1
         lane.ask(kind, number, question)
 
-    def when_idle(self, seconds: float, act: Callable[[], None]) -> None:
-        """Call a function after some seconds, unless another call is scheduled before."""
+    def when_idle(self, act: Callable[[], None]) -> None:
+        """Call a function after :data:`PAUSE` seconds, unless another call is scheduled before."""
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(seconds, act)
+        self._timer = self.set_timer(PAUSE, act)
 
     def take_text(self) -> str:
         """Empty the field, and return its text."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from tars_memory.doors.live import Heard, Live
     from tars_memory.memory import Memory
     from tars_memory.vault.markdown.facts import Fact
-
-
-PAUSE = 0.25
-"""Seconds without a key after which the search is made by meaning, too."""
 
 
 class Passage(NamedTuple):
@@ -117,8 +114,23 @@ class View:
         self.at = max(0, min(at, len(self.items) - 1))
         self.look()
 
+    def take(self, items: Sequence[Any], key: str, *, stays: bool = True, other: int = 0) -> None:
+        """Replace the items. The mark stays at its item, by the attributes that name one; else it goes elsewhere."""
+        name = attrgetter(*key.split())
+        former, names = self.chosen, [name(item) for item in items]
+        is_there = stays and former is not None and name(former) in names
+        self.items, self.at = items, names.index(name(former)) if is_there else other
+
     def look(self) -> None:
         """Update the preview for the chosen item, or ask for it."""
+        self.top = 0
+        if self.chosen is None:
+            self.passage = None
+        else:
+            self.preview(self.chosen)
+
+    def preview(self, item: Any) -> None:
+        """Show an item in the preview, or ask for what to show."""
         raise NotImplementedError
 
 
@@ -166,7 +178,7 @@ class SearchView(View):
 
         self.live.quick.ask("words", number, by_words)
         if text.strip() and not self._words_only:
-            self.live.when_idle(PAUSE, ask_by_meaning)
+            self.live.when_idle(ask_by_meaning)
 
     def hear(self, answer: Heard) -> None:
         """Take in hits or a preview, or open a note."""
@@ -187,11 +199,9 @@ class SearchView(View):
         if answer.kind == "meaning":
             self._answered_by_meaning = answer.number
         self._answered = answer.number
-        former, (result, passage) = self.chosen, answer.value
-        self.result, self.items = result, result.hits
-        places = [(hit.path, hit.start_line) for hit in result.hits]
-        stays = self._moved and former is not None and (former.path, former.start_line) in places
-        self.at = places.index((former.path, former.start_line)) if stays else 0
+        result, passage = answer.value
+        self.result = result
+        self.take(result.hits, "path start_line", stays=self._moved)
         self.state = [self._message, *self._summary(result)] if self._message else self._summary(result)
         self._message = "" if answer.kind == "meaning" or self._words_only else self._message
         if self.at:
@@ -217,14 +227,10 @@ class SearchView(View):
         self._moved = True
         super().choose(at)
 
-    def look(self) -> None:
+    def preview(self, item: Hit) -> None:
         """Ask for the note that holds the hit."""
-        self.top = 0
-        hit, query = self.chosen, self.result.parsed if self.result else None
-        if hit is None:
-            self.passage = None
-        else:
-            self.live.ask(self.live.quick, "look at hit", lambda memory: _passage(memory, hit, query))
+        query = self.result.parsed if self.result else None
+        self.live.ask(self.live.quick, "look at hit", lambda memory: _passage(memory, item, query))
 
     def submit(self) -> None:
         """Open the hit if its note still holds it, and keep the hits for ``tm open N``."""
@@ -337,20 +343,17 @@ class ReviewView(View):
             super().hear(answer)
             return
         outcome, listed = answer.value
-        former = self.chosen
-        self.items = self._taken_apart(listed.proposals)
+        proposals = self._taken_apart(listed.proposals)
+        self.take(proposals, "id", other=max(0, min(self.at, len(proposals) - 1)))
         self._waiting = listed.total
-        names = [proposal.id for proposal in self.items]
-        stays = former is not None and former.id in names
-        self.at = names.index(former.id) if stays else max(0, min(self.at, len(names) - 1))
         more, lines = listed.more
         summary = self._sitting.summary(listed).partition(":")[0] if self._sitting else ""
         rest = [f"{counted_lines(more, 'more proposal', lines)} after these"] if more > 0 else []
         notices = [*listed.notices, *rest]
         if outcome is not None:
             self.state = [*(text.plain for text in outcome.lines), summary, *outcome.notices, *notices]
-        elif not self._known or not names:
-            self.state = ["type a letter, then Enter" if names else "nothing waits for a decision", *notices]
+        elif not self._known or not proposals:
+            self.state = ["type a letter, then Enter" if proposals else "nothing waits for a decision", *notices]
         self._known = True
         self.look()
 
@@ -454,15 +457,10 @@ class ReviewView(View):
         truncate(out, text, width)
         return [text]
 
-    def look(self) -> None:
+    def preview(self, item: Proposal) -> None:
         """Show the change in the preview."""
-        self.top = 0
-        chosen = self.chosen
-        if chosen is None:
-            self.passage = None
-            return
-        head = " · ".join(part for part in (approve.place_of(chosen), line(chosen.date)) if part)
-        self.passage = Passage(head, approve.change(chosen))
+        head = " · ".join(part for part in (approve.place_of(item), line(item.date)) if part)
+        self.passage = Passage(head, approve.change(item))
 
 
 class FactsView(View):
@@ -502,25 +500,17 @@ class FactsView(View):
             super().hear(answer)
         else:
             found, notices = answer.value
-            former = self.chosen
-            self.items = found
-            refs = [fact.ref for fact in found] if self._stays else []
-            self.at = refs.index(former.ref) if former is not None and former.ref in refs else 0
+            self.take(found, "ref", stays=self._stays)
             self._stays = True
             self.state = [counted(len(found), "fact") if found else "no such fact is known", *notices]
             self.look()
 
-    def look(self) -> None:
+    def preview(self, item: Fact) -> None:
         """Ask for the note that holds the fact."""
-        self.top = 0
-        fact = self.chosen
-        if fact is None:
-            self.passage = None
-            return
 
         def passage(memory: Memory) -> Passage:
-            lines = note_lines(memory.workspace.vault.read(fact.path))
-            return Passage(f"{line(fact.path)}:{fact.line}", lines, fact.line - 1, fact.line - 1)
+            lines = note_lines(memory.workspace.vault.read(item.path))
+            return Passage(f"{line(item.path)}:{item.line}", lines, item.line - 1, item.line - 1)
 
         self.live.ask(self.live.quick, "look at fact", passage)
 
