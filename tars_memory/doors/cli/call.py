@@ -896,19 +896,26 @@ PRINT_PROMPT = flag("--print-prompt", "Print what a model would be asked, for an
 REPLY_FILE = option("--reply", "FILE", "Take a model's answer from FILE, or - for stdin.")
 
 
-def answer_in(source: str) -> str:
+def text_in(source: str, hint: str) -> str:
     """Return the text of a file, or of stdin for ``-``.
+
+    Raises:
+        UsageError: the file can't be read; the hint says what to name.
+    """
+    if source == "-":
+        return read_stdin()
+    try:
+        return disk.read_named(source).decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise UsageError(f"{source} can't be read: {error.strerror}", hint) from error
+
+
+def answer_in(source: str) -> str:
+    """Return the answer in a file, or on stdin for ``-``.
 
     Raises:
         UsageError: the file can't be read, or is not text.
     """
-    if source == "-":
-        text = read_stdin()
-    else:
-        try:
-            text = disk.read_named(source).decode("utf-8", "surrogateescape")
-        except OSError as error:
-            hint = "name the file that holds the answer"
-            raise UsageError(f"{source} can't be read: {error.strerror}", hint) from error
+    text = text_in(source, "name the file that holds the answer")
     vault.suspicion.check_text(text, "the answer")
     return text

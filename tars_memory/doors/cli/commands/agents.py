@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import disk, jobs
+from tars_memory import jobs
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import PATIENCE, Call, command, flag, one_only, option, read_stdin, word
+from tars_memory.doors.cli.call import PATIENCE, Call, command, flag, one_only, option, text_in, word
 from tars_memory.doors.cli.output import clean, fields, line, show_rows
 from tars_memory.errors import UsageError, installing
 from tars_memory.memory import Memory
@@ -66,7 +66,7 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
     if stdin:
         return call.words(None, "STEPS", stdin=True)
     if file is not None:
-        return read_stdin() if file == "-" else _read(file)
+        return text_in(file, "name a text file with the steps").removeprefix("\ufeff")
     if not call.interactive:
         raise UsageError("the steps are missing", "pipe them in with --stdin, or name a file: --file steps.md")
     comments = [title, "the steps, as markdown or a line each"]
@@ -75,20 +75,6 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
     if call.typed is not None:
         call.typed.arguments["text"], call.typed.source = steps, "from the editor"
     return steps
-
-
-def _read(file: str) -> str:
-    """Return the text of a file.
-
-    Raises:
-        UsageError: the file can't be read.
-    """
-    try:
-        text = disk.read_named(file).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-        return text.replace("\r\n", "\n").replace("\r", "\n")
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no file has such a name"
-        raise UsageError(f"{file} can't be read: {why}", "name a text file with the steps") from None
 
 
 @command(
