@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.doors.cli.output import clean, masked_value
-from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError, counted
+from tars_memory.errors import NotFoundError, TarsError, UnwritableError, UsageError, counted
 from tars_memory.language.dates import ACCEPTED, parse_day, refusal
 from tars_memory.settings import AUTHOR
 from tars_memory.vault.markdown.entries import author
@@ -472,7 +472,7 @@ def signature(client: str) -> str:
 
 def explained(error: TarsError) -> str:
     """Return the message of an error and what to do next, for a model."""
-    lines = [error.message, *(getattr(error, "candidates", ()) if isinstance(error, AmbiguousError) else ())]
+    lines = [error.message, *getattr(error, "candidates", ())]
     if error.hint:
         lines.append(error.hint)
     if isinstance(error, UnwritableError) and error.spooled:

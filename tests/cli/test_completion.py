@@ -253,8 +253,8 @@ def test_every_place_in_the_tables_is_one_of_a_command() -> None:
     commands: dict[str, Any] = {name: load(name) for names in COMMANDS.values() for name in names}
     params = {f"{name} {param.name}" for name, made in commands.items() for param in made.params}
     metavars = {(param.metavar or "").strip("[]…").rstrip("…") for made in commands.values() for param in made.params}
-    top = {f"--{param.name}" for param in build().params}
-    assert [each for each in (*FIXED, *SOURCES) if each not in params | metavars | top] == []
+    options = {f"--{param.name}" for made in (build(), *commands.values()) for param in made.params}
+    assert [each for each in (*FIXED, *SOURCES) if each not in params | metavars | options] == []
 
 
 def test_the_help_begins_with_a_dozen_commands_whose_examples_are_their_own() -> None:

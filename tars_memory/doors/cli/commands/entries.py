@@ -83,19 +83,8 @@ def show(call: Call, target: list[str] | None = REF) -> int:
     return 0
 
 
-TITLES = {
-    "approved": "approved",
-    "written": "written",
-    "reworded": "reworded",
-    "unknown": "unknown",
-    "proposed": "proposed",
-    "candidate": "noted",
-    "replaced": "replaces",
-    "said": "said",
-    "promoted": "became",
-    "end": "end",
-}
-"""Printed names of the kinds of steps."""
+TITLES = {"candidate": "noted", "replaced": "replaces", "promoted": "became"}
+"""Printed names of the kinds of steps that have another one."""
 
 
 @command(
