@@ -18,7 +18,7 @@ import contextlib
 import math
 import re
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +34,7 @@ from tars_memory.language.words import (
     every_word,
     language,
     language_of,
+    phrase_pattern,
     stem,
     tokens,
 )
@@ -722,10 +723,7 @@ def _common(text: str) -> frozenset[str]:
     return STOP_WORDS | language(code).words("words") | language(code).words("me") if code else STOP_WORDS
 
 
-@cache
-def _pattern(name: str, form: str = "{}") -> re.Pattern[str]:
-    """Return an expression in which the braces stand for the phrases that the languages list under a name."""
-    return re.compile(form.replace("{}", f"(?:{alternatives_of_all('feedback', name)})"), re.IGNORECASE)
+_pattern = partial(phrase_pattern, "feedback")
 
 
 @cache

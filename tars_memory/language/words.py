@@ -507,6 +507,12 @@ def alternatives_of_all(part: str, name: str) -> str:
     return re.sub("'(?!’)", "['’]", found)
 
 
+@cache
+def phrase_pattern(part: str, name: str, form: str) -> re.Pattern[str]:
+    """Return an expression, to ignore case, in which ``{}`` stands for :func:`alternatives_of_all`."""
+    return re.compile(form.replace("{}", f"(?:{alternatives_of_all(part, name)})"), re.IGNORECASE)
+
+
 def every_word(part: str, name: str) -> frozenset[str]:
     """Return the words that any language lists under a name; ``part`` is the table in their files."""
     tables = (language(code).table for code in LANGUAGES)

@@ -232,13 +232,7 @@ def ops_question(job: str, lists: Mapping[str, Sequence[str]], *, day: date) -> 
 
 def code(*lists: Sequence[str]) -> str:
     """Return six characters of a hash of numbered lists; an answer with another code is about other lists."""
-    digest = sha256()
-    for items in lists:
-        digest.update(b"%d;" % len(items))
-        for item in items:
-            data = item.encode("utf-8", "replace")
-            digest.update(b"%d:" % len(data) + data)
-    return digest.hexdigest()[:6]
+    return sha256(repr([[*items] for items in lists]).encode()).hexdigest()[:6]
 
 
 def _prompt(job: str, words: dict[str, str], schema: dict[str, Any], max_tokens: int) -> Prompt:
@@ -347,12 +341,7 @@ def extraction(text: str, turns: Collection[int]) -> tuple[DrawnFact, ...]:
     Raises:
         ReplyError: the text contains no answer.
     """
-    found = _json_object(text)
-    if found is None:
-        raise ReplyError(_why_none(text))
-    if "facts" not in found:
-        raise ReplyError("the object has no field 'facts'")
-    items = found.get("facts", [])
+    items = _answer(text, "facts")["facts"]
     items = list(items.values()) if isinstance(items, dict) and "quote" not in items else items
     if (
         items
@@ -361,6 +350,16 @@ def extraction(text: str, turns: Collection[int]) -> tuple[DrawnFact, ...]:
     ):
         raise ReplyError("the field 'facts' is not a list of objects")
     return tuple(fact for item in _items(items)[:MAX_FACTS] if (fact := _fact(item, turns)))
+
+
+def _answer(text: str, field: str) -> dict[str, Any]:
+    """Return the JSON object in an answer, which has a field."""
+    found = _json_object(text)
+    if found is None:
+        raise ReplyError(_why_none(text))
+    if field not in found:
+        raise ReplyError(f"the object has no field {field!r}")
+    return found
 
 
 def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
@@ -400,11 +399,7 @@ def ops(text: str, job: str, counts: Mapping[str, int], code: str = "") -> Ops:
     Raises:
         ReplyError: the text contains no answer, or answers another prompt.
     """
-    found = _json_object(text)
-    if found is None:
-        raise ReplyError(_why_none(text))
-    if "ops" not in found:
-        raise ReplyError("the object has no field 'ops'")
+    found = _answer(text, "ops")
     if code and str(found.get("for")).strip() != code:
         raise ReplyError(f"the field 'for' must be {code!r}: this answers another prompt")
     items = _items(found["ops"])

@@ -408,7 +408,7 @@ class _Process:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         assert self._child.stdout is not None
         threading.Thread(target=_listen, args=(self._child.stdout, self._lines), daemon=True).start()
-        self._end = weakref.finalize(self, _end, self._child)
+        self.end = weakref.finalize(self, _end, self._child)
 
     def is_running(self) -> bool:
         """Whether the process is running, and can be asked."""
@@ -434,10 +434,6 @@ class _Process:
         answer = json.loads(line)
         assert isinstance(answer, dict)
         return answer
-
-    def end(self) -> None:
-        """Kill the process."""
-        self._end()
 
 
 def _listen(stream: IO[str], lines: queue.SimpleQueue[str]) -> None:

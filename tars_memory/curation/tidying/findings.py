@@ -18,14 +18,14 @@ from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.proposals import Related, day_of
 from tars_memory.disk import sha256
 from tars_memory.errors import counted, shortened
 from tars_memory.language.dates import dated
-from tars_memory.language.words import alternatives_of_all
+from tars_memory.language.words import phrase_pattern
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
 from tars_memory.vault.markdown import entries, facts as truth, lines
@@ -374,19 +374,13 @@ def _time_problem(text: str, *, timed: bool) -> str:
     return ""
 
 
-@cache
-def _pattern(name: str, form: str) -> re.Pattern[str]:
-    """Return an expression in which the braces stand for the phrases that the languages list under a name."""
-    return re.compile(form.replace("{}", f"(?:{alternatives_of_all('ends', name)})"), re.IGNORECASE)
+ANNOUNCED = "ends", "announced", r"(?<!\w){}"
+"""Phrases that announce an end date in any sentence: table and name in the files of languages, and their expression."""
 
-
-ANNOUNCED = "announced", r"(?<!\w){}"
-"""Phrases that announce an end date in any sentence: their name in the files of languages, and their expression."""
-
-UNLESS_PAST = "ahead", r"(?<!\w){}(?=\s)"
+UNLESS_PAST = "ends", "ahead", r"(?<!\w){}(?=\s)"
 """The same for phrases that announce an end date unless the sentence is in the past."""
 
-PAST = "past", r"\b{}\b"
+PAST = "ends", "past", r"\b{}\b"
 """The same for words that show that a sentence is in the past."""
 
 LONG = 1_000
@@ -427,11 +421,11 @@ def last_day_named(text: str, today: date) -> date | None:
         return None  # most lines: with ten thousand of them this saves the time
     ends = [
         end
-        for found in _pattern(*ANNOUNCED).finditer(text)
+        for found in phrase_pattern(*ANNOUNCED).finditer(text)
         if (end := _date_at(text[found.end() : found.end() + AHEAD], today)) is not None
     ]
-    past = _pattern(*PAST).search(text)
-    for found in _pattern(*UNLESS_PAST).finditer(text):
+    past = phrase_pattern(*PAST).search(text)
+    for found in phrase_pattern(*UNLESS_PAST).finditer(text):
         end = _date_at(text[found.end() : found.end() + AHEAD], today)
         if end is not None and not (past and past.end() <= found.start()):
             ends.append(end)
