@@ -17,16 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import index
 from tars_memory.errors import TarsError, UsageError, counted
 from tars_memory.recall import loaded, names, packing, query
-from tars_memory.recall.loaded import (
-    ApprovalCheck,
-    Loaded,
-    Reading,
-    SharedSource,
-    by_approval,
-    dismissed,
-    normalized,
-    relocate,
-)
+from tars_memory.recall.loaded import Loaded, Reading
 from tars_memory.recall.packing import NO_ROOM, Context, Packing, Portion, PromptBlock, tokens
 from tars_memory.settings import ContextOptions, Cut, FactsOptions
 from tars_memory.vault.layout import Layout
@@ -84,7 +75,7 @@ class Playbooks(NamedTuple):
     shelf: Sequence[Playbook] = ()
     days: int = 0
     fitting: Callable[[query.Query], list[str]] = lambda _: []
-    is_approved: ApprovalCheck = lambda _path, _data: False
+    is_approved: loaded.ApprovalCheck = lambda _path, _data: False
 
 
 class ContextRequest(NamedTuple):
@@ -121,7 +112,7 @@ class ContextRequest(NamedTuple):
     facts: FactsOptions | None = None
     agent: str = ""
     playbooks: Playbooks = Playbooks()
-    shared: Sequence[SharedSource] = ()
+    shared: Sequence[loaded.SharedSource] = ()
 
     def held_on(self, now: datetime) -> date | None:
         """Return the day on which the lines of the prompt have to hold; None to include lines that have ended."""
@@ -255,7 +246,7 @@ class _Filling(Reading):
         others: list[_Part] = []
         for scope in self.scopes():
             for note in self.read([layout.procedural_of(scope)], whole_items=True):
-                approved, rest = by_approval(note, self.typed_in(typed, note.path))
+                approved, rest = loaded.by_approval(note, self.typed_in(typed, note.path))
                 self._load("procedural", note, approved)
                 others.append(_Part("unapproved", note, rest))
             for note in self.read([layout.memory_of(scope)]):
@@ -310,7 +301,7 @@ class _Filling(Reading):
             self.parts.append(_Part("facts", note, others, whole=False))
             self._register("recalled", note.units)
 
-    def load_shared(self, others: Sequence[SharedSource]) -> None:
+    def load_shared(self, others: Sequence[loaded.SharedSource]) -> None:
         """Read the memory and the rules of shared vaults: data, whatever they say."""
         for other in others:
             layout = other.vault.layout
@@ -361,7 +352,7 @@ class _Filling(Reading):
         for path in dict.fromkeys(answer.path for answer in found):
             if path not in self.notes:
                 self.read_for_recall(path)
-        places = relocate(found, self.notes)
+        places = loaded.relocate(found, self.notes)
         self.found = set(places)
         apart = {part.note.path for part in (*self.parts, *self.touched_facts)}
         ordered = packing.by_worth(places, self.notes, apart)
@@ -375,7 +366,7 @@ class _Filling(Reading):
             if 0 < answer.number <= len(self.notes.get(answer.path, ())):
                 self.leave_out(answer.path, answer.number, answer.number, FADED)
 
-    def load_playbooks(self, books: Sequence[Playbook], best: Collection[str], check: ApprovalCheck) -> None:
+    def load_playbooks(self, books: Sequence[Playbook], best: Collection[str], check: loaded.ApprovalCheck) -> None:
         """Read the playbooks that fit the question: the first one to be shown whole, the others to be named.
 
         Args:
@@ -390,7 +381,7 @@ class _Filling(Reading):
                 kind = "procedural" if approved else "playbooks"
                 self.playbooks.append((book._replace(approved=approved), whole, kind))
 
-    def _is_approved(self, note: Loaded, check: ApprovalCheck) -> bool:
+    def _is_approved(self, note: Loaded, check: loaded.ApprovalCheck) -> bool:
         """Whether a person approved a playbook that has not changed since it was read here."""
         try:
             data = self.vault.read(note.path)
@@ -635,7 +626,7 @@ class _Filling(Reading):
         automated = path in self.conversations.automated
         if len(text) > (self.automated_room if automated else self.conversation_room - self.automated_room):
             return NO_ROOM
-        wordings = {normalized(text), normalized(self.conversations.words.get((path, number), ""))}
+        wordings = {loaded.normalized(text), loaded.normalized(self.conversations.words.get((path, number), ""))}
         why = self._add_loaded(sorted(wordings))
         if why:
             return why
@@ -667,13 +658,13 @@ class _Filling(Reading):
             return ""  # a heading: it is added with the lines below it
         if number < self.body_lines[path]:
             return loaded.FRONT_MATTER
-        why = dismissed(raw)
+        why = loaded.dismissed(raw)
         if why and (why != loaded.EXPIRED or self.on is not None):
             return why
         text = packing.shown(raw)
         if not text.strip():
             return loaded.COMMENT
-        wordings = {normalized(raw), normalized(text), normalized(said_in(raw))}
+        wordings = {loaded.normalized(raw), loaded.normalized(text), loaded.normalized(said_in(raw))}
         known = (*sorted(wordings), *sorted(map("^{}".format, candidates_of(raw))))  # the same words before the same id
         why = self._add_loaded(known)
         if why:

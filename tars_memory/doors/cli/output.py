@@ -24,15 +24,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tars_memory import disk, vault
-from tars_memory.errors import (
-    NotFoundError,
-    SettingsError,
-    UsageError,
-    counted as counted,
-    duration as duration,
-    legible,
-)
+from tars_memory import disk, errors, vault
+from tars_memory.errors import counted as counted, duration as duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -267,7 +260,9 @@ class Output:
         """Print a message on stderr, on one line and each only once; none with ``--quiet``."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
-            self.say_always(f"{PROGRAM}: {line(legible(text))}")  # a line break in a file's name begins no message
+            self.say_always(
+                f"{PROGRAM}: {line(errors.legible(text))}"
+            )  # a line break in a file's name begins no message
 
     def say_always(self, text: str, *, end: str = "\n") -> None:
         """Print something on stderr, even with ``--quiet``.
@@ -625,7 +620,7 @@ def shown_today(state: Path, notice: str, day: date) -> bool:
     first = day.isoformat()
     try:
         known = (disk.read(state / SHOWN, most=disk.LARGEST_OWN) or b"").decode("utf-8", "replace").split("\n")
-    except SettingsError:
+    except errors.SettingsError:
         known = []
     if known[:1] == [first] and key in known:
         return True
@@ -650,20 +645,20 @@ def hit_of(workspace: Workspace, number: int, *, terminal: bool) -> tuple[str, i
     for own in (terminal, not terminal):
         try:
             data = disk.read(workspace.state / NAMES[own], most=disk.LARGEST_OWN) or b""
-        except SettingsError:
+        except errors.SettingsError:
             continue
         values = data.decode("utf-8", "surrogateescape").split("\0")
         if len(values) % 3 or not all(line.isdigit() and len(line) < 10 for line in values[1::3]):
             continue
         hits = len(values) // 3
         if not 1 <= number <= hits:
-            raise UsageError(
+            raise errors.UsageError(
                 f"the last search has {counted(hits, 'hit')}: there is no hit {number}",
                 "search again, or open another one",
             )
         path, at, url = values[3 * number - 3 : 3 * number]
         if not workspace.may_show(path):
             hint = "search again here, or name it: --project"
-            raise NotFoundError("the last search was made in another project", hint)
+            raise errors.NotFoundError("the last search was made in another project", hint)
         return path, int(at), url or None
-    raise NotFoundError("no search has been made here yet", "tars-memory search WORDS, then tars-memory open 1")
+    raise errors.NotFoundError("no search has been made here yet", "tars-memory search WORDS, then tars-memory open 1")
