@@ -31,15 +31,17 @@ _JUDGED_LENGTH = 128
 _MAX_DISTANCE = 200
 """Maximum number of characters between a label and the beginning of its value."""
 
-_EQUALS_SIGN = r"(?::=|=>|->|→|::?|==?|：|＝|>|,[ \t]{0,2}[\"']value[\"'][ \t]{0,2}:)"
+_EQUALS_SIGN = r"(?::=|=>|->|→|::?|==?|：|＝|>|(?:,|\r?\n)[ \t]{0,16}[\"']?value[\"']?[ \t]{0,2}:)"
 _IS_VERB = (
     r"(?:is|was|are|to|ist|war|lautet|sind|est|était|sont|es|era|son|è|é|sono|são|luidt|är|jest|je|este|adalah|là|هي|هو"
     r"|=|—|–|-)"
 )
 _GLUED = r"(?:は|是|为|為|는|은)[ \t]{0,3}"
 """Words between label and value in scripts without blanks; the sentence may continue right after the value, too."""
-_TAIL = r"[A-Za-z0-9_-]{0,30}+[\\\"'`*_\])]{0,3}+"
+_TAIL = r"(?P<tail>[A-Za-z0-9_-]{0,30}+)[\\\"'`*_\])]{0,3}+"
 """The rest of the word that a label begins, and the marks that close it."""
+_BLANK = r"(?:[ \t]{1,3}|[ \t]{0,3}\r?\n[ \t>]{0,8})"
+"""What is between two words of a sentence, which may be wrapped."""
 _BETWEEN = r"(?:[ \t](?:[^\r\n:=.!?;,|]|\.(?=\w)){0,40}?)?"
 """Further words of a label, names of hosts among them."""
 _WHICH = (
@@ -61,7 +63,8 @@ def _label(between: str, verb: str) -> str:
         _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS_SIGN + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
         r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:(?:\r?\n[ \t>]{0,8})?\r?\n" + MARKS + r")?"
         r"(?:[\[(][ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"']))?"  # the first value of a list
-        rf"|(?P<between>{between})[ \t]{{1,3}}(?:(?P<is>{verb})|(?P<later>{_EQUALS_SIGN}))[\"'`*_]{{0,3}}?[ \t]{{1,3}}"
+        rf"|(?P<between>{between})(?:[ \t]{{1,3}}|{_BLANK}(?=\w))(?:(?P<is>{verb})|(?P<later>{_EQUALS_SIGN}))"
+        rf"[\"'`*_]{{0,3}}?{_BLANK}"
         rf"|(?P<between2>{between})(?P<later2>{_EQUALS_SIGN})[ \t]{{1,3}}"
         r"|(?P<between3>[ \t][\w'’ -]{0,40}?)(?P<later3>[:=])"
         rf"|(?P<glued>{_GLUED})|(?P<link>(?<=\])\()|(?P<cell>[ \t]{{0,3}}\|[ \t]{{0,8}})|(?P<blank>[ \t]{{1,3}}))"
@@ -98,7 +101,7 @@ _PLACEHOLDER = (
 
 _HARMLESS = (
     r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\..*|mailto:.*|[\w.+-]+@[\w-]+\.[\w.-]+|~?\.{0,2}/[a-z_./-]*|[a-z]:\\.*|"
-    r"v?\d+(?:[.,:/-]\d+)+[a-z%]{0,6}|\d{4}-\d\d-\d\d\S*|\d+(?:st|nd|rd|th|[a-z%€$£°]{1,4})?|\d+-[a-z]+(?:-[a-z]+)*|"
+    r"v?\d+(?:[.,:/-]\d+)+[a-z%]{0,6}|\d{4}-\d\d-\d\d\S*|\d+(?:st|nd|rd|th|[a-z%€$£°]{1,4})|\d+-[a-z]+(?:-[a-z]+)*|"
     r"[a-z_][a-z0-9_.]*\(.*|.*\]\(.*|sha\d*[:=].*|md5[:=].*|ssh-\w+|ecdsa-\S+|(?:2|3)fa|1password\W*|utf-?\d+|base64\S{0,4}|"
     r"[\w./-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|pem|key|crt|cer|pub|env|html?|go|rs|java|rb|php|sh|gpg|asc|p12|kdbx|pdf|png|jpe?g)(?::\d\S*)?|"
     r"\^[a-z0-9-]+|//.*"
@@ -126,7 +129,7 @@ def values(text: str) -> Iterator[Found]:
     if "\n" in text:
         yield from _below_headings(text, low)
         yield from _bullet_lists(text, low)
-        if compiled(_HEAD_CELL).search(low):
+        if any(map(low.__contains__, _COLUMN_STEMS)):
             yield from _table_columns(text)
     yield from _numbers(text, low)
     yield from _seed_phrases(low)
@@ -240,7 +243,7 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
     """
     start, quote = label.end(), label["quote"]
     grouped = separator != "blank" and rank != "weak" and compiled(_IN_FOURS).match(text, start)
-    if grouped and _is_key_in_fours(grouped, sure=rank == "strong" and separator == "equals"):
+    if grouped and _is_key_in_fours(grouped, assigned=separator == "equals", strong=rank == "strong"):
         return grouped.span()
     end, whole = _value_end(text, start, quote, word, glued=separator == "glued")
     judged = text[start : min(end, start + _JUDGED_LENGTH)]
@@ -250,6 +253,9 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
     if label["cell"] and _joined(judged) and not re.fullmatch(r"[A-Za-z]+\d{2,}\W?", judged):
         return None
     if label["link"] and re.fullmatch(_SLUG, judged):
+        return None
+    further = label["tail"] or label["between"] or label["between2"] or label["between3"]
+    if judged.isdigit() and further and (label["tail"] or len(judged) < 8):  # the length of one, or its age
         return None
     if not _ACCEPT[rank](judged, "words" if separator == "glued" else separator, quoted):
         return None
@@ -308,22 +314,28 @@ def _value_end(
     return start + len(run), False
 
 
-_IN_FOURS = r"(?:(?:[a-z2-7]{4}[ \xa0]){3,15}[a-z2-7]{4}|(?:[A-Z2-7]{4}[ \xa0]){3,15}[A-Z2-7]{4})(?!\w)"
+_IN_FOURS = (
+    r"(?:(?P<single>(?:[a-z2-7]{4}[ \xa0]){3,15}[a-z2-7]{4}|(?:[A-Z2-7]{4}[ \xa0]){3,15}[A-Z2-7]{4})"
+    r"|(?:[A-Za-z0-9]{4}[ \xa0]){3,15}[A-Za-z0-9]{4})(?!\w)"
+)
 """Passwords for apps and keys for one-time passwords as services show them: ``abcd efgh ijkl mnop``."""
 
 
-def _is_key_in_fours(groups: re.Match[str], *, sure: bool) -> bool:
+def _is_key_in_fours(groups: re.Match[str], *, assigned: bool, strong: bool) -> bool:
     """Whether groups of four characters are a key, and not words of four letters, which have vowels.
 
     Args:
         groups: match of :data:`_IN_FOURS`.
-        sure: whether the label leaves no doubt if nothing follows the groups.
+        assigned: whether a sign leads to them.
+        strong: whether it is a password's label, which leaves no doubt if nothing follows the groups.
     """
-    found = groups[0].lower().split()
-    odd = any(not set(group) & set("aeiouy") for group in found)
-    return not all(map(str.isdigit, found)) and (
-        odd or (sure and not re.match(r"[ \xa0]\w", groups.string[groups.end() :][:2]))
-    )
+    found = groups[0].split()
+    if all(map(str.isdigit, found)):
+        return assigned
+    odd = sum(not set(group.lower()) & set("aeiouy") or not re.fullmatch("[A-Z]*|.[a-z]*", group) for group in found)
+    if not groups["single"]:
+        return 2 * odd >= len(found)
+    return odd > 0 or (assigned and strong and not re.match(r"[ \xa0]\w", groups.string[groups.end() :][:2]))
 
 
 _NEXT_FIELD = r";(?=[ \t]?[A-Za-z][\w .-]{0,40}=)"
@@ -395,7 +407,7 @@ _LIST_REACH = 40
 
 
 def _below_headings(text: str, low: str) -> Iterator[Found]:
-    """Yield the passwords that are alone on the line below a heading or bullet that says only "password"."""
+    """Yield the passwords that are alone on the line below a line that says only "password"."""
     if not any(word in low for word in _STRONG_WORDS):
         return
     for label in compiled(_HEADING).finditer(low):
@@ -405,12 +417,12 @@ def _below_headings(text: str, low: str) -> Iterator[Found]:
 
 
 _HEADING = (
-    r"(?m)^(?P<indent>[ \t>]{0,16})(?:#{1,6}|(?P<bullet>[-*+]))[ \t]{1,4}[*_]{0,3}"
+    rf"(?m)^(?P<indent>[ \t>]{{0,16}})(?>(?:(?:#{{1,6}}|(?P<bullet>[-*+]))(?=[ \t]))?){MARKS}[*_]{{0,3}}"
     rf"(?:{'|'.join(map(re.escape, _STRONG_WORDS))})[*_]{{0,3}}[ \t\r]{{0,8}}\n"
     r"(?:[ \t\r]{0,8}\n)?(?(bullet)(?!(?P=indent)[-*+][ \t]))"  # no bullet beside it
 )
 _ALONE = (
-    rf"{MARKS}[`*\"']{{0,3}}"
+    rf"{MARKS}(?::[ \t]{{1,4}})?[`*\"']{{0,3}}"
     rf"([^\s`*\"']{{1,{_JUDGED_LENGTH}}})[`*\"']{{0,3}}[ \t\r]{{0,8}}(?:\n|\Z)"
 )
 """A word that is alone on its line."""
@@ -442,48 +454,64 @@ _MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\w.]*"
 
 def _table_columns(text: str) -> Iterator[Found]:
     """Yield the values below a heading cell such as "password", in a table of markdown or exported by a program."""
-    column, width, delimiter, head = -1, 0, "", ""
-    at = 0
+    columns: dict[int, str] = {}
+    width, delimiter, at = 0, "", 0
     for row in text.split("\n"):
         start, at = at, at + len(row) + 1
         cells = [*compiled(_CELLS[delimiter]).finditer(text, start, at - 1)] if delimiter and delimiter in row else []
-        if not cells or abs(len(cells) - width) > 1 or column >= len(cells):
-            column, width, delimiter, head = _named_column(row)
+        if not cells or abs(len(cells) - width) > 1:
+            columns, width, delimiter = _named_columns(row)
             continue
-        value = cells[column][0].removesuffix(delimiter).strip(" \t\r\"'`*")
-        first = cells[column].start() + cells[column][0].find(value)
-        judged = value[:_JUDGED_LENGTH]
-        if value and " " not in value and _IN_COLUMN[head](judged):
-            yield first, first + len(value), head
+        for column, kind in columns.items():
+            if column >= len(cells):
+                continue
+            cell = cells[column]
+            value = cell[0].removesuffix(delimiter).strip(" \t\r\"'`*")
+            first = cell.start() + cell[0].find(value)
+            if value and " " not in value and _is_listed(value[:_JUDGED_LENGTH], kind):
+                yield first, first + len(value), kind
 
 
-def _is_listed_password(value: str) -> bool:
-    """Whether a value in a column of passwords is one."""
-    harmless = _is_harmless(value) or re.fullmatch(_MODEL_NAME, value)
-    return not harmless and _strong(value, "equals", quoted=False)
+def _is_listed(value: str, kind: str) -> bool:
+    """Whether a value in a column is a credential of the kind that the head of the column names."""
+    if kind == "pin":
+        return re.fullmatch(r"\d{3,8}", value) is not None
+    if kind == "recovery code":
+        return _is_code_alone(value)
+    accept = _strong if kind == "password" else _medium
+    return not _is_harmless(value) and not re.fullmatch(_MODEL_NAME, value) and accept(value, "equals", False)
 
 
-def _is_listed_pin(value: str) -> bool:
-    """Whether a value in a column of PINs is one."""
-    return re.fullmatch(r"\d{3,8}", value) is not None
-
-
-def _named_column(row: str) -> tuple[int, int, str, str]:
-    """Find the cell of a table head that says "password", or what else is secret.
+def _named_columns(row: str) -> tuple[dict[int, str], int, str]:
+    """Find the cells of a table head that say "password", or what else is secret.
 
     Returns:
-        Index of the cell, number of cells, delimiter, kind of credential; -1, 0 and '' if the row is not such a head.
+        Kind of credential by the index of the cell, number of cells, delimiter; all empty if the row is no such head.
     """
     low = row.lower()
     delimiter = next((delimiter for delimiter in _CELLS if delimiter in low), "")
-    if not delimiter or len(row) > 1000 or not compiled(_HEAD_CELL).search(low):
-        return -1, 0, "", ""
+    if not delimiter or len(row) > 1000:
+        return {}, 0, ""
     cells = [cell[0].removesuffix(delimiter).strip(" \t\r\"'*_`") for cell in compiled(_CELLS[delimiter]).finditer(low)]
-    for column, name in enumerate(cells):
-        if len(cells) > 1 and (head := compiled(_HEAD).fullmatch(name)):
-            kind = "recovery code" if head["codes"] else "pin" if head["pin"] else "password"
-            return column, len(cells), delimiter, kind
-    return -1, 0, "", ""
+    kinds = {column: _kind_of_column(name) for column, name in enumerate(cells)} if len(cells) > 1 else {}
+    columns = {column: kind for column, kind in kinds.items() if kind}
+    return (columns, len(cells), delimiter) if columns else ({}, 0, "")
+
+
+def _kind_of_column(name: str) -> str:
+    """Return the kind of credential that the column of a name has; empty for none."""
+    single = name.removesuffix("s")
+    if single in _PINS:
+        return "pin"
+    if compiled("|".join(table.CODES)).fullmatch(name):
+        return "recovery code"
+    if single.endswith(_COLUMN_WORDS):
+        for rank, words in _WORDS:
+            for word in words:
+                before = single[: -len(word)]
+                if single.endswith(word) and " " not in before.strip():
+                    return _kind(rank, word) if _is_label(single, len(before), len(single), word) else ""
+    return ""
 
 
 _CELLS = {
@@ -493,14 +521,11 @@ _CELLS = {
     ";": r"[^;\n]*(?:;|$)",
 }
 """Delimiters of cells, each with the pattern of a cell."""
-_HEAD = "|".join(
-    (
-        *map(re.escape, (*table.STRONG.split(), "mot de passe", "login_password")),
-        rf"(?P<codes>{'|'.join(table.CODES)})",
-        r"(?P<pin>(?<!\w)(?:pin|cvv2?|cvc2?)s?(?!\w))",
-    )
-)
-_HEAD_CELL = rf"(?m)(?:^|[|,;\t])[ \t\"'*_`]{{0,8}}(?:{_HEAD})[ \t\r\"'*_`]{{0,8}}(?:[|,;\t]|$)"
+_PINS = ("pin", "cvv", "cvv2", "cvc", "cvc2")
+_COLUMN_WORDS = tuple(word for rank, words in _WORDS if rank != "weak" for word in words)
+_CODE_STEMS = ("cod", "cód", "kod", "kód", "код", "码", "碼", "コード", "코드", "](")
+"""Every word for recovery codes has one of these."""
+_COLUMN_STEMS = (*_COLUMN_WORDS, *_CODE_STEMS, *_PINS)
 
 
 _LINE_REACH = 300
@@ -544,7 +569,7 @@ _LEADING = (
 
 def _recovery_codes(text: str, low: str) -> Iterator[Found]:
     """Yield every code of a list of recovery codes after their label."""
-    if not any(stem in low for stem in ("cod", "cód", "kod", "kód", "код", "码", "碼", "コード", "코드", "](")):
+    if not any(map(low.__contains__, _CODE_STEMS)):
         return
     done = 0
     for label in compiled("|".join(table.CODES)).finditer(low):
@@ -649,14 +674,6 @@ def _is_code_alone(value: str) -> bool:
     return len(shape) > 1 and len({*shape}) == 1 and shape[0] >= 4
 
 
-_IN_COLUMN = {
-    "password": _is_listed_password,
-    "recovery code": _is_code_alone,
-    "pin": _is_listed_pin,
-}
-"""Whether a value is a credential, by the kind that the head of its column names."""
-
-
 def _strong(value: str, separator: str, quoted: bool) -> bool:
     """Whether a value after a label for a password is a password."""
     lower, upper, digit, symbol = _classes(value)
@@ -686,7 +703,7 @@ def _medium(value: str, separator: str, _: bool) -> bool:
         digits = sum(map(str.isdigit, value))
         if _wordy(value) or _dotted(value):
             return False
-        return (len(value) >= 8 and digits >= 2 and digits < len(value)) or _random(value, 16)
+        return (len(value) >= 8 and digits >= 2 and (digits < len(value) or digits >= 16)) or _random(value, 16)
     return _random(value, 12 if separator == "words" else 16)
 
 
@@ -782,7 +799,7 @@ def _numbers(text: str, low: str) -> Iterator[Found]:
                 yield (*match.span(), "bitlocker key")
     if digits >= 2:
         yield from _bank_accounts(text)
-    if compiled(r"[pc](?<![a-z].)(?:in|v[vc])").search(low):
+    if compiled(r"[pc](?<![a-z].)(?:in|uk|v[vc])|geheimzahl|пин").search(low):
         for match in compiled(_PIN).finditer(text):
             yield (*match.span(1), "pin")
             another = compiled(rf"[ \t]*(?:[,;/]|{_AND})[ \t]*(\d{{{len(match[1])}}})(?![\w-]|[.,]\d)")
@@ -803,10 +820,10 @@ _CARD = (  # begins with a character set, not with a lookbehind, so that the sea
 )
 _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
 _PIN = (
-    r"(?i)(?<![A-Za-z])(?:PIN|CVV2?|CVC2?)s?(?:[ -]?(?:code|number|nummer|kode)s?)?[\"'`*]{0,2}"
+    r"(?i)(?<![^\W\d_])(?:PIN|PUK|CVV2?|CVC2?|Geheimzahl|ПИН)s?(?:[ -]?(?:code|number|nummer|kode|код)s?)?[\"'`*]{0,2}"
     r"(?:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del|de|du|di|da|do|per|pour|para|van)[ \t][^\r\n:=.]{1,30}?)?"
-    r"[ \t]*(?:::?|=|'s\b|[ \t](?:is|ist|war|was|lautet|est|es|are|è|é)|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
-    r"|(?-i:(?<=PIN)|(?<=PIN-Code)|(?<=PIN code))(?=[ \t]\d{4}\b))"
+    r"[ \t]*(?:::?|=|\||'s\b|[ \t](?:is|ist|war|was|lautet|est|es|are|è|é)|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
+    r"|(?-i:(?<=PIN)|(?<=PIN-Code)|(?<=PIN code))(?=[ \t](?!(?:19|20)\d\d[ \t]+\w)\d{4}\b)|(?<=[Kk])(?=[ \t]\d{8}\b))"
     r"[\"'`*]{0,2}[ \t]*[\"'`*]{0,2}(\d{3,8})(?![\w-]|[.,]\d)"
 )
 

@@ -27,6 +27,19 @@ SECRETS = {
     "Heroku API key: 550e8400-e29b-41d4-a716-446655440000": "550e8400-e29b-41d4-a716-446655440000",
     "my card 4111 1111 1111 1111 ok": "4111 1111 1111 1111",
     "PIN for the door is 4821": "4821",
+    "password: 12345678": "12345678",
+    "Das Passwort ist 482913.": "482913",
+    "the wifi password at home is 48291133": "48291133",
+    "WLAN-Netzwerkschlüssel: 48392011334599871122": "48392011334599871122",
+    "WLAN-Schlüssel: 4839 2011 3345 9987 1122": "4839 2011 3345 9987 1122",
+    "Security Key: EsTU 24eR aB3d xY9z Qw2e 7Hjk": "EsTU 24eR aB3d xY9z Qw2e 7Hjk",
+    "The password for the wifi at home\n> is Sunflower42, ok": "Sunflower42",
+    "- name: DB_PASSWORD\n  value: hunter22": "hunter22",
+    "PUK: 12345678": "12345678",
+    "ПИН-код: 4821": "4821",
+    "| pin | 4821 |": "4821",
+    "| nas | wifi-password |\n|---|---|\n| home | Tr0ub4dor3 |": "Tr0ub4dor3",
+    "service,api_key,user\nnas,q8Zr2LmN0pXcVbT7aa,anna": "q8Zr2LmN0pXcVbT7aa",
     "[recovery](ABCD-1234-EFGH-5678)": "ABCD-1234-EFGH-5678",
     "[my password](Tr0ub4dor&3xY9) of the NAS": "Tr0ub4dor&3xY9",
     "api key is 9f86d081884c7d659a2feaa0c55ad015": "9f86d081884c7d659a2feaa0c55ad015",
@@ -133,6 +146,11 @@ NONE = (
     "password: they said that this will work later",
     "token - 12 characters, password - see the safe",
     "password:\n\n## Rules for 2026",
+    "password length: 4096, PASSWORD_MAX_AGE=2592000, the passwords are 4096 bits long, password expiry: 90",
+    "PIN 2026 meeting",
+    "secret: next year 2026 will have more cake",
+    "| public key | user token |\n|---|---|\n| q8Zr2LmN0pXcVbT7aa | none |",
+    "We use a password,\nRaspberry2, and a dog",
     "[Password](password-reset-2024), [token](docs/token2-v2.md), [recovery codes](Recovery-2026-plan)",
     "Procedure for the pin 1234 of the chip",
     "the password to 1Password is in the safe, PIN: 3.14",
@@ -471,7 +489,14 @@ def test_a_private_key_in_a_list_ends_before_the_next_line(mark: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["- Password\n  - {}\n- tea", "## Passwort\n\n`{}`\n", "> # Mot de passe\n> {}", "## Password\n- [x] {}"]
+    "text",
+    [
+        "- Password\n  - {}\n- tea",
+        "## Passwort\n\n`{}`\n",
+        "> # Mot de passe\n> {}",
+        "## Password\n- [x] {}",
+        "Password\n{}",
+    ],
 )
 def test_a_password_may_be_alone_below_a_heading(text: str) -> None:
     assert mask(text.format("Tr0ub4dor3")) == text.format("(masked password)")
@@ -521,6 +546,13 @@ def test_what_a_diary_says_beside_codes_stays(text: str) -> None:
 )
 def test_words_as_long_as_a_code_stay(after: str) -> None:
     assert mask(f"recovery code: 4f3a19bc{after}") == f"recovery code: (masked recovery code){after}"
+
+
+def test_a_table_may_have_several_columns_of_credentials() -> None:
+    table = "| user | password | pin | old password | token |\n|---|---|---|---|---|\n| anna | {} | {} | {} | {} |\n"
+    values = "Tr0ub4dor3", "4821", "Blau!77kl", "k9Xv2LmQ8rT4wZ7nB3"
+    kinds = "password", "pin", "password", "token"
+    assert mask(table.format(*values)) == table.format(*(f"(masked {kind})" for kind in kinds))
 
 
 @pytest.mark.parametrize("text", ["PIN:: 4711", "- card [PIN:: 4711]", "| card | PIN |\n|---|---|\n| visa | 4711 |\n"])
