@@ -236,6 +236,38 @@ def test_before_a_request_to_write_something_people_speak_of_themselves_and_afte
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "I go to choir every Tuesday", "Every Tuesday I go to choir", "My daughter has piano lessons on Wednesdays",
+        "I drink three coffees a day", "Je fais du vélo tous les dimanches", "Nous allons au marché chaque samedi",
+        "Le mardi, je vais à la chorale", "Ma sœur va à la piscine deux fois par semaine",
+        "Hago yoga todos los domingos", "Los martes juego al pádel con Ana", "Mi hermana canta cada domingo en un coro",
+        "Faccio yoga ogni domenica con mia sorella", "Ogni lunedì vado in piscina con un amico",
+        "Faço ioga todos os domingos", "Todo sábado jogo futebol", "Ich gehe jeden Montag schwimmen",
+        "Jeden Dienstag gehe ich zum Chor", "Ich gehe montags zum Yoga", "Meine Tochter hat mittwochs Klavier",
+        "Ik ga elke maandag zwemmen", "Elke dinsdag ga ik naar het koor",
+    ],
+)  # fmt: skip
+def test_what_people_do_again_and_again_is_kept_whatever_it_is(said: str) -> None:
+    assert [fact.text for fact in read(said + ".").facts] == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I should run every day", "I get an error every time I run it", "I see this error every day",
+        "The server restarts every night", "I have a day off", "Every day is a gift",
+        "If I ran every day, I would lose weight", "Je devrais courir tous les jours", "Le bus passe tous les jours",
+        "Debería correr todos los días", "Como todos los días, hace frío en la calle", "El autobús pasa cada día",
+        "Dovrei correre ogni giorno per due ore", "Ich sollte jeden Tag laufen", "Der Bus kommt jeden Tag zu spät",
+        "Ik zou elke dag moeten lopen",
+    ],
+)  # fmt: skip
+def test_what_happens_again_and_again_is_no_habit_of_the_person(said: str) -> None:
+    assert not read(said + ".").facts
+
+
+@pytest.mark.parametrize(
     ("said", "kept"),
     [
         ("Can you remember that I am allergic to peanuts?", "I am allergic to peanuts"),
