@@ -150,6 +150,7 @@ def answers(reader) -> list[object]:
         found.append([(key, round(score, 7)) for key, score in reader.match_signs(["東京", "京"], within, 20)])
         found.append([(key, round(score, 5)) for key, score in reader.nearest(hashed("tea river"), within, 5)])
         found.append(reader.newest(within, 9))
+        found.append([reader.hyphenated(parts, within) for parts in (("a", "b"), ("tea", "river"), ("x", "y"))])
         found.append(reader.held({"tea": "tea", "river": "rivers", "winter": "winter", "none": "none"}, within))
     every = reader.chunks(range(1, 2_000))
     found += [{key: [*vars(row).values()] for key, row in every.items()}]
