@@ -208,7 +208,7 @@ def gather(
         named = reader.named_in(query.meaning, narrowed, unfinished=query.unfinished)
     present = {row.note_id for row in rows.values()}
     opened = dict.fromkeys((*named.inside, *list(shortlist.notes)[:NOTES_OPENED]))
-    rows.update(reader.openings([note for note in opened if note not in present], narrowed))
+    rows.update(reader.openings([note for note in opened if note not in present or note in named.whole], narrowed))
     if vector is not None:  # further cosines are worth their price only for chunks that are read
         shortlist.near |= reader.cosines(vector.vector, [i for i in rows if i not in shortlist.near])
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
@@ -475,13 +475,20 @@ def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
     return found
 
 
+def end_of_front_matter(row: ChunkRow, texts: Sequence[str]) -> int:
+    """Return the index of the line of a chunk that ends the front matter of its note, -1 if it has none."""
+    if row.position or row.start_line > 1 or not texts[0].startswith("---"):
+        return -1
+    return next((i for i, text in enumerate(texts) if i and text.rstrip() in ("---", "...")), len(texts))
+
+
 def _silent_front_matter(row: ChunkRow, texts: Sequence[str]) -> set[int]:
     """Return the indexes of the front matter lines of a note that never answer: its delimiters, and the title, which is
     shown anyway, unless it is the only property; of a session note all lines, for they only describe the note.
     """
-    if row.position or row.start_line > 1 or not texts[0].startswith("---"):
+    end = end_of_front_matter(row, texts)
+    if end < 0:
         return set()
-    end = next((i for i, text in enumerate(texts) if i and text.rstrip() in ("---", "...")), len(texts))
     marks = {0, end}
     inner = set(range(1, end))
     if row.tier == "episodic":

@@ -21,6 +21,7 @@ from tars_memory import vault
 from tars_memory.index.reader import NAMESAKES
 from tars_memory.language.words import tokens, unspaced_runs
 from tars_memory.recall import weights
+from tars_memory.recall.candidates import end_of_front_matter
 from tars_memory.recall.query import Fading, Hit, Query
 from tars_memory.recall.weights import mean
 
@@ -280,14 +281,16 @@ def _content_length(line: CandidateLine) -> int:
 
 
 def best_lines_of_named_notes(pool: Pool) -> list[CandidateLine]:
-    """Return the best line of each note of which the query is a name."""
-    best: dict[int, CandidateLine] = {}
-    for chunk in pool.chunks:
-        for line in chunk.lines if chunk.name_is_query else ():
-            known = best.get(chunk.row.note_id)
-            if known is None or line.score > known.score:
-                best[chunk.row.note_id] = line
-    return list(best.values())
+    """Return of each note of which the query is a name the best line with a word of it, or else the first of text."""
+    best: dict[int, tuple[tuple[bool, bool, float], CandidateLine]] = {}
+    for chunk in filter(lambda chunk: chunk.name_is_query, pool.chunks):
+        end = end_of_front_matter(chunk.row, chunk.texts)
+        for line in chunk.lines:
+            is_text = line.index > end and line.known.kind != HEADING and any(map(str.isalnum, line.shown))
+            worth = line.validity >= 0, is_text, line.score if line.counts else -1.0
+            if chunk.row.note_id not in best or worth > best[chunk.row.note_id][0]:
+                best[chunk.row.note_id] = worth, line
+    return [line for _, line in best.values()]
 
 
 def _collect_nearest(chunks: list[Candidate], notes: dict[int, _Note]) -> list[float]:

@@ -93,6 +93,21 @@ def test_the_last_word_may_be_a_whole_one_in_another_form(vault):
         assert paths >= {"plans/C++.md", "plans/C.md"}, text
 
 
+def test_a_named_note_shows_its_first_line_of_text_or_one_with_a_word_of_the_name(tmp_path):
+    lines = [f"- The {word} was mended by a man in the village." for word in ("roof", "door", "gate", "wall", "shed")]
+    properties = "---\nowner: Ruth\nplace: hill\n---\n"
+    notes = {
+        f"n{i}.md": f"{properties}\n# House\n\n## Work\n\n![a](a.png)\n\n" + "\n".join([*lines[i:], *lines[:i]]) + "\n"
+        for i in range(5)
+    }
+    vault = Recalled(tmp_path, notes | {"Named.md": f"{properties}The gate of Named.\n\n- What named is.\n"})
+    for mode in ("lexical", "hybrid"):
+        shown = [vault.search(f"n{i}", mode).hits[0].best_line[1] for i in range(5)]
+        assert shown == lines, mode
+    assert vault.search("is named", "hybrid").hits[0].best_line[1] == "- What named is."
+    vault.close()
+
+
 def test_a_name_within_a_question_lifts_its_note_a_little(vault):
     found = vault.search("how can our custom domains be registered at the server", "lexical", explain=True).hits
     first = found[0]
