@@ -57,8 +57,7 @@ if TYPE_CHECKING:
 BREADTH = 5
 """One hit in this many is reserved for the best passage of another note: a long note must not crowd out the others."""
 SPARE = 10
-"""Number of chunks read for each hit if a name or a topic is asked for, or a word excluded: some are left without a
-line."""
+"""Number of chunks read for each hit of a query without words: some are left without a line."""
 LIMIT = 10
 """Default number of hits."""
 LEAST_NAMED = LINE_NAMED / 2
@@ -210,17 +209,19 @@ def _hits_per_note(
 
 def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:
     """Yield the hits of a query that has filters but no words to find: whole chunks, newest first, without the lines
-    that may not answer.
+    that may not answer; none of marks alone, as the empty bullets of a template are.
     """
     excluded = Exclusion(query.negations)
-    ids = reader.newest(narrowed, limit * SPARE if query.selection is not None or excluded else limit)
+    ids = reader.newest(narrowed, limit * SPARE)
     rows = reader.chunks(ids)
     states, _ = candidate_states(reader, rows.values())
     for row in (rows[i] for i in ids if i in rows):
         for hit in chunk_hits(row, unanswering(reader, query, row, states.get(row.id, {}), excluded)):
             worded = (i for i, text in enumerate(hit.text.split("\n")) if any(map(str.isalnum, text)))
-            hit.best = next(worded, 0)  # no mark alone: "%%", "---"
-            yield hit
+            best = next(worded, None)  # no mark alone: "%%", "---"
+            hit.best = best or 0
+            if best is not None or not hit.text.isascii():
+                yield hit
 
 
 # --- whether the candidates contain an answer

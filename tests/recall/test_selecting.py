@@ -204,6 +204,15 @@ def test_what_filters_list_is_shown_by_a_line_with_words(tmp_path: Path) -> None
     assert shown and "%%" not in shown
 
 
+def test_filters_alone_list_no_empty_bullets(tmp_path: Path) -> None:
+    form = "## Tasks\n- [ ] \n\n## Mood\n- {}\n\n## Log\n- rain\n"
+    notes = {f"2026-11-{day}.md": form.format("\U0001f642" if day == 12 else "") for day in range(10, 20)}
+    home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    memory = Memory(make_vault(tmp_path / "vault", notes), embedder=HashEmbedder(), env=home, now=NOW)
+    assert [hit.text for hit in memory.search("", tiers=["daily"], limit=7).hits] == ["- rain"] * 7
+    assert lines(memory, "", since="2026-11-12", until="2026-11-12") == ["- rain", "- \U0001f642"]
+
+
 @pytest.mark.parametrize("name", ["", "  ", "[[]]", "/", "\u200b"])
 def test_a_name_that_names_nothing(memory: Memory, name: str) -> None:
     with pytest.raises(UsageError):
