@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from tars_memory.capture.turns import Transcript, Turn
     from tars_memory.index.indexer import Index
 
 
@@ -357,7 +356,7 @@ class Talks:
                 talks.append(Talk(name, self._scope(folder), folder, title, turns[0].day, turns, transcript.automated))
         return talks
 
-    def _own_turns(self, transcript: Transcript, data: bytes | None, lines: int) -> Iterator[OwnTurn]:
+    def _own_turns(self, transcript: capture.turns.Transcript, data: bytes | None, lines: int) -> Iterator[OwnTurn]:
         """Yield the person's turns that may be searched, with the beginnings of the answers to them."""
         own = [turn for turn in transcript.turns if turn.role == "user"]
         if own and transcript.doubt:
@@ -423,7 +422,7 @@ def _hash_of_ends(data: bytes, end: int) -> bytes:
     return blake2b(data[: min(NEAR, end)] + b"\0" + data[max(0, end - NEAR) : end], digest_size=16).digest()
 
 
-def _id(transcript: Transcript, number: int) -> str:
+def _id(transcript: capture.turns.Transcript, number: int) -> str:
     """Return a name that distinguishes a conversation from the others of its file."""
     kept = "".join(character for character in transcript.id if character.isalnum() or character in "-_")[:80]
     return kept or str(number + 1)
@@ -440,7 +439,7 @@ def _masked(texts: Sequence[str]) -> list[list[str]]:
     return [[next(lines, "") for _ in range(count)] for count in counts]
 
 
-def _answers(turns: Iterable[Turn]) -> dict[int, str]:
+def _answers(turns: Iterable[capture.turns.Turn]) -> dict[int, str]:
     """Return the beginning of the first answer to each of the person's turns, by the turn's number."""
     answers: dict[int, str] = {}
     question = 0
@@ -454,7 +453,7 @@ def _answers(turns: Iterable[Turn]) -> dict[int, str]:
     return answers
 
 
-def _places(data: bytes, turns: Sequence[Turn], lines: int) -> list[int]:
+def _places(data: bytes, turns: Sequence[capture.turns.Turn], lines: int) -> list[int]:
     """Return the line number of each turn in the log, found by the beginning of its text, verbatim or as JSON."""
     found: list[int] = []
     at = counted_to = 0

@@ -13,23 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from tars_memory import capture, curation, errors, index, vault
+from tars_memory import capture, curation, errors, index, settings, vault
 from tars_memory.disk import ID_FILE, STATE_FILE, VAULT_FOLDER, json_objects, read, read_id
 from tars_memory.errors import counted, duration, reason
-from tars_memory.settings import (
-    AUTHOR,
-    NO_MODEL,
-    NO_PROJECT,
-    Settings,
-    agent_mark,
-    chosen_project,
-    find_project,
-    find_vault,
-    here,
-    may_start_background,
-    project_name,
-    quoted,
-)
 from tars_memory.vault.layout import FORGOTTEN, OBSIDIAN
 from tars_memory.vault.vault import Vault
 
@@ -37,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tars_memory.capture.remember import Caller, Receipt
-    from tars_memory.curation.review import Review
     from tars_memory.index.database import Progress
     from tars_memory.index.indexer import Index
     from tars_memory.index.intake import RefreshReport
@@ -128,19 +113,19 @@ class Workspace:
         project: str | None = None,
     ) -> None:
         env = os.environ if env is None else env
-        self.settings = Settings(env)
-        self.actor: Actor = "agent" if agent_mark(env) else actor
-        self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, here())
+        self.settings = settings.Settings(env)
+        self.actor: Actor = "agent" if settings.agent_mark(env) else actor
+        self.root = settings.find_vault(os.fspath(vault) if vault is not None else None, self.settings, settings.here())
         self.settings.read_vault(self.root)
         notices: list[str] = []
-        chosen = chosen_project(project, env, here(), self.settings.places, notices)
+        chosen = settings.chosen_project(project, env, settings.here(), self.settings.places, notices)
         self.limits = self.settings.limits
         vault_id = read_id(self.root)
         self.state = self.settings.places.vault_state(self.root, vault_id, create=False)
         obsidian = json_objects(self.root, OBSIDIAN)
         self.whole = Vault.open(self.root, self.settings.layout, self.limits, vault_id, obsidian)
         self.whole.problem = self.settings.vault_problem
-        self.project = find_project(self.projects, chosen) if chosen else ""
+        self.project = settings.find_project(self.projects, chosen) if chosen else ""
         self.vault = self.whole.scoped(self.project)
         self._review_note = self.root / self.vault.layout.review
         self.interactive = interactive
@@ -195,7 +180,7 @@ class Workspace:
             other = self.settings.passed_over
             yield (
                 f"this is about {self.root}, not about {other}, a vault that you have never used here; if it is yours: "
-                f"tars-memory init {quoted(str(other))}"
+                f"tars-memory init {settings.quoted(str(other))}"
             )
         if self.vault.id is None and os.path.lexists(path := self.root / VAULT_FOLDER / ID_FILE):
             try:
@@ -209,7 +194,7 @@ class Workspace:
         """Return notices about state that is kept for vaults of the same id which are no longer at their path."""
         return [
             f"a vault with the id of this one was at {path}, and is gone; its history, undo and waiting texts "
-            f"stay with that path. If you moved it here: tars-memory doctor --adopt {quoted(path)}"
+            f"stay with that path. If you moved it here: tars-memory doctor --adopt {settings.quoted(path)}"
             for _, path in self.settings.places.absent(self.root, self.vault.id)
         ]
 
@@ -221,7 +206,7 @@ class Workspace:
         """
         if project is None:
             return self.project
-        return find_project(self.projects, project_name(project, "project")) if project else ""
+        return settings.find_project(self.projects, settings.project_name(project, "project")) if project else ""
 
     def missing_project(self, scope: str) -> list[str]:
         """Return a notice if a question is asked within a project that has no folder: its notes are not found."""
@@ -238,7 +223,7 @@ class Workspace:
             now=self._now,
             dry_run=self.dry_run,
             env=self.settings.env,
-            project=project or NO_PROJECT,
+            project=project or settings.NO_PROJECT,
         )
         other.embedder, other.night = self.embedder, self.night
         return other
@@ -305,7 +290,7 @@ class Workspace:
             )
         raise errors.VaultError(
             f"{self.root} is not a vault: it holds no note, no .obsidian and no {VAULT_FOLDER}",
-            f"tars-memory init {quoted(str(self.root))} makes it one",
+            f"tars-memory init {settings.quoted(str(self.root))} makes it one",
         )
 
     def _is_blank(self) -> bool:
@@ -324,9 +309,8 @@ class Workspace:
 
     def _index_of(self, notes: Vault, state: Path) -> Index:
         """Return the index of a vault, kept in a state folder, as the settings want it."""
-        settings = self.settings
-        cut = settings.index.cut
-        return index.indexer.Index(notes, state, settings.places.cache, self.limits, self.open_embedder, cut)
+        cache, cut = self.settings.places.cache, self.settings.index.cut
+        return index.indexer.Index(notes, state, cache, self.limits, self.open_embedder, cut)
 
     def team(self) -> TeamIndex | None:
         """Return the team's index, which search and context ask instead of this machine's; None if none is set.
@@ -398,7 +382,7 @@ class Workspace:
         if self._starts() or self.index().files.is_held(index.files.BACKGROUND):
             return True
         allowed = self.settings.index.background == "on"
-        allowed = allowed and may_start_background(self.settings.env)
+        allowed = allowed and settings.may_start_background(self.settings.env)
         if not (self.may_finish_in_background and allowed and not self.dry_run):
             return False
         begun = index.detached.is_due(self.state) and index.detached.start(self.state, self.root, self.settings.env)
@@ -606,7 +590,9 @@ class Workspace:
         """Return the caller that the functions of capture receive."""
         store, author = self.store(writes=writes), ""
         if writes:
-            author = vault.markdown.entries.author(self.settings.env.get(AUTHOR) or self.settings.capture.author)
+            author = vault.markdown.entries.author(
+                self.settings.env.get(settings.AUTHOR) or self.settings.capture.author
+            )
             unclaimed = vault.writing.store.Spool(self.unclaimed)
             with suppress(errors.UnwritableError):  # that it can't be read now must not keep this call from writing
                 for item in () if self.dry_run else unclaimed.pending():
@@ -641,7 +627,7 @@ class Workspace:
         context.item, self.item = self.item, None
         return context
 
-    def review(self, *, writes: bool = True) -> Review:
+    def review(self, *, writes: bool = True) -> curation.review.Review:
         """Return the proposals that wait for the person; see :meth:`tars_memory.memory.Memory.review`."""
         return curation.review.Review(self.capture(writes=writes))
 
@@ -681,9 +667,11 @@ class Workspace:
         asked_vault, asked_project, folder = (arguments.pop(name, None) for name in names)
         try:
             cwd = Path(folder or os.sep)
-            if find_vault(asked_vault, self.settings, cwd) != self.root:
+            if settings.find_vault(asked_vault, self.settings, cwd) != self.root:
                 return False
-            project = find_project(self.projects, chosen_project(asked_project, {}, cwd, self.settings.places))
+            project = settings.find_project(
+                self.projects, settings.chosen_project(asked_project, {}, cwd, self.settings.places)
+            )
             arguments |= {"project": project} if project else {}
             spool.put(item.command, arguments, item.id)
         except (errors.TarsError, OSError, ValueError):
@@ -702,7 +690,7 @@ class Workspace:
     @property
     def makes_vectors(self) -> bool:
         """Whether a model is set, be it on this machine or not."""
-        return self.embedder is not None or self.settings.embedding.model != NO_MODEL
+        return self.embedder is not None or self.settings.embedding.model != settings.NO_MODEL
 
     def demand_model(self) -> None:
         """Check that the model that is set is available here, without preparing or opening it.
@@ -725,8 +713,8 @@ class Workspace:
         """
         if (embedder := self.embedder or self.opened_embedder) is not None:
             return embedder
-        settings = self.settings
-        opened = index.passages.open_embedder(settings.embedding.model, settings.places.cache, self._preparing)
+        model, cache = self.settings.embedding.model, self.settings.places.cache
+        opened = index.passages.open_embedder(model, cache, self._preparing)
         self._prepares = False
         return opened
 
@@ -776,6 +764,6 @@ def _remedy(error: OSError) -> str:
 def _is_name(name: str) -> bool:
     """Return whether a project can be chosen by this folder name."""
     try:
-        return project_name(name, "") == name
+        return settings.project_name(name, "") == name
     except errors.UsageError:
         return False

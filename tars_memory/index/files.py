@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError
 from tars_memory.index import database
-from tars_memory.index.database import VERSION
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
 
-_NAME = re.compile(rf"index-{VERSION}\.(\d+)\.db")
+_NAME = re.compile(rf"index-{database.VERSION}\.(\d+)\.db")
 _OURS = re.compile(r"index-(\d+)\.(\d+)\.db(\.new)?(-journal|-wal|-shm)?")
 POLL_SECONDS = 0.005
 """Seconds between two attempts to take a lock."""
@@ -66,7 +65,7 @@ class IndexFiles:
     def building(self) -> Path:
         """Return the path for a rebuild, and remove the leftovers of a killed one. The caller holds the lock."""
         number = next((number for number, _ in self._numbered()), 0)
-        path = self.folder / f"index-{VERSION}.{number + 1:04d}.db.new"
+        path = self.folder / f"index-{database.VERSION}.{number + 1:04d}.db.new"
         self.remove(path)
         return path
 

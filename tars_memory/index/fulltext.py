@@ -18,13 +18,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tars_memory.language.words import plainer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
 """A code in a ``tier`` column is a position in this tuple."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.disk import blake2b
 from tars_memory.errors import counted
 from tars_memory.index import database
-from tars_memory.index.database import ALWAYS_LOADED, STAMP, Progress, meta
 from tars_memory.language.words import WORD, fold
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class Sweep:
 
     def stamps(self) -> dict[str, bytes]:
         """Return path → stamp."""
-        size = STAMP.size
+        size = database.STAMP.size
         return {
             prefix + name: packed[at * size : (at + 1) * size]
             for prefix, names, packed in self._packed
@@ -175,7 +174,7 @@ def is_racy(stamp: bytes, now_ns: int) -> bool:
     This is git's racy rule. The time compared is that of the last change of any kind (ctime), which no program can set;
     on Windows, where ctime is the time of creation, that of the last write.
     """
-    _, mtime, ctime, _ = STAMP.unpack(stamp)
+    _, mtime, ctime, _ = database.STAMP.unpack(stamp)
     changed = mtime if sys.platform == "win32" else ctime
     window = RACY_NS if changed % 1_000_000_000 else COARSE_RACY_NS
     return bool(changed + window >= now_ns)
@@ -272,7 +271,7 @@ class Batches:
     ) -> None:
         if not stored(connection):  # so that an interrupted first build continues
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('recipe', ?)", (look.recipe,))
-        self._same = meta(connection).get("recipe") == look.recipe
+        self._same = database.meta(connection).get("recipe") == look.recipe
         difference = diff(stored(connection, self._same), look.found)
         self._vault, self._look, self._limits = vault, look, limits
         self._paths = sorted((*difference.added, *difference.changed))
@@ -295,11 +294,11 @@ class Batches:
             overlap = min(len(name), len(query)) / max(len(name), len(query)) if named else 0.0
             words = WORD.findall(name)
             shared = sum(word in query_words for word in words) / len(words) if words else 0.0
-            modified = STAMP.unpack(self._look.found[path])[1]
+            modified = database.STAMP.unpack(self._look.found[path])[1]
             return (
                 -overlap,
                 self._bytes(path) > BATCH_BYTES,
-                self._vault.layout.tier_of(path) not in ALWAYS_LOADED,
+                self._vault.layout.tier_of(path) not in database.ALWAYS_LOADED,
                 -shared,
                 -modified,
             )
@@ -375,7 +374,7 @@ class Batches:
 
     def _bytes(self, path: str) -> int:
         """Return how many bytes of a note are read: none if it is too big."""
-        size: int = STAMP.unpack(self._look.found[path])[0]
+        size: int = database.STAMP.unpack(self._look.found[path])[0]
         return size if size <= self._limits.max_note_bytes else 0
 
     def _next(self) -> list[str]:
@@ -405,7 +404,7 @@ def take_in(
     limits: LimitsOptions,
     look: Look,
     report: RefreshReport,
-    progress: Progress | None,
+    progress: database.Progress | None,
 ) -> None:
     """Write the whole difference between a look and the stored rows. The caller holds the lock."""
     plan = Batches(connection, vault, limits, look)

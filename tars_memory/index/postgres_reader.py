@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.index import database, fulltext, vectors
-from tars_memory.index.fulltext import TABLES
 from tars_memory.index.reader import IndexReader
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from tars_memory.index.fulltext import Filter
 
 K1, B = 1.2, 0.75
 """Constants of FTS5's bm25()."""
@@ -116,7 +114,7 @@ def rows_of(table: str, expression: str) -> tuple[str, list[Any]]:
     """Return SQL for the ids of the rows that match an expression, and the values of its question marks."""
     groups: list[str] = []
     values: list[Any] = []
-    for group in parsed(expression, TABLES[table].tokenizer):
+    for group in parsed(expression, fulltext.TABLES[table].tokenizer):
         rows = [phrase_rows(table, phrase) for phrase in group]
         groups.append(f"({' INTERSECT '.join(f'(SELECT rowid FROM ({sql}) f)' for sql, _ in rows)})")
         values += [value for _, phrase_values in rows for value in phrase_values]
@@ -141,7 +139,7 @@ def phrase_rows(table: str, phrase: TokenPhrase) -> tuple[str, list[Any]]:
         f" FROM (SELECT unnest(p.packed) x FROM {table}_at p WHERE {where}) o GROUP BY 1"
     )
     if phrase.column:
-        sql = f"SELECT * FROM ({sql}) o WHERE {'abc'[TABLES[table].columns[phrase.column]]} > 0"
+        sql = f"SELECT * FROM ({sql}) o WHERE {'abc'[fulltext.TABLES[table].columns[phrase.column]]} > 0"
     return sql, values
 
 
@@ -156,7 +154,7 @@ def _adjacent(table: str, phrase: TokenPhrase) -> tuple[str, list[Any]]:
     text = spelled(phrase.tokens).removesuffix(" " if phrase.prefix else "")
     counts = ["0", "0", "0"]
     count_values: list[Any] = []
-    for column, place in TABLES[table].columns.items():
+    for column, place in fulltext.TABLES[table].columns.items():
         if phrase.column not in ("", column):
             continue
         if any(phrase.tokens[:size] == phrase.tokens[-size:] for size in range(1, len(phrase.tokens))):  # may overlap
@@ -323,14 +321,14 @@ class PostgresReader(IndexReader):
 
     matching = staticmethod(rows_of)
 
-    def _ranked(self, table: str, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
+    def _ranked(self, table: str, expression: str, within: fulltext.Filter, k: int) -> list[tuple[int, float]]:
         """Return the k best rows as (row, BM25).
 
         If there are many occurrences, only the rarest words select rows, and the other words only add to their scores.
         Enough words select rows that a row with only the others can't be among the k best: a word adds at most its idf
         times K1 + 1 to a score.
         """
-        full_text = TABLES[table]
+        full_text = fulltext.TABLES[table]
         groups = parsed(expression, full_text.tokenizer)
         rows, length = self._total(table)
         phrases = [phrase for group in groups for phrase in group if phrase.tokens]
@@ -386,7 +384,7 @@ class PostgresReader(IndexReader):
 
     # --- vectors
 
-    def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
+    def nearest(self, vector: bytes, within: fulltext.Filter, k: int) -> list[tuple[int, float]]:
         """Return the k chunks nearest to a query vector (float32, little-endian) as (chunk, cosine), best first.
 
         All chunks are compared one by one; if there are many, only those that a graph of the signs of the vectors'

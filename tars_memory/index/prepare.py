@@ -38,19 +38,16 @@ import tempfile
 import time
 from array import array
 from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from struct import Struct, pack, unpack_from
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
 
 ABANDONED_AFTER = 3600.0
 """Seconds after which a temporary folder counts as left behind by a killed process."""

@@ -11,9 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tars_memory.index import database, fulltext, naming
-from tars_memory.index.database import ALWAYS, BETWEEN, TIERS, iso
 from tars_memory.index.fulltext import Filter, conditions_of
-from tars_memory.index.naming import NameTable
 from tars_memory.language.words import fold, stem
 from tars_memory.vault.model import Line
 
@@ -383,9 +381,9 @@ class IndexReader:
             chunk.id, chunk.note_id, chunk.position, chunk.start_line, chunk.end_line = row[:5]
             chunk.partial, chunk.text, chunk.head = bool(row[5]), row[6], row[7]
             chunk.headings, chunk.block_id, chunk.path, chunk.title = _list(row[8]), row[9], row[10], row[11]
-            chunk.aliases, chunk.tier, chunk.scope = _list(row[12]), TIERS[row[13]], self._scope_names[row[14]]
+            chunk.aliases, chunk.tier, chunk.scope = _list(row[12]), database.TIERS[row[13]], self._scope_names[row[14]]
             chunk.names = naming.names_of(chunk.path, chunk.title, chunk.aliases)
-            chunk.date, chunk.date_is_weak = iso(row[15]) or None, row[16] == "mtime"
+            chunk.date, chunk.date_is_weak = database.iso(row[15]) or None, row[16] == "mtime"
             chunk.lines = []
             found[chunk.id] = chunk
         lines = self.listed(
@@ -438,8 +436,8 @@ class IndexReader:
             _check(row, _NOTE)
             note = NoteRow()
             note.id, note.path, note.title, note.lines = row[0], row[1], row[2], row[10]
-            note.tier, note.scope = TIERS[row[3]], self._scope_names[row[4]]
-            note.date, note.date_is_weak = iso(row[5]) or None, row[6] == "mtime"
+            note.tier, note.scope = database.TIERS[row[3]], self._scope_names[row[4]]
+            note.date, note.date_is_weak = database.iso(row[5]) or None, row[6] == "mtime"
             note.aliases, note.tags, note.links = _list(row[7]), _list(row[8]), _list(row[9])
             found[note.id] = note
         return found
@@ -456,7 +454,7 @@ class IndexReader:
             " JOIN chunks c ON c.id = l.chunk WHERE l.block_id <> '' AND l.state IN ('rejected', 'expired')"
             " AND c.tier = ? ORDER BY l.chunk, l.place"
         )
-        return dict(self.listed(sql, ids, TIERS.index("daily")))
+        return dict(self.listed(sql, ids, database.TIERS.index("daily")))
 
     def sourced_lines(self) -> list[tuple[str, str, str]]:
         """Return (kind, source, until) of the approved and the replaced lines, in any scope, that name a source."""
@@ -465,7 +463,7 @@ class IndexReader:
             " JOIN chunks c ON c.note = n.id JOIN lines l ON l.chunk = c.id WHERE n.tier = ? AND l.source <> ''"
             " UNION ALL SELECT l.kind, l.source, l.until FROM lines l INDEXED BY lines_replaced"
             " JOIN chunks c ON c.id = l.chunk WHERE l.kind = 'replaced' AND c.tier = ?",
-            (TIERS.index("semantic"), TIERS.index("daily")),
+            (database.TIERS.index("semantic"), database.TIERS.index("daily")),
         )
         return rows.fetchall()
 
@@ -493,7 +491,7 @@ class IndexReader:
                     f"SELECT c.id, t.text FROM ({matching}) w CROSS JOIN chunks c ON c.id = w.rowid"
                     " JOIN chunk_texts t ON t.id = c.id WHERE c.tier = ?"
                     " AND EXISTS (SELECT 1 FROM lines l WHERE l.chunk = c.id AND l.state = 'rejected') LIMIT ?",
-                    (*values, TIERS.index("daily"), CANDIDATES),
+                    (*values, database.TIERS.index("daily"), CANDIDATES),
                 )
                 found.update(rows.fetchall())
         return list(found.values())
@@ -535,7 +533,7 @@ class IndexReader:
         rows = self.connection.execute(
             "SELECT DISTINCT t.text, l.source FROM notes n JOIN chunks c ON c.note = n.id"
             " JOIN lines l ON l.chunk = c.id JOIN chunk_texts t ON t.id = c.id WHERE n.tier = ? AND l.source <> ''",
-            (TIERS.index("episodic"),),
+            (database.TIERS.index("episodic"),),
         )
         return [str(text) for text, source in rows if source.partition("#^")[2] in wanted]
 
@@ -565,9 +563,9 @@ class IndexReader:
 
         return TableCopy(self.connection, vault, scope, today)
 
-    def names(self, scope: str = "") -> NameTable:
+    def names(self, scope: str = "") -> naming.NameTable:
         """Return which chunks are about which names: see :class:`tars_memory.index.naming.NameTable`."""
-        return NameTable(self, scope)
+        return naming.NameTable(self, scope)
 
     def notes_where(self, conditions: Sequence[str]) -> set[int]:
         """Return the notes that fulfil all conditions: see :func:`tars_memory.index.chunking.notes_where`."""
@@ -594,7 +592,7 @@ class IndexReader:
         Usually there are none, which a partial index tells at once. With ``on`` None, nothing has ended.
         """
         if self._ended_on[0] != on:
-            sql = f"SELECT DISTINCT scope FROM chunks WHERE until < {ALWAYS} AND until <= ?"
+            sql = f"SELECT DISTINCT scope FROM chunks WHERE until < {database.ALWAYS} AND until <= ?"
             rows = self.connection.execute(sql, (fulltext.number_of(on),)) if on else ()
             self._ended_on = on, frozenset(int(scope) for (scope,) in rows)
         return self._ended_on[1]
@@ -701,4 +699,4 @@ def _check(row: tuple[Any, ...], shapes: frozenset[tuple[type, ...]]) -> None:
 
 def _list(text: str) -> tuple[str, ...]:
     """Return the items of a column that holds a list."""
-    return tuple(text.split(BETWEEN)) if text else ()
+    return tuple(text.split(database.BETWEEN)) if text else ()

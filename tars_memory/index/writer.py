@@ -18,14 +18,11 @@ from tars_memory import vault
 from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, naming
-from tars_memory.index.chunking import Chunk, Parsed, embedded_text, pieces
 from tars_memory.index.database import AUTOMATED, BETWEEN, PART, STAMP, TIERS, iso, log_of
 from tars_memory.index.fulltext import TABLES, clean, signs, worded
 from tars_memory.language.words import is_latin
 from tars_memory.settings import CUT, Cut
-from tars_memory.vault.layout import is_made_by_us
 from tars_memory.vault.model import Line, Tier
-from tars_memory.vault.vault import Vault, WrongEncodingError, has_markers
 
 if TYPE_CHECKING:
     import sqlite3
@@ -71,12 +68,12 @@ class ReadNote(NamedTuple):
     hash: bytes
     tier: str
     scope: str
-    parsed: Parsed
+    parsed: chunking.Parsed
     facts: list[tuple[Any, ...]]
 
 
 def read(
-    notes: Vault, path: str, stamp: bytes, kept: bytes, known: bytes | None, max_bytes: int, cut: Cut = CUT
+    notes: vault.vault.Vault, path: str, stamp: bytes, kept: bytes, known: bytes | None, max_bytes: int, cut: Cut = CUT
 ) -> ReadNote | bytes | str | None:
     """Read and parse one note.
 
@@ -104,15 +101,15 @@ def read(
         data = notes.read(path)
     except NotFoundError:
         return None
-    except WrongEncodingError:
+    except vault.vault.WrongEncodingError:
         return ENCODED
     except (OSError, TarsError):
         return UNREADABLE
     if len(data) > max_bytes:
         return TOO_BIG
-    if layout.is_review(path) and is_made_by_us(data):
+    if layout.is_review(path) and vault.layout.is_made_by_us(data):
         return PROPOSALS
-    if has_markers(data):
+    if vault.vault.has_markers(data):
         return UNRESOLVED
     digest = blake2b(data, digest_size=16).digest()
     day = layout.day_of(path)
@@ -196,7 +193,7 @@ class Writer:
         self._connection.executemany(sql, moved)
         self._insert(rows)
 
-    def grow(self, key: int, more: Parsed) -> None:
+    def grow(self, key: int, more: chunking.Parsed) -> None:
         """Append chunks to a note, given its id; its other chunks stay as they are."""
         about, day, tier, scope, held = self._connection.execute(
             "SELECT n.about, n.day, n.tier, n.scope, (SELECT count(*) FROM chunks c WHERE c.note = n.id)"
@@ -212,7 +209,7 @@ class Writer:
         self._connection.execute("UPDATE notes SET lines = ? WHERE id = ?", (more.lines, key))
         self._insert({"note_words": self._stored_words(key)})
 
-    def _add_chunk(self, rows: Rows, place: tuple[int, int, int, int, int], chunk: Chunk, marks: str) -> None:
+    def _add_chunk(self, rows: Rows, place: tuple[int, int, int, int, int], chunk: chunking.Chunk, marks: str) -> None:
         """Add the rows of a new chunk to those of its tables.
 
         Args:
@@ -375,7 +372,7 @@ def _words(texts: list[str], title: str, day: int, source: str, about: str) -> I
     return note_head(title, day, source), about, "\n".join(texts)
 
 
-def _texts(chunk: Chunk) -> tuple[str, str, str, str | None]:
+def _texts(chunk: chunking.Chunk) -> tuple[str, str, str, str | None]:
     """Return head, text, headings and block id of a chunk as they are stored."""
     return chunk.head, chunk.text, _joined(chunk.headings), chunk.block_id
 
@@ -453,9 +450,9 @@ def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
         connection.execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(copy),))
 
 
-def _parsed(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Parsed:
+def _parsed(talk: Talk, turns: Iterable[OwnTurn], after: int) -> chunking.Parsed:
     """Return the turns of a conversation as a note; its lines are numbered from ``after`` + 1."""
-    note = Parsed()
+    note = chunking.Parsed()
     note.title = talk.title
     note.day, note.day_source = (int(talk.day.replace("-", "")), "name") if talk.day else (0, "")
     note.links = (talk.folder,) if talk.folder else ()
@@ -464,12 +461,12 @@ def _parsed(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Parsed:
     return note
 
 
-def _chunks(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Iterator[Chunk]:
+def _chunks(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Iterator[chunking.Chunk]:
     """Pack consecutive turns of one day into chunks."""
     rows: list[tuple[OwnTurn, str, str]] = []  # turn, line of it, answer to it (with its last line)
     size = 0
     for turn in turns:
-        texts = [text[start:stop] for text in turn.texts[:MAX_LINES] for start, stop in pieces(text)]
+        texts = [text[start:stop] for text in turn.texts[:MAX_LINES] for start, stop in chunking.pieces(text)]
         for place, text in enumerate(texts):
             if rows and (size + len(text) + 1 > CUT.size or rows[-1][0].day != turn.day):
                 yield _chunk(talk, rows, after)
@@ -481,9 +478,9 @@ def _chunks(talk: Talk, turns: Iterable[OwnTurn], after: int) -> Iterator[Chunk]
         yield _chunk(talk, rows, after)
 
 
-def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> Chunk:
+def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> chunking.Chunk:
     """Build a chunk of (turn, line, answer) rows; its lines are numbered from ``after`` + 1."""
-    chunk = Chunk()
+    chunk = chunking.Chunk()
     chunk.start_line, chunk.end_line = after + 1, after + len(rows)
     chunk.text = "\n".join(text for _, text, _ in rows)
     chunk.tags = (AUTOMATED,) if talk.automated else ()
@@ -493,7 +490,7 @@ def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> 
     chunk.numbers = [turn.line for turn, _, _ in rows]
     chunk.answers = [(place, answer) for place, (_, _, answer) in enumerate(rows) if answer]
     plain = vault.markdown.lines.plain(chunk.text)
-    chunk.hash = blake2b(embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
+    chunk.hash = blake2b(chunking.embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
     return chunk
 
 

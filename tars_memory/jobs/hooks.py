@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.disk import sha256
 from tars_memory.errors import SettingsError, UsageError
 
 START, PROMPT, COMPACT, END = "start", "prompt", "compact", "end"
@@ -397,7 +396,7 @@ class HookFolder:
 
 def key(transcript: str) -> str:
     """Return the name under which a conversation's files are kept."""
-    return sha256(os.fsencode(transcript)).hexdigest()[:16]
+    return disk.sha256(os.fsencode(transcript)).hexdigest()[:16]
 
 
 def holds(transcript: str, copy: str) -> bool:

@@ -25,14 +25,12 @@ from tars_memory.errors import TarsError, counted
 from tars_memory.vault import markdown
 from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.markdown.document import Bullet, Document, Section, apply as spliced, line_of, plain_heading
-from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.model import Entry, Splice, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tars_memory.vault.markdown.facts import Claim, Ending, Plan
     from tars_memory.vault.note import Note
 
 
@@ -109,7 +107,7 @@ class Outcome(NamedTuple):
     status: Literal["applied", "no-op", "rejected"]
     reason: str = ""
     words: str = ""
-    endings: tuple[Ending, ...] = ()
+    endings: tuple[markdown.facts.Ending, ...] = ()
 
 
 class Planned(NamedTuple):
@@ -148,7 +146,7 @@ class _Effect(NamedTuple):
 
     splices: Sequence[Splice]
     words: str = ""
-    endings: tuple[Ending, ...] = ()
+    endings: tuple[markdown.facts.Ending, ...] = ()
 
 
 def apply(note: Note, changes: Sequence[Change]) -> Planned:
@@ -162,7 +160,7 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
     """
     outcomes: list[Outcome] = []
     splices: Sequence[Splice]
-    made = Changes(note.data)
+    made = edits.Changes(note.data)
     validated = [_validate(change) for change in changes]
     stale = {change for change in changes if change.ends is not None and _is_stale(note, change)}
     while len(outcomes) < len(changes):
@@ -387,7 +385,7 @@ def _fact(note: Note, change: Change) -> _Effect:
     return _Effect(splices, words, plan.endings)
 
 
-def _plan_fact(note: Note, change: Change) -> tuple[Claim, Plan]:
+def _plan_fact(note: Note, change: Change) -> tuple[markdown.facts.Claim, markdown.facts.Plan]:
     """Return the fact that a change states, and how it fits the others."""
     stated = markdown.facts.parse(change.text)
     if stated is None:

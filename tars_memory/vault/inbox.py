@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.vault.vault import Vault
-    from tars_memory.vault.writing.store import WriteSession
 
 INBOX = f"{layout.OURS}inbox"
 
@@ -43,7 +42,7 @@ def proposal_id(op: str, target: str, section: str, text: str, replaces: str = "
     return digest.hexdigest()[:8]
 
 
-def keep(session: WriteSession, proposal: dict[str, Any]) -> str:
+def keep(session: writing.store.WriteSession, proposal: dict[str, Any]) -> str:
     """Store a proposal for a person to decide; the same proposal is stored only once.
 
     Args:
@@ -92,7 +91,7 @@ def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, An
     return sorted(found.values(), key=lambda proposal: (proposal["date"], proposal["id"]))
 
 
-def drop(session: WriteSession, proposal: dict[str, Any]) -> None:
+def drop(session: writing.store.WriteSession, proposal: dict[str, Any]) -> None:
     """Remove a decided proposal from the inbox, with all files that have it; missing files are ignored.
 
     Args:
@@ -106,7 +105,7 @@ def drop(session: WriteSession, proposal: dict[str, Any]) -> None:
 
 
 def decide(
-    session: WriteSession, what: Iterable[tuple[str, str]], decision: str, day: date, *, project: str = ""
+    session: writing.store.WriteSession, what: Iterable[tuple[str, str]], decision: str, day: date, *, project: str = ""
 ) -> None:
     """Record decisions.
 
@@ -179,7 +178,7 @@ def words_of(text: str) -> list[str]:
     return []
 
 
-def forget_words(session: WriteSession, vault: Vault, words: str) -> int:
+def forget_words(session: writing.store.WriteSession, vault: Vault, words: str) -> int:
     """Remove words that must be forgotten from the inbox and from recorded decisions; the decisions themselves stay.
 
     Returns:
@@ -236,7 +235,7 @@ def _objects(data: bytes) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _read_if_possible(session: WriteSession, path: str) -> bytes | None:
+def _read_if_possible(session: writing.store.WriteSession, path: str) -> bytes | None:
     """Return the content of a file of ours; None if it does not exist or can't be read."""
     try:
         return session.read(path)

@@ -5,23 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Iterable
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tars_memory import disk
-from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import SettingsError, TarsError, UsageError
 from tars_memory.settings import PROJECTS, LayoutOptions
 from tars_memory.vault import markdown
 from tars_memory.vault.model import Tier
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
-OURS = f"{VAULT_FOLDER}/"
+OURS = f"{disk.VAULT_FOLDER}/"
 """Folder of our own files, which are JSON, not notes."""
 DECIDED = f"{OURS}decided.jsonl"
 """File of the decisions about proposals."""

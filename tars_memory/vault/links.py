@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from tars_memory.vault import markdown
 from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import lines as grammar
-from tars_memory.vault.markdown.document import Document, plain_heading
 from tars_memory.vault.vault import Vault, key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
 
 _BLOCK = r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$"
 _CODE_BLOCKS = ("fence", "code", "html", "comment", "math")
@@ -182,7 +178,7 @@ def resolve(vault: Vault, target: str) -> str | None:
     return links_of(vault).resolve(target)
 
 
-def block_ids(document: Document) -> dict[str, int]:
+def block_ids(document: markdown.document.Document) -> dict[str, int]:
     """Return the block ids of a note, folded and without the caret, each with the line, from 1, that ends with it."""
     found: dict[str, int] = {}
     for entry in markdown.entries.read("", document):
@@ -198,7 +194,7 @@ def block_ids(document: Document) -> dict[str, int]:
     return found
 
 
-def anchors(document: Document) -> frozenset[str]:
+def anchors(document: markdown.document.Document) -> frozenset[str]:
     """Return the anchors that links to a note can name, as :func:`anchor` folds them: ``^block`` ids and headings."""
     blocks = (f"^{name}" for name in block_ids(document))
     return frozenset((*blocks, *(_folded_heading(section.title) for section in document.sections if section.level)))
@@ -211,7 +207,7 @@ def anchor(text: str) -> str:
 
 def _folded_heading(title: str) -> str:
     """Fold a heading as Obsidian compares it: without characters that a link can't have, spaces collapsed."""
-    return " ".join(re.sub(r"[#|^:%\[\]\\]", " ", plain_heading(title)).casefold().split())
+    return " ".join(re.sub(r"[#|^:%\[\]\\]", " ", markdown.document.plain_heading(title)).casefold().split())
 
 
 def outlinks(text: str) -> Iterator[Outlink]:
@@ -265,7 +261,7 @@ def stored_links(text: str) -> Iterator[Outlink]:
             yield link
 
 
-def links_by_line(document: Document) -> Iterator[tuple[int, str, list[Outlink]]]:
+def links_by_line(document: markdown.document.Document) -> Iterator[tuple[int, str, list[Outlink]]]:
     """Yield the lines of a note with links outside code: number, from 1, text, and links."""
     for block in document.blocks:
         if block.kind in _CODE_BLOCKS:

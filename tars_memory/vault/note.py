@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.vault import markdown
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Bullet, Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry, Tier
 
 
@@ -65,9 +63,9 @@ class Note:
         return self._layout.tier_of(self.path) if self._layout else None
 
     @cached_property
-    def document(self) -> Document:
+    def document(self) -> markdown.document.Document:
         """Its parsed markdown structure."""
-        return Document(self.data)
+        return markdown.document.Document(self.data)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
@@ -75,7 +73,7 @@ class Note:
         return tuple(entries.read(self.path, self.document, timed=self.timed, numbered=self.numbered))
 
     @cached_property
-    def facts(self) -> tuple[tuple[Entry, Fact], ...]:
+    def facts(self) -> tuple[tuple[Entry, markdown.facts.Fact], ...]:
         """Its facts over time, each with its entry; see :func:`tars_memory.vault.markdown.facts.read`."""
         return tuple(markdown.facts.read(self.path, self.document))
 
@@ -95,7 +93,7 @@ class Note:
         return _grouped((entry.provenance, entry) for entry in self.entries if entry.provenance)
 
     @cached_property
-    def bullets(self) -> dict[int, Bullet]:
+    def bullets(self) -> dict[int, markdown.document.Bullet]:
         """Its bullets, and other lines that are entries, by line number."""
         found = entries.listed(self.document, timed=self.timed, numbered=self.numbered)
         return {bullet.line: bullet for bullet in found}

@@ -18,8 +18,6 @@ from tars_memory.errors import UsageError
 from tars_memory.language.words import letters_of
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.edits import Changes
-from tars_memory.vault.markdown.entries import neutralise, visible
 from tars_memory.vault.markdown.lines import BLANKS, FACT, KIND, QUOTE, SAID_BY, WARNING, quote_in, speaker_in
 from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.vault import Vault, is_conflict_copy
@@ -420,7 +418,7 @@ def path_for(folder: str, start: datetime, title: str, taken: Callable[[str], bo
 
 def _topic(title: str) -> str:
     """Return a title in a form that is valid in a file name."""
-    words = " ".join(_UNSAFE_IN_NAMES.sub(" ", visible(title)).split())
+    words = " ".join(_UNSAFE_IN_NAMES.sub(" ", entries.visible(title)).split())
     words = "".join(char for char in words if char.isprintable())[:MAX_TOPIC]
     while len(words.encode("utf-8")) > 2 * MAX_TOPIC:
         words = words[:-1]
@@ -481,7 +479,7 @@ def bullets(texts: Sequence[str]) -> list[str]:
 
 def value_of(text: str) -> str:
     """Turn outside text into the value of a property, without blanks of any kind around it."""
-    return visible(text).strip()
+    return entries.visible(text).strip()
 
 
 def words_of(text: str) -> str:
@@ -493,7 +491,7 @@ def words_of(text: str) -> str:
 def _words(text: str) -> str:
     """Neutralise a text; return '' if nothing of it is visible."""
     try:
-        return neutralise(text)
+        return entries.neutralise(text)
     except UsageError:
         return ""
 
@@ -505,7 +503,7 @@ def fact_lines(fact: SessionFact) -> str:
     ]
     if quote := words_of(fact.quote):
         lines.append(f'  - {QUOTE}"{quote}"')
-    speaker = _shortened(visible(fact.speaker), lambda name: words_of(_without_turn(name)))
+    speaker = _shortened(entries.visible(fact.speaker), lambda name: words_of(_without_turn(name)))
     if speaker or fact.turn:
         lines.append(f"  - {SAID_BY}{', '.join(filter(None, (speaker, f'turn {fact.turn}' if fact.turn else '')))}")
     if claim := words_of(fact.claim):
@@ -534,7 +532,7 @@ def _without_turn(name: str) -> str:
 
 def turn_lines(turn: SessionTurn) -> str:
     """Return a turn as one quote block; no text in it can end the block, open anything after it, or be an entry."""
-    plain = re.sub(r"[*\[\]:`]+", "", visible(turn.speaker))
+    plain = re.sub(r"[*\[\]:`]+", "", entries.visible(turn.speaker))
     speaker = _shortened(plain, lambda name: entries.harmless(name.strip())) or "?"
     head = f"[{turn.number}] {turn.time + ' ' if turn.time else ''}**{speaker}:** "
     lines = list(_quoted(turn.text))
@@ -549,7 +547,7 @@ def _quoted(text: str) -> Iterator[str]:
     inside = -1
     for number, row in enumerate(rows):
         indent = re.match(r"[ \t]*", row)
-        line = (indent[0] if indent else "") + visible(row)
+        line = (indent[0] if indent else "") + entries.visible(row)
         inside = max(inside, closes.get(number, -1))
         if number > inside:
             line = entries.harmless(line)
@@ -604,7 +602,7 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         ConflictError: no place takes a new bullet without changing the lines around it.
     """
     old = _content("", data)
-    changes = Changes(data)
+    changes = edits.Changes(data)
     if not old.source_hash:
         changes.make(_restored_properties(data, new))
     elif old.source_hash != new.source_hash:

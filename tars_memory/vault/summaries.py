@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Splice
 from tars_memory.vault.sessions import DAY, front_of, front_value, insert_ordered, set_property
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 KINDS = {"decision": "Decisions", "fact": "Facts", "open end": "Open ends", "topic": "Topics"}
 """Section title by kind of statement, in the order of the note."""

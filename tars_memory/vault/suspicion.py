@@ -13,14 +13,10 @@ doesn't see of a line. It is in this module because a keyword search needs it an
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 STEMS = (
     "pas|pw|psk|secret|contras|senha|kennwort|wachtwoord|haslo|losenord|salasana|heslo|auth|parol|palavra|key|token|"

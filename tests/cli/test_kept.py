@@ -101,7 +101,7 @@ FAULTS = {
     "SIGHUP": (signal.SIGHUP, 129),
 }
 PLACES = {
-    "before the vault is found": "tars_memory.workspace.find_vault",
+    "before the vault is found": "tars_memory.settings.find_vault",
     "before the text is looked at": "tars_memory.workspace.Workspace.apply_pending_ticks",
     "while the text is looked at": "tars_memory.capture.remember.Caller.masked",
     "while the change is planned": "tars_memory.vault.writing.transaction.edits.spans_of",

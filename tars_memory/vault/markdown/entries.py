@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from tars_memory.disk import sha256
 from tars_memory.errors import UsageError
 from tars_memory.vault.markdown.document import Bullet, Document, plain_heading
 from tars_memory.vault.model import Entry
 from tars_memory.vault.suspicion import visible as without_unseen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 STATES = ("extracted", "promoted", "rejected", "expired")
 """The states of a machine-extracted candidate, in square brackets before its words."""

@@ -11,8 +11,9 @@ is the one that :mod:`tars_memory.vault.markdown.facts` reads.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import (
@@ -24,10 +25,6 @@ from tars_memory.vault.markdown.document import (
     page_properties,
 )
 from tars_memory.vault.model import Line, is_empty_item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 ITEM, HEADING, TEXT, MACHINERY, REPLACED = "item", "heading", "text", "machinery", "replaced"
 EMPTY, REPEATED = "empty", "repeated"

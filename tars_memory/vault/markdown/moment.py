@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from tars_memory.language.calendar import DIARY_NAMES, GENITIVES, MONTHS, WEEKDAYS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _NUMBERS = {
     name: number

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tars_memory.vault.markdown.edits import Span
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.vault import Vault
 
@@ -105,7 +104,7 @@ class JournalEntry:
         except ConflictError as error:
             raise self._refusal(data, spans, error.message) from error
 
-    def _refusal(self, data: bytes, spans: Sequence[Span], why: str) -> ConflictError:
+    def _refusal(self, data: bytes, spans: Sequence[edits.Span], why: str) -> ConflictError:
         """Return the error for a note that has changed too much, with the lines in question and what to do."""
         time = self.time[:16].replace("T", " ")
         said = f"{self.file} has moved on since {self.txn} ({self.command} by {self.actor}, {time})"
@@ -355,7 +354,7 @@ def written_days(journal: Journal) -> Callable[[Entry], str]:
     return day
 
 
-def _heading_or_line_above(line: bytes, lines: Sequence[bytes], span: Span) -> bytes | None:
+def _heading_or_line_above(line: bytes, lines: Sequence[bytes], span: edits.Span) -> bytes | None:
     """Return the nearest heading above a line within a span, or the line before the span if there is none.
 
     Args:
@@ -649,7 +648,7 @@ def _read_in_vault(vault: Folder, path: str) -> bytes | None:
 # -- undoing a write
 
 
-def _splices_before_additions(data: bytes, record: Record, spans: Sequence[Span]) -> list[Splice]:
+def _splices_before_additions(data: bytes, record: Record, spans: Sequence[edits.Span]) -> list[Splice]:
     """Return the exact splices that undo a write if the note only grew at its end since; else an empty list."""
     size = record["size"][1]
     if size >= len(data) or digest(data[:size]) != record["new"] or data[size - 1 : size + 1] == b"\r\n":
@@ -660,7 +659,7 @@ def _splices_before_additions(data: bytes, record: Record, spans: Sequence[Span]
     return splices if whole_lines else []  # otherwise the addition would continue our line
 
 
-def _refuse_rewritten(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -> None:
+def _refuse_rewritten(data: bytes, entry: JournalEntry, spans: Sequence[edits.Span]) -> None:
     """Refuse to restore a line that somebody has written again since: nobody knows whether they want it twice.
 
     Raises:
@@ -679,7 +678,7 @@ SHOWN_LINES = 20
 """Maximum number of lines of a difference in a message."""
 
 
-def _undo_diff(path: str, spans: Sequence[Span]) -> str:
+def _undo_diff(path: str, spans: Sequence[edits.Span]) -> str:
     """Return a short unified diff of what an undo would change."""
     after, before = b"".join(span.after for span in spans), b"".join(span.before for span in spans)
     return _diff(path, ("written", after), ("before", before), 1)

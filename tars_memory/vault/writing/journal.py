@@ -17,21 +17,18 @@ import contextlib
 import json
 import os
 import re
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tars_memory import disk
 from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.folder import close, sync, write_all
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import apply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 
 Record = dict[str, Any]
 """One line of the journal.

@@ -19,16 +19,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tars_memory import disk
-from tars_memory.errors import (
-    AmbiguousError,
-    BusyError,
-    ConflictError,
-    NotFoundError,
-    SettingsError,
-    TarsError,
-    UnwritableError,
-)
+from tars_memory import disk, errors
 from tars_memory.settings import StoreOptions
 from tars_memory.vault.change import Change, Outcome, Planned, apply, reference_to, resulting_entry
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
@@ -147,7 +138,7 @@ class WriteSession(Transaction):
         path = changes[0].target
         data = self.read(path)
         if data is None and any(change.op == "mark" for change in changes):
-            raise ConflictError(f"{path} is gone", hint)
+            raise errors.ConflictError(f"{path} is gone", hint)
         self._planned_changes(path, changes, self._initial_text(path) if data is None else data, hint)
 
     def _initial_text(self, path: str) -> bytes:
@@ -167,7 +158,7 @@ class WriteSession(Transaction):
         planned = cached[2]
         rejected = (outcome.reason for outcome in planned.outcomes if outcome.status == "rejected")
         if hint and (reason := next(rejected, "")):
-            raise ConflictError(reason, hint)
+            raise errors.ConflictError(reason, hint)
         return planned
 
     def move(self, path: str, to: str) -> bool:
@@ -198,7 +189,7 @@ class WriteSession(Transaction):
         moved = False
         try:
             moved = self.remove(path, digest(data)) is not None
-        except TarsError:
+        except errors.TarsError:
             # Another process may have removed the old note after all; then the copy is the only one.
             if written.created and self._vault.look(path) is not None:
                 self.remove(to, digest(data))
@@ -324,7 +315,7 @@ class Store:
                 try:
                     for entry in reversed(group):
                         transaction.undo_write(entry)
-                except ConflictError as error:
+                except errors.ConflictError as error:
                     raise none_undone(error, name, [other for other, _ in chosen if other != name]) from error
                 if len(transaction.written) == before:
                     transaction.mark(name)
@@ -379,7 +370,7 @@ class Store:
         folder, _, base = name.rpartition("/")
         try:
             found = digest(disk.read(self.root / name, self.root, most=disk.LARGEST_OWN) or b"")
-        except SettingsError:  # a pipe or a link with a name of ours
+        except errors.SettingsError:  # a pipe or a link with a name of ours
             return False
         return any(
             record.get("file", "").rpartition("/")[0] == folder
@@ -451,7 +442,7 @@ def keep_aside(folder: Path, name: str, text: str) -> Path:
         data = text.encode("utf-8", "surrogateescape")
         replace_file(path, data if conversion(data) else data + b"\n")
     except OSError as error:
-        raise UnwritableError.of_lost(text, f"{folder}: {error}") from error
+        raise errors.UnwritableError.of_lost(text, f"{folder}: {error}") from error
     return path
 
 
@@ -504,7 +495,7 @@ class Spool:
             replace_file(self.folder / f"{item}.json", data)
         except OSError as error:
             text = arguments.get("text") or json.dumps(arguments, ensure_ascii=False)
-            raise UnwritableError.of_lost(text, f"{self.folder}: {error.strerror or error}") from error
+            raise errors.UnwritableError.of_lost(text, f"{self.folder}: {error.strerror or error}") from error
         return item
 
     def pending(self) -> list[SpooledItem]:
@@ -577,7 +568,7 @@ class Spool:
             try:
                 lock = VaultLock(self.folder / "lock", timeout=0, command="spool")
                 stack.enter_context(lock.held())
-            except (BusyError, UnwritableError):
+            except (errors.BusyError, errors.UnwritableError):
                 yield []
                 return
             recover()
@@ -627,9 +618,9 @@ class Spool:
                 foreign = str(item.arguments.get("project", "")) != scope
                 try:
                     messages = call(item)
-                except BusyError:
+                except errors.BusyError:
                     raise
-                except UnwritableError as error:
+                except errors.UnwritableError as error:
                     why = ELSEWHERE if foreign else error.message
                     stuck[why] = stuck.get(why, 0) + 1
                 except Exception as error:  # an item that triggers a bug must neither be lost nor hold up the others
@@ -650,8 +641,8 @@ class Spool:
 
     def _refuse(self, item: SpooledItem, error: Exception, kept: Path | None, *, may_give_up: bool) -> str:
         """Give up a failed item if its entry is gone, else keep it until it is dropped; returns a message."""
-        why = error.message if isinstance(error, TarsError) else f"{type(error).__name__}: {error}"
-        gone = isinstance(error, NotFoundError | AmbiguousError | ConflictError)
+        why = error.message if isinstance(error, errors.TarsError) else f"{type(error).__name__}: {error}"
+        gone = isinstance(error, errors.NotFoundError | errors.AmbiguousError | errors.ConflictError)
         if gone and may_give_up and item.command in ("edit", *REMOVALS):
             path = self.drop(item, kept) if kept else None
             if path is None:
@@ -669,7 +660,7 @@ class Spool:
             return []
         except OSError as error:
             hint = "check its owner and rights; tars-memory doctor looks for the cause"
-            raise UnwritableError(f"can't read the spool {self.folder}: {error.strerror}", hint) from error
+            raise errors.UnwritableError(f"can't read the spool {self.folder}: {error.strerror}", hint) from error
         return sorted(name for name in names if name.endswith(".json") and not name.startswith("."))
 
     def _load(self, name: str) -> SpooledItem | None:
@@ -677,7 +668,7 @@ class Spool:
         try:
             record = disk.json_of(disk.read(self.folder / name, most=MAX_ITEM_BYTES) or b"", name, text=False)
             command, arguments = record["command"], record["arguments"]
-        except (SettingsError, KeyError, TypeError):
+        except (errors.SettingsError, KeyError, TypeError):
             return None
         if not isinstance(command, str) or not isinstance(arguments, dict):
             return None

@@ -22,7 +22,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.disk import blake2b
 from tars_memory.errors import SettingsError, StateError
 from tars_memory.vault import layout, secrets
 from tars_memory.vault.markdown.entries import has_entry, neutralise
@@ -216,11 +215,11 @@ class Withheld:
         return when.astimezone() < record.at
 
     def _digest(self, text: str) -> str:
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self._salt).hexdigest()
+        return disk.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self._salt).hexdigest()
 
     def _digest_byte(self, unit: str) -> int:
         """Return one byte of a unit's hash, to rule out most texts quickly."""
-        return blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=1, key=self._salt).digest()[0]
+        return disk.blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=1, key=self._salt).digest()[0]
 
 
 def _parse_instant(day: str) -> datetime | None:
