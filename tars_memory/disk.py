@@ -506,8 +506,10 @@ def spawn(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
     Raises:
         OSError: the process can't be started.
     """
-    if not hasattr(os, "posix_spawn"):
-        _spawn_elsewhere(argv, env, last_words)
+    if not hasattr(os, "posix_spawn"):  # Windows
+        flags = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+        with open(last_words, "wb") as output:
+            subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output, creationflags=flags)
         return
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)  # a pipe there is not waited for
     streams = [
@@ -519,10 +521,3 @@ def spawn(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
         os.posix_spawn(argv[0], argv, env, file_actions=streams, setsid=True)
     except NotImplementedError:  # an older system: the process leaves the terminal by itself
         os.posix_spawn(argv[0], argv, env, file_actions=streams)
-
-
-def _spawn_elsewhere(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
-    """Start the process on Windows."""
-    flags = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-    with open(last_words, "wb") as output:
-        subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output, creationflags=flags)

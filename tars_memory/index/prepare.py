@@ -321,9 +321,6 @@ BLOCK = 32
 """Number of weights that share a scale."""
 _COMPOSED_BYTES = 6
 """A letter and its marks are looked up together only if they have fewer bytes (``Precompiled`` in tokenizers)."""
-_CACHED_WORDS, _CACHED_LENGTH = 20_000, 24
-"""Maximum number of words whose pieces are kept in memory, and their maximum length in characters: longer words don't
-come twice."""
 _WORDS = re.compile(f"{_SPACE}[^{_SPACE}]*")
 _COSTS = (("\u0370", 4.8), ("\u1100", 5.6), ("\u1200", 12.5), ("\u2e80", 5.6), ("\uffff", 12.5), ("\U0010ffff", 8.0))
 """(end of a range of characters, least cost of one of them in nonsense). A cost is the negative natural logarithm of a
@@ -467,7 +464,6 @@ class Pieces:
         self._unknown = weights.unknown
         self._unknown_score = lowest - _UNKNOWN_PENALTY
         self._longest = int(longest)
-        self._cached: dict[str, tuple[tuple[Token, ...], float]] = {}
 
     def encode(self, text: str, limit: int) -> list[Token]:
         """Return the first ``limit`` pieces of a text, without those that open and end it."""
@@ -546,9 +542,6 @@ class Pieces:
 
         Unknown characters in a row are one piece.
         """
-        cached = self._cached.get(word)
-        if cached is not None:
-            return cached
         end = len(word)
         best = [float("-inf")] * (end + 1)
         best[0] = 0.0
@@ -571,10 +564,7 @@ class Pieces:
             else:
                 found.append(Token(piece, start, end))
             end = start
-        result = tuple(reversed(found)), best[-1]
-        if len(word) <= _CACHED_LENGTH and len(self._cached) < _CACHED_WORDS:
-            self._cached[word] = result
-        return result
+        return tuple(reversed(found)), best[-1]
 
 
 def _nonsense(character: str) -> float:

@@ -30,7 +30,7 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import Changes, remove_bullet
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, QUOTE, quote_in
-from tars_memory.vault.model import Entry, Splice, Tier
+from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.vault import key_of, note_lines
@@ -49,10 +49,7 @@ if TYPE_CHECKING:
 
 OUT_OF_REACH = "what your sync or Obsidian keeps of old versions is out of reach"
 
-COPIES = [
-    "copies remain in journal and index: forget --everywhere purges them",
-    OUT_OF_REACH,
-]
+COPIES = ["copies remain in journal and index: forget --everywhere purges them", OUT_OF_REACH]
 """Notices of ``forget`` about the copies that it leaves."""
 
 LARGEST_COPY = 1 << 31
@@ -366,14 +363,7 @@ def _note_paths(ctx: Caller) -> Iterator[str]:
     """Yield the paths of our notes that may hold a copy."""
     layout = ctx.layout
     for path in sorted(ctx.vault.paths()):
-        ours = layout.is_ours(path) and (
-            layout.tier_of(path) is not Tier.NOTE
-            or path in (layout.facts, layout.corrections, layout.rewards)
-            or layout.is_review(path)
-            or bool(layout.agent_of(path))
-            or layout.is_playbook(path)
-        )
-        if ours and not layout.is_template(path):
+        if layout.is_ours(path) and (layout.is_kept(path) or layout.is_playbook(path)) and not layout.is_template(path):
             yield path
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -161,11 +162,10 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
     outcomes: list[Outcome] = []
     splices: Sequence[Splice]
     made = edits.Changes(note.data)
-    validated = [_validate(change) for change in changes]
     stale = {change for change in changes if change.ends is not None and _is_stale(note, change)}
     while len(outcomes) < len(changes):
         at = len(outcomes)
-        if (bundle := _bundle(note, changes[at:], validated[at:])) is not None:
+        if (bundle := _bundle(note, changes[at:])) is not None:
             splices, bundle_outcomes = bundle
             outcomes += bundle_outcomes
         elif changes[at] in stale:
@@ -202,17 +202,6 @@ def _apply_one(note: Note, change: Change) -> tuple[Sequence[Splice], Outcome]:
         return (), Outcome(change, "no-op", str(why), why.words)
     except (_RejectedError, TarsError, UnicodeError) as error:
         return (), Outcome(change, "rejected", str(error))
-
-
-def _validate(change: Change) -> _Validated | None:
-    """Return the provenance link and heading of a change that may join a bundle; None for other changes."""
-    if change.op not in ("append", "replace", "remove", "mark"):
-        return None
-    try:
-        link = ("", "") if change.op in ("remove", "mark") else _provenance(change)
-        return _Validated(link, _heading(change) if change.op == "append" else "")
-    except (_RejectedError, TarsError, UnicodeError):
-        return None
 
 
 def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry | str:
@@ -530,18 +519,6 @@ MIN_BUNDLE = 2
 """Minimum number of changes in a bundle: a single change is cheaper by itself."""
 
 
-class _Validated(NamedTuple):
-    """The checked parts of a change that may join a bundle.
-
-    Attributes:
-        provenance: target and label of the link; empty for none.
-        section: the heading, neutralised; empty for a line that is already in the note.
-    """
-
-    provenance: tuple[str, str]
-    section: str
-
-
 def words_of(change: Change, entry: Entry | None = None) -> str:
     """Return the words of a change; if they replace a task, they keep its checkbox unless they have one.
 
@@ -555,15 +532,12 @@ def words_of(change: Change, entry: Entry | None = None) -> str:
     return (given or box) + grammar.neutralise(change.text.lstrip()[len(given) :])
 
 
-def _bundle(
-    note: Note, changes: Sequence[Change], validated: Sequence[_Validated | None]
-) -> tuple[list[Splice], list[Outcome]] | None:
+def _bundle(note: Note, changes: Sequence[Change]) -> tuple[list[Splice], list[Outcome]] | None:
     """Plan as many of the first changes as can go together.
 
     Args:
         note: the note as it is.
         changes: the changes, in order.
-        validated: checked parts of each change; None for one that must be applied alone.
 
     Returns:
         Splices and outcomes; None if fewer than :data:`MIN_BUNDLE` changes can go together.
@@ -573,7 +547,7 @@ def _bundle(
         return None  # a new line takes its ending from a neighbour, which may be one that an earlier change removes
     while most >= MIN_BUNDLE:
         plan = _Plan(note)
-        count = plan.take(changes[:most], validated)
+        count = plan.take(changes[:most])
         if count < MIN_BUNDLE:
             return None
         splices = plan.splices()
@@ -646,11 +620,12 @@ class _Plan:
         """The chains of present and of new sections."""
         return (*self._chains.values(), *self._new_sections.values())
 
-    def take(self, changes: Sequence[Change], validated: Sequence[_Validated | None]) -> int:
+    def take(self, changes: Sequence[Change]) -> int:
         """Plan the first changes; return how many could be planned."""
-        for change, parts in zip(changes, validated, strict=False):
-            if parts is None or not self._plan_change(change, parts):
-                break
+        with suppress(_RejectedError, TarsError, UnicodeError):  # _apply_one rejects the change
+            for change in changes:
+                if not self._plan_change(change):
+                    break
         return len(self.outcomes)
 
     def splices(self) -> list[Splice] | None:
@@ -720,8 +695,12 @@ class _Plan:
             and sum(block.kind == "item" for block in after.blocks) == kept + added  # numbered items are not entries
         )
 
-    def _plan_change(self, change: Change, parts: _Validated) -> bool:
-        """Plan one change; return False if it can't join the bundle."""
+    def _plan_change(self, change: Change) -> bool:
+        """Plan one change; return False, or raise before anything is planned, if it can't join the bundle."""
+        if change.op not in ("append", "replace", "remove", "mark"):
+            return False
+        link = ("", "") if change.op in ("remove", "mark") else _provenance(change)
+        title = _heading(change) if change.op == "append" else ""
         if change.provenance:
             if change.provenance in self._changed:
                 return False
@@ -730,7 +709,7 @@ class _Plan:
                 why = f"{self.note.path} line {self._line_after(present)} came from the same line"
                 return self._no_op(change, why, present.text)
         if change.op == "append":
-            return not change.children and self._plan_append(change, parts)
+            return not change.children and self._plan_append(change, title, link[0])
         target = _with_lf(change.replaces)
         same = [] if target in self._changed else self.note.entries_by_raw.get(target, [])
         occurrence = 0 if change.op == "mark" else change.occurrence
@@ -740,16 +719,13 @@ class _Plan:
         if change.op == "mark":
             return self._plan_mark(change, same[0])
         return (
-            self._plan_remove(change, same[0]) if change.op == "remove" else self._plan_replace(change, parts, same[0])
+            self._plan_remove(change, same[0]) if change.op == "remove" else self._plan_replace(change, link, same[0])
         )
 
-    def _plan_append(self, change: Change, parts: _Validated) -> bool:
+    def _plan_append(self, change: Change, heading: str, source: str) -> bool:
         """Plan to append a line; return False if that can't join the bundle."""
         note = self.note
-        try:
-            words = words_of(change)
-        except TarsError:
-            return False
+        words = words_of(change)
         name = f"^{change.block_id}"
         if change.block_id:
             if name in self._changed:
@@ -764,17 +740,17 @@ class _Plan:
                 return self._no_op(change, f"{note.path} line {line_number} says exactly this", words)
         rendered = _rendered(change, words)
         line = _encoded(rendered)
-        section = note.document.place(parts.section)
+        section = note.document.place(heading)
         if section is None:
-            title = plain_heading(parts.section)
-            chain = self._new_sections.get(title) or self._start_section(title, parts.section, rendered, line)
+            title = plain_heading(heading)
+            chain = self._new_sections.get(title) or self._start_section(title, heading, rendered, line)
         else:
-            chain = self._chains.get(section.start_line) or self._start_chain(section, parts.section, rendered, line)
+            chain = self._chains.get(section.start_line) or self._start_chain(section, heading, rendered, line)
         if chain is None:
             return False
         chain.lines.append(line)
         chain.words.append(words)
-        self._changed |= {words, rendered, parts.provenance[0], name}
+        self._changed |= {words, rendered, source, name}
         self.outcomes.append(Outcome(change, "applied", "", words))
         return True
 
@@ -818,18 +794,14 @@ class _Plan:
         self._chains[section.start_line] = chain = _Chain(section.title, splice, line)
         return chain
 
-    def _plan_replace(self, change: Change, parts: _Validated, entry: Entry) -> bool:
+    def _plan_replace(self, change: Change, provenance: tuple[str, str], entry: Entry) -> bool:
         """Plan to replace the words of an entry; return False if that can't join the bundle."""
         note = self.note
-        try:
-            words = words_of(change, entry)
-        except TarsError:
-            return False
-        link = parts.provenance[0]
+        words, link = words_of(change, entry), provenance[0]
         if words == entry.text and link in ("", entry.provenance):
             return self._no_op(change, f"{note.path} line {self._line_after(entry)} says exactly this", words)
         bullet = note.bullets[entry.line]
-        source, author = (parts.provenance, change.author) if link else (None, change.author or None)
+        source, author = (provenance, change.author) if link else (None, change.author or None)
         splices = edits.replace_bullet(note, entry, words, provenance=source, author=author)
         self._splices += splices
         self._new_words[entry.line] = words
@@ -908,16 +880,9 @@ class _Plan:
     def _line_after(self, entry: Entry) -> int:
         """Return the line of an entry after the bundle."""
         start = self.note.document.lines[entry.line - 1].start
-        return entry.line + sum(
-            _count_lines(splice.data) - _count_lines(self.note.data[splice.start : splice.end])
-            for splice in self._all_splices()
-            if splice.start <= start and splice.end <= start
-        )
-
-
-def _count_lines(data: bytes) -> int:
-    """Return the number of line endings in data."""
-    return len(re.findall(rb"\r\n|\r|\n", data))
+        above = [splice for splice in self._all_splices() if splice.end <= start]
+        pairs = [(splice.data, self.note.data[splice.start : splice.end]) for splice in above]
+        return entry.line + sum(line_of(new, len(new)) - line_of(old, len(old)) for new, old in pairs)
 
 
 def _prefix(note: Note, bullet: Bullet) -> str:

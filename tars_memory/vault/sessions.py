@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import UsageError
@@ -484,14 +483,8 @@ def value_of(text: str) -> str:
 
 def words_of(text: str) -> str:
     """Turn outside text into the words of one bullet; empty if nothing of it is visible."""
-    return _words(text[: entries.MAX_CHARACTERS])
-
-
-@lru_cache(maxsize=256)
-def _words(text: str) -> str:
-    """Neutralise a text; return '' if nothing of it is visible."""
     try:
-        return entries.neutralise(text)
+        return entries.neutralise(text[: entries.MAX_CHARACTERS])
     except UsageError:
         return ""
 
