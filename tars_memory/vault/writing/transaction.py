@@ -153,6 +153,11 @@ class Transaction:
         self._planned: dict[str, bytes | None] = {}
         self._time_left = TIME_BUDGET
 
+    @property
+    def _whole(self) -> str:
+        """The atomic transaction that a write or mark is part of; empty for none."""
+        return self._rolling_back or (self.id if self._atomic else "")
+
     def begin(self) -> None:
         """Open the journal and settle an unfinished write. The store calls this."""
         store, journal = self._store, self._store.journal
@@ -428,8 +433,8 @@ class Transaction:
         record: Record = {"t": "mark", "txn": self.id}
         if undoes:
             record["undoes"] = undoes
-        if self._atomic or self._rolling_back:
-            record["whole"] = self._rolling_back or self.id
+        if self._whole:
+            record["whole"] = self._whole
         if done:
             record["done"] = True
         self._marked = True
@@ -570,18 +575,15 @@ class Transaction:
             "file": path,
         }
         parents = path.split("/")[:-1]
-        if folders := sum(tuple(parents[:depth]) in self._made_folders for depth in range(1, len(parents) + 1)):
-            record["folders"] = folders
-        if undoes:
-            record["undoes"] = undoes
-        if self._atomic or self._rolling_back:
-            record["whole"] = self._rolling_back or self.id
-        if self._settles:
-            record["settles"] = self._settles
-        if self._store.night:
-            record["night"] = self._store.night
-        if self._store.tick is not None:
-            record["tick"] = self._store.tick
+        more = {
+            "folders": sum(tuple(parents[:depth]) in self._made_folders for depth in range(1, len(parents) + 1)),
+            "undoes": undoes,
+            "whole": self._whole,
+            "settles": self._settles,
+            "night": self._store.night,
+            "tick": self._store.tick,
+        }
+        record |= {name: value for name, value in more.items() if value not in (None, "", 0)}
         self._count += 1
         return Job(self._root, folder, name, self._store.exchange, self._store.journal, record, self._store.notices)
 
