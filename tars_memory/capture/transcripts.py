@@ -210,6 +210,8 @@ def _stream(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Tran
         yield Unknown(name, "it is compressed: unpack it first")
     elif _is_binary(head):
         yield Unknown(name, "it is not text")
+    elif name.lower().endswith((".yaml", ".yml")):
+        yield Unknown(name, "it is YAML: its keys look like speakers, but nobody speaks")
     else:
         yield from text_logs.read(io.BufferedReader(peeked), name)
 

@@ -42,6 +42,12 @@ def test_every_shape_gives_the_same_turns(shape: str) -> None:
     assert transcript.damaged == 0
 
 
+def test_yaml_is_no_conversation_whatever_its_keys_are() -> None:
+    data = b"user: anna\nhost: a\n---\nuser: bob\nhost: b\n"
+    (found,) = all_of(data, "users.yaml")
+    assert isinstance(found, Unknown) and "YAML" in found.why
+
+
 @pytest.mark.parametrize("shape", ["chat-jsonl", "chat-list", "claude-code", "codex", "chatgpt", "claude", "stamped"])
 def test_times_are_aware_and_those_of_the_log(shape: str) -> None:
     spoken = talk(4)
