@@ -55,6 +55,8 @@ ex dott ing dhr mevr bijv d.w.z av pág págs jan feb mar apr jun jul aug sep se
 """
 _SHORT = frozenset(_SHORT_WORDS.split())
 """Abbreviations, without their full stop, that do not end a sentence."""
+_ARTICLE = re.compile(r"(?:^|\s)(?:im|ins|zur|der|die|das|des) \d+$", re.IGNORECASE)
+"""A German article and a number, which is an ordinal if a full stop follows; after ``am`` a day may end a sentence."""
 _MONTH = re.compile(r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])", re.IGNORECASE)
 
 
@@ -162,7 +164,8 @@ def _is_sentence_end(text: str, start: int, stop: re.Match[str], end: int) -> bo
     if word.casefold() in _SHORT or (len(word) == 1 and word.isalpha() and word.isupper()):
         return not after
     if word.isdigit() and len(word) <= 2:
-        return not re.match(r"[^\W\d_]", after) or (after[:1].isupper() and not _MONTH.match(after))
+        ordinal = _MONTH.match(after) or _ARTICLE.search(text, start, stop.start())
+        return not re.match(r"[^\W\d_]", after) or (after[:1].isupper() and not ordinal)
     return True
 
 

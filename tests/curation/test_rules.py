@@ -308,6 +308,76 @@ def test_from_now_on_begins_a_rule_unless_the_person_tells_of_themselves(said: s
     assert [fact.seen for fact in read(said).facts] == [seen]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Customers often tell me 'I'm vegan and I hate raisins'.",
+        "My grandpa used to shout ‘I love this house, and I hate snakes’ at us.",
+        "Meine Kundin meint immer: 'ich bin Veganerin und ich hasse Rosinen'.",
+    ],
+)
+def test_what_stands_in_single_quotes_is_not_said_by_the_person(said: str) -> None:
+    assert not read(said).facts
+
+
+def test_apostrophes_are_no_quotes() -> None:
+    for said in ("I love my parents' house in Rome", "Ik zwem 's morgens vroeg in het meer"):
+        assert [fact.text for fact in read(said + ".").facts] == [said]
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ("Please proofread my bio.", []),
+        ("Please proofread the following:\n\nThanks a lot!", []),
+        (
+            "Please proofread my bio:\n\nI am a marine biologist and I live in Dublin with three dogs.",
+            ["I live in Cork"],
+        ),
+        ("Proofread my bio: I am a marine biologist and I live in Dublin with three dogs.", ["I live in Cork"]),
+    ],
+)
+def test_a_text_to_work_on_comes_in_the_next_turn_unless_it_is_there(asked: str, kept: list[str]) -> None:
+    assert [fact.text for fact in read(asked, "Sure.", "I live in Cork.").facts] == kept
+
+
+def test_a_german_ordinal_ends_no_sentence() -> None:
+    said = "Ich bin Studentin im 5. Semester Medizin in Graz"
+    facts = read(f"{said}. Der Kurs beginnt am 5. Wir lernen Latein.").facts
+    assert [fact.text for fact in facts] == [said, "Wir lernen Latein"]
+
+
+@pytest.mark.parametrize(
+    "thanks",
+    [
+        "Du bist super, danke!", "Tu es génial, merci !", "Eres muy amable, gracias.", "Sei fantastico, grazie!",
+        "Je bent geweldig, dank je!", "Você é ótimo, obrigado!",
+    ],
+)  # fmt: skip
+def test_praise_begins_no_role_play(thanks: str) -> None:
+    assert [fact.text for fact in read("Hello, how are you?", "Fine.", thanks, "Gern.", "I live in Cork.").facts]
+
+
+def test_who_plays_an_instrument_plays_no_role() -> None:
+    facts = read("Ich spiele seit zehn Jahren Geige im Orchester.", "Schön.", "Ich wohne in Köln.").facts
+    assert [fact.text for fact in facts] == ["Ich spiele seit zehn Jahren Geige im Orchester", "Ich wohne in Köln"]
+
+
+def test_a_question_with_a_number_announces_no_text() -> None:
+    assert [fact.text for fact in read("How far is Rome from here?", "Far.", "I live in Cork.").facts]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Never suggest recipes with pork.", "Bitte antworte immer auf Deutsch.", "Nenne Preise nur in Franken.",
+        "Erkläre mir Dinge immer mit einem Beispiel.",
+    ],
+)  # fmt: skip
+def test_an_order_for_always_or_never_is_a_rule(said: str) -> None:
+    assert [fact.seen for fact in read(said).facts] == [RULE]
+
+
 def test_what_is_asked_to_be_remembered_is_kept_in_the_middle_of_a_play() -> None:
     assert kept("Act as a pirate.", "Arr!", "Remember that my boat is at pier 4. I love rum.") == [
         "My boat is at pier 4"

@@ -67,6 +67,8 @@ _LONG = re.compile(r"[^\W\d_]{5,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _AROUND = " \t.!;,…:*_-–—"
 """What stands around a statement and is no part of it."""
+_IN_QUOTES = re.compile(r"(?<!\w)['‘‚‹]\w.*\w[.!?,]?['›](?!\w)")
+"""Words in single quotes; apostrophes within words, at the end of one, or of ``'s morgens`` are none."""
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
     (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
@@ -106,7 +108,7 @@ def read(
         parsed = _UserTurn(turn, lang, first=not at) if lang else None
         role_play = role_play or (parsed is not None and parsed.plays and not named)
         is_material = announced
-        announced = parsed is not None and parsed.material and len(turn.text) <= ANNOUNCED and not named
+        announced = parsed is not None and parsed.announces and not named
         if turn.number not in examined:
             continue
         said.append(parsed.sentences if parsed else sentences(turn.text))
@@ -166,6 +168,7 @@ class _UserTurn:
         plain: its text, with straight apostrophes.
         sentences: of its own words.
         material: whether it asks to work on a text.
+        announces: whether that text may come in the next turn.
         makes: whether it asks to write a text.
         plays: whether it asks for role play.
     """
@@ -176,7 +179,11 @@ class _UserTurn:
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
         talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is no talk, whatever it asks for
-        self.material = lang.pattern("material").search(talk) is not None
+        asked = lang.pattern("material").search(talk)
+        self.material = asked is not None
+        text = re.sub(r"[^:\n]*", "", talk[asked.end() :], count=1) if asked else ""  # past a colon, or on other lines
+        is_there = asked is None or asked[0].endswith("?") or len(_WORD.findall(text)) > FEW_WORDS
+        self.announces = not is_there and len(talk) <= ANNOUNCED
         self.makes = lang.pattern("makes").search(talk) is not None
         casts = first and lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip()) is not None
         self.plays = casts or any(lang.pattern("plays").match(_plain(sentence)) for sentence in self.sentences)
@@ -223,7 +230,7 @@ class _UserTurn:
             yield request
             return
         only_asks = not text or (sentence.asks and end == len(sentence.text))
-        if talk and not only_asks and not lang.pattern("doubt").search(plain):
+        if talk and not only_asks and not lang.pattern("doubt").search(plain) and not _IN_QUOTES.search(plain):
             yield from self._statements(text, sentence, day)
 
     def _request(self, sentence: Sentence, day: date, *, talk: bool) -> DrawnFact | None:
