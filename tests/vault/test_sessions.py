@@ -84,6 +84,7 @@ notes = st.builds(
     source=texts,
     source_hash=st.just("a" * 64),
     turns=st.integers(0, 500),
+    unread=st.integers(0, 500),
     session=texts,
     format=st.just("claude-code"),
     title=texts,
@@ -193,7 +194,8 @@ def test_whatever_comes_from_outside_forges_nothing(note: SessionNote) -> None:
     assert titles == [title for title in SECTIONS if title in titles]
     assert document.open_line is None
     found = parsed(data)
-    assert (found.source_hash, found.turns, found.date) == (note.source_hash, note.turns, note.date)
+    assert (found.source_hash, found.turns, found.unread) == (note.source_hash, note.turns, note.unread)
+    assert found.date == note.date
     wanted = [fact for fact in note.facts if words_of(fact.text)]
     assert [(fact.text, fact.source) for fact in found.facts] == [(words_of(fact.text), fact.source) for fact in wanted]
     assert [fact.turn for fact in found.facts] == [fact.turn for fact in wanted]
@@ -214,9 +216,13 @@ def test_growing_changes_only_what_it_must(note: SessionNote, more: SessionNote)
     new = more._replace(source_hash="b" * 64, turns=600)
     grown = apply(data, sessions.grow(data, new))
     found, before = parsed(grown), parsed(data)
-    assert (found.source_hash, found.turns) == ("b" * 64, 600)
+    assert (found.source_hash, found.turns, found.unread) == ("b" * 64, 600, more.unread)
     assert (found.title, found.source, found.session) == (before.title, before.source, before.session)
-    held = [line for line in data.split(b"\n") if not line.startswith((b"source_hash:", b"turns:", b"extracted:"))]
+    held = [
+        line
+        for line in data.split(b"\n")
+        if not line.startswith((b"source_hash:", b"turns:", b"unread:", b"extracted:"))
+    ]
     after = iter(grown.split(b"\n"))
     assert all(any(line == other for other in after) for line in held), "every line stays, in order"
     for name in ("topics", "decisions", "open_ends", "tools"):
@@ -388,9 +394,9 @@ def test_a_conversation_is_known_by_what_is_said_and_by_how_much_it_has_grown(tm
             },
         )
     )
-    assert sessions.find_examined(vault, long.digests()) == ("sessions/renamed by me.md", 32)
-    assert sessions.find_examined(vault, short.digests()) == ("sessions/renamed by me.md", 32)
-    assert sessions.find_examined(vault, conversation(10).digests()) == ("sessions/sub/2026.md", 4)
+    assert sessions.find_examined(vault, long.digests()) == ("sessions/renamed by me.md", 32, 0)
+    assert sessions.find_examined(vault, short.digests()) == ("sessions/renamed by me.md", 32, 0)
+    assert sessions.find_examined(vault, conversation(10).digests()) == ("sessions/sub/2026.md", 4, 0)
     assert sessions.find_examined(vault, conversation(2).digests()) is None
     assert sessions.find_examined(vault, []) is None
     assert set(sessions.catalogue(vault).values()) == {"sessions/renamed by me.md", "sessions/sub/2026.md"}
@@ -403,4 +409,4 @@ def test_the_hash_is_found_however_the_properties_are_written(tmp_path: Path, st
     digest = conversation(4).digests()[-1]
     note = f"\ufeff---\naliases:\n  - x\n{style.format(digest)}\n---\n"
     vault = Vault.open(make_vault(tmp_path, {"sessions/a.md": note}))
-    assert sessions.find_examined(vault, conversation(6).digests()) == ("sessions/a.md", 4)
+    assert sessions.find_examined(vault, conversation(6).digests()) == ("sessions/a.md", 4, 0)
