@@ -406,10 +406,7 @@ def _label(row: int, line: str) -> Label | None:
     """Parse a line that may begin a turn; return None for any other line."""
     if ":" not in line and "：" not in line and "#" not in line and "**" not in line and "__" not in line:
         return None
-    if len(line) > 400:
-        head, tail = line[:400], line[400:]
-    else:
-        head, tail = line, ""
+    head, tail = line[:400], line[400:]
     quoted = _QUOTED.match(head)
     prefix = ">" if quoted else ""
     head = head[quoted.end() :] if quoted else head

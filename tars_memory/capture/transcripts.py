@@ -434,7 +434,7 @@ class Sorter:
         if transcript is not None:
             self.found += 1
             damaged, self.damaged = self.damaged, 0
-            yield transcript._replace(damaged=transcript.damaged + damaged)
+            yield transcript._replace(damaged=damaged)
 
     @property
     def is_hopeless(self) -> bool:

@@ -111,7 +111,6 @@ class Draft:
     Attributes:
         turns: the turns so far.
         id, title, start: as in :class:`Transcript`.
-        damaged: number of places in the log that couldn't be read.
         folder: the first folder that the log names as the agent's.
         calls: the tool's name by the id of the call, to name the speaker of the tool's output.
         automated: whether a program asked everything so far; None if the log doesn't show it.
@@ -122,7 +121,6 @@ class Draft:
         self.id = name
         self.title = title
         self.start = start
-        self.damaged = 0
         self.folder = ""
         self.calls: dict[str, str] = {}
         self.automated: bool | None = None
@@ -192,7 +190,7 @@ class Draft:
             last = self.turns[-1]
             self.turns[-1] = last._replace(tools=tuple(dict.fromkeys((*last.tools, *self._waiting))))
         start = self.start or next((turn.time for turn in self.turns if turn.time), None)
-        found = Transcript(source, form, self.id, self.title, start, tuple(self.turns), self.damaged)
+        found = Transcript(source, form, self.id, self.title, start, tuple(self.turns))
         return found._replace(folder=clean(self.folder), automated=bool(self.automated))
 
 
