@@ -336,6 +336,21 @@ def test_the_words_of_a_timed_line_are_masked_without_their_time(tmp_path: Path)
         assert ("tea with Anna" in done.stdout) == (command[0] != "show")
 
 
+def test_a_code_of_a_list_is_proposed_and_compared_masked(tmp_path: Path) -> None:
+    lines = "".join(f"- 09:0{at} [extracted] {code}\n" for at, code in enumerate(CODES, 1))
+    note = f"## Log\n- 09:00 GitHub recovery codes:\n{lines}- 09:30 [extracted] tea with Anna\n"
+    memory = f"## Recovery codes\n- {CODES[0]}\n- {CODES[1]}\n\n## Notes\n- Anna drinks coffee\n"
+    vault = make_vault(tmp_path / "vault", {"2026-11-20.md": note, "Memory.md": memory})
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TARS_MEMORY_HOME": str(tmp_path / "home")}
+    env["TARS_NOW"] = "2026-11-20T18:00"
+    prompts = [[*asked, "--print-prompt"] for asked in (["review"], ["tidy"], ["tidy", "--curate"])]
+    for command in (["review"], ["review", "--json"], *prompts, ["review", "--note"], ["log"]):
+        done = forked.run(program("--vault", str(vault), *command), env=env, cwd=vault, text=True)
+        assert "Anna" in done.stdout or "--note" in command, (command, done.stdout, done.stderr)
+        assert not [code for code in CODES if code in done.stdout + done.stderr], (command, done.stdout)
+    assert not [code for code in CODES if code in (vault / "Review.md").read_text("utf-8")]
+
+
 def test_a_code_that_tidy_takes_out_of_its_list_is_told_and_kept_masked(tmp_path: Path) -> None:
     lines = "".join(f"  - {code}\n" for code in (*CODES, CODES[1]))
     vault = make_vault(tmp_path / "vault", {"Memory.md": f"## Notes\n- GitHub recovery codes:\n{lines}- tea\n"})

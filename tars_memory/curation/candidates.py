@@ -115,7 +115,9 @@ def read(vault: Vault, rejected: Iterable[str], *, expired: bool = False) -> Wai
         if day and any(f"[{state}]".encode() in note.data for state in (*states, "rejected")):
             entries = note.entries
             ids = _BlockIds(entries)
-            found += (WaitingLine(ids.identified(entry), day) for entry in entries if entry.state in states)
+            waiting = (ids.identified(entry) for entry in entries if entry.state in states)
+            # what is kept leaves its neighbours, which show that it is a code of a list
+            found += (WaitingLine(entry._replace(text=vault.hide(path, entry.text)), day) for entry in waiting)
             refused |= dict.fromkeys(entry.text for entry in entries if entry.state == "rejected")
     for path, kind in ((layout.corrections, "correction"), (layout.rewards, "reward")):
         if (note := read_note(vault, path, notices)).data:

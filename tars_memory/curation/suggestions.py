@@ -189,7 +189,7 @@ def candidates_to_sort(review: Review, *, expired: bool = False) -> Material:
     lines = lines[:LINES]
     shown = {
         "candidates": [_with_kind(proposal) for proposal in waiting],
-        "lines": [f"{line.path}{_day(line)}: {line.text}" for line in lines],
+        "lines": [f"{line.path}{_day(line)}: {review.ctx.vault.hide(line.path, line.text)}" for line in lines],
         "sections": sections,
     }
     dialogue = dialogues.ops_question("review", shown, day=review.ctx.now.date())
@@ -259,7 +259,7 @@ def lines_to_compare(ctx: Caller) -> Material:
     """Return the lines to compare with each other; nothing is asked yet."""
     lines = [line for note in _tier_notes(ctx) for line in _lines(note)]
     shown = lines[:LINES]
-    texts = [f"{line.path} › {line.section}{_day(line)}: {line.text}" for line in shown]
+    texts = [f"{line.path} › {line.section}{_day(line)}: {ctx.vault.hide(line.path, line.text)}" for line in shown]
     dialogue = dialogues.ops_question("tidy", {"lines": texts}, day=ctx.now.date())
     return Material(dialogue, shown, left_out=len(lines) - len(shown))
 
@@ -345,7 +345,7 @@ def notes_to_curate(ctx: Caller) -> Material:
     noted = _noted(ctx, daily)
     shown = {
         "notes": [f"{day} {entry.text}{' (waits for the person)' * (entry.state == OPEN)}" for day, entry in noted],
-        "lines": [f"{entry.section}: {entry.text}" for entry in lines],
+        "lines": [f"{entry.section}: {ctx.vault.hide(entry.path, entry.text)}" for entry in lines],
         "facts": [_shown(fact) for _, fact in current],
         "sections": sections,
     }
@@ -373,7 +373,7 @@ def _noted(ctx: Caller, daily: list[tuple[date, Note]]) -> list[tuple[date, Entr
             room -= len(entry.text)
             if room < 0:
                 return found[::-1]
-            found.append((day, entry))
+            found.append((day, entry._replace(text=ctx.vault.hide(note.path, entry.text))))
     return found[::-1]
 
 
