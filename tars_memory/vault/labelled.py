@@ -493,8 +493,9 @@ def _named_columns(row: str) -> tuple[dict[int, str], int, str]:
     if not delimiter or len(row) > 1000:
         return {}, 0, ""
     cells = [cell[0].removesuffix(delimiter).strip(" \t\r\"'*_`") for cell in compiled(_CELLS[delimiter]).finditer(low)]
-    kinds = {column: _kind_of_column(name) for column, name in enumerate(cells)} if len(cells) > 1 else {}
-    columns = {column: kind for column, kind in kinds.items() if kind}
+    if sum(map(bool, cells)) < 2 or (delimiter in ",;" and not all(map(compiled(r"[\w .-]*").fullmatch, cells))):
+        return {}, 0, ""  # it may be a line of code
+    columns = {column: kind for column, name in enumerate(cells) if (kind := _kind_of_column(name))}
     return (columns, len(cells), delimiter) if columns else ({}, 0, "")
 
 
