@@ -16,34 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from tars_memory.errors import TarsError
 from tars_memory.index.naming import name_parts, names_of
 from tars_memory.language.words import fold, is_inflected, stem, stems, unspaced_runs
-from tars_memory.recall import scores
-from tars_memory.recall.candidates import (
-    CHUNKS_BY_WORDS,
-    CHUNKS_READ,
-    Candidate,
-    CandidateLine,
-    Pool,
-    candidate_states,
-    gather,
-    unanswering,
-)
+from tars_memory.recall import candidates, scores, weights
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, verified
-from tars_memory.recall.scores import chunk_hits, day_of, passages, without_repeats
-from tars_memory.recall.weights import (
-    DEFAULT,
-    LETTERS_SHARED,
-    LINE_NAMED,
-    RELATIVES,
-    STRANGE,
-    UNMEASURED,
-    Exclusion,
-    Terms,
-    beginning_of_relatives,
-    idf,
-    mean,
-    relatives_of,
-    worded,
-)
+from tars_memory.recall.weights import RELATIVES, Terms, worded
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
@@ -52,6 +27,7 @@ if TYPE_CHECKING:
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
     from tars_memory.index.reader import IndexReader
+    from tars_memory.recall.candidates import Candidate, CandidateLine, Pool
 
 
 BREADTH = 5
@@ -60,7 +36,7 @@ SPARE = 10
 """Number of chunks read for each hit of a query without words: some are left without a line."""
 LIMIT = 10
 """Default number of hits."""
-LEAST_NAMED = LINE_NAMED / 2
+LEAST_NAMED = weights.LINE_NAMED / 2
 """A score that only hits reach whose note the query names."""
 WORDS_MISSPELT = 6
 """Maximum number of words of a query that may be a misspelt name; a longer one is a question."""
@@ -99,7 +75,7 @@ def search(
     else:
         lines, blank = scored(reader, query, narrowed, vector, mode, limit)
         # Blank notes that the query names come after other notes of that name, before all other hits.
-        others = passages(without_repeats(reader, lines), query)
+        others = scores.passages(scores.without_repeats(reader, lines), query)
         found = merge(others, _blank_note_hits(blank, read), key=lambda hit: hit.score < LEAST_NAMED)
     if request.per_note:
         hits, result.more = _hits_per_note(found, read, limit, request.per_note, own=own)
@@ -176,7 +152,7 @@ def _blank_note_hits(paths: Iterable[str], read: Callable[[str], bytes]) -> Iter
         except (OSError, TarsError):
             continue
         hit = Hit(path, 1, 1, first, title=path.rpartition("/")[2].removesuffix(".md"))
-        hit.score = LINE_NAMED
+        hit.score = weights.LINE_NAMED
         yield hit
 
 
@@ -211,12 +187,12 @@ def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: i
     """Yield the hits of a query that has filters but no words to find: whole chunks, newest first, without the lines
     that may not answer; none of marks alone, as the empty bullets of a template are.
     """
-    excluded = Exclusion(query.negations)
+    excluded = weights.Exclusion(query.negations)
     ids = reader.newest(narrowed, limit * SPARE)
     rows = reader.chunks(ids)
-    states, _ = candidate_states(reader, rows.values())
+    states, _ = candidates.candidate_states(reader, rows.values())
     for row in (rows[i] for i in ids if i in rows):
-        for hit in chunk_hits(row, unanswering(reader, query, row, states.get(row.id, {}), excluded)):
+        for hit in scores.chunk_hits(row, candidates.unanswering(reader, query, row, states.get(row.id, {}), excluded)):
             worded = (i for i, text in enumerate(hit.text.split("\n")) if any(map(str.isalnum, text)))
             best = next(worded, None)  # no mark alone: "%%", "---"
             hit.best = best or 0
@@ -331,7 +307,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     if not fts5_total:
         return holds_all
     floor = FLOOR_OF_SIGNS if _is_run_on(query) else FLOOR_OF_WORDS
-    floor *= min(1.0, idf(max(pool.rows, 1), 0) / idf(FULL_VAULT, 0))
+    floor *= min(1.0, weights.idf(max(pool.rows, 1), 0) / weights.idf(FULL_VAULT, 0))
     return _holds_content(pool, held.values()) or any(chunk.words >= floor * fts5_total for chunk in pool.chunks)
 
 
@@ -362,14 +338,14 @@ def _language_margin(query: Query, pool: Pool, best: Sequence[Candidate]) -> flo
     """
     if query.is_sentence or len(pool.idfs) <= WORDS_OF_A_NAME or query.runs or _mostly_unspaced(best):
         return 0.0
-    unheld = idf(max(pool.rows, 1), 0)
+    unheld = weights.idf(max(pool.rows, 1), 0)
     held = sum(value < unheld for value in pool.idfs.values())
     return pool.scale.own_language if 2 * held >= len(pool.idfs) else 0.0
 
 
 def _strangeness_margin(pool: Pool) -> float:
     """Return what is added to a floor because the query has more unknown word pieces than a text of any language."""
-    return pool.scale.strangeness * max(0.0, (pool.strange or UNMEASURED) - STRANGE)
+    return pool.scale.strangeness * max(0.0, (pool.strange or weights.UNMEASURED) - weights.STRANGE)
 
 
 def _script_margin(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
@@ -426,7 +402,7 @@ def _comes_near(query: Query, pool: Pool, shares: Mapping[int, float], *, known:
 
 def _rows(pool: Pool) -> int:
     """Return the number of chunks that may answer: if fewer are read than may be, there are no more."""
-    return pool.read if pool.read < CHUNKS_READ else pool.rows
+    return pool.read if pool.read < candidates.CHUNKS_READ else pool.rows
 
 
 def _smallness(pool: Pool) -> float:
@@ -452,8 +428,8 @@ def nearness(chunk: Candidate, share: float = 0.0) -> float:
     for line in chunk.lines:
         best = list(map(max, best, line.nearest)) if best and line.nearest else best or line.nearest
     if best:
-        return chunk.meaning + mean(best)
-    return (max(chunk.meaning, 0.0) + HELD_WORTH * share) * DEFAULT.floor / FLOOR_WITHOUT_WORDS
+        return chunk.meaning + weights.mean(best)
+    return (max(chunk.meaning, 0.0) + HELD_WORTH * share) * weights.DEFAULT.floor / FLOOR_WITHOUT_WORDS
 
 
 def _names_note(chunk: Candidate) -> bool:
@@ -512,7 +488,7 @@ def _is_run_on(query: Query) -> bool:
 
 def _is_rare(pool: Pool) -> Callable[[str], bool]:
     """Return a function that tells whether a term of the query is in few chunks, and not by chance."""
-    rare = idf(pool.rows, max(FEW, int(pool.rows * RARE)))
+    rare = weights.idf(pool.rows, max(FEW, int(pool.rows * RARE)))
     return lambda term: pool.idfs[term] >= rare and term not in pool.related and not is_insignificant(term)
 
 
@@ -588,7 +564,7 @@ def scored(
     for root, others in query.relatives.items():  # of several indexes, for highlights
         asked.relatives[root] = tuple(dict.fromkeys((*asked.relatives.get(root, ()), *others)))
     terms = Terms(query)
-    pool = gather(reader, query, terms, narrowed, vector, held, by_words=mode != "semantic", limit=limit)
+    pool = candidates.gather(reader, query, terms, narrowed, vector, held, by_words=mode != "semantic", limit=limit)
     mode = mode if pool.coverage else "lexical"
     relevant = has_answer(query, pool, mode)
     is_name = any(chunk.name_is_query for chunk in pool.chunks)
@@ -607,8 +583,8 @@ def _add_compounds(query: Query, reader: IndexReader, narrowed: Filter, held: di
     """Find the words of a query that notes write as two with a hyphen ("Wi-Fi"), and count these in ``held``; and the
     compounds of the query that notes write as one word, whose parts are left out if no note contains them.
     """
-    excluded = Exclusion(query.negations).stems if query.negations else frozenset()
-    rare = (root for root, count in held.items() if count < CHUNKS_BY_WORDS and root not in excluded)
+    excluded = weights.Exclusion(query.negations).stems if query.negations else frozenset()
+    rare = (root for root, count in held.items() if count < candidates.CHUNKS_BY_WORDS and root not in excluded)
     words = {root: word for root in rare if not (word := query.by_stem[root]).isdigit()}
     pairs = {(word[:i], word[i:]): root for root, word in words.items() for i in range(1, len(word))}
     text = fold(query.meaning)
@@ -635,12 +611,12 @@ def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: di
     Like a word, a form only counts if a note in the scopes that are searched contains it. A word that is excluded has
     no other forms, and is none.
     """
-    excluded = Exclusion(query.negations).stems if query.negations else frozenset()
+    excluded = weights.Exclusion(query.negations).stems if query.negations else frozenset()
     for root, count in held.items():
-        if count or root in excluded or len(root) < LETTERS_SHARED or not root.isalpha():
+        if count or root in excluded or len(root) < weights.LETTERS_SHARED or not root.isalpha():
             continue
-        vocabulary = reader.words_with(beginning_of_relatives(root))
-        others = iter(relatives_of(root, vocabulary.keys() - excluded))
+        vocabulary = reader.words_with(weights.beginning_of_relatives(root))
+        others = iter(weights.relatives_of(root, vocabulary.keys() - excluded))
         found: list[str] = []
         while len(found) < RELATIVES and (some := {other: worded(other) for other in islice(others, RELATIVES)}):
             visible = reader.visible(some, narrowed)
@@ -680,7 +656,7 @@ def ranked(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVec
     for line in sorted(lines, key=lambda line: -line.score):
         row = line.chunk.row
         if line.known.kind != "repeated":  # a prompt shows the line that it repeats
-            found.append(Answer(row.path, line.number, line.text, row.partial, day_of(row, line.index)))
+            found.append(Answer(row.path, line.number, line.text, row.partial, scores.day_of(row, line.index)))
     return found
 
 
@@ -719,7 +695,7 @@ class Shares:
             rows += reader.chunk_count()
             for term, count in reader.frequencies(held).items():
                 held[term] += count
-        self._idfs = {term: idf(max(rows, 1), min(count, rows)) for term, count in held.items()}
+        self._idfs = {term: weights.idf(max(rows, 1), min(count, rows)) for term, count in held.items()}
         self._total = sum(self._idfs.values())
         self._known: dict[str, dict[str, int]] = {}
 
