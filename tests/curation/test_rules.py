@@ -311,6 +311,52 @@ def test_from_now_on_begins_a_rule_unless_the_person_tells_of_themselves(said: s
 @pytest.mark.parametrize(
     "said",
     [
+        "My cover letter: I have ten years of experience in sales, and I speak Polish.",
+        "She texted me: I'm moving to Rome with Tim.",
+        "Email from Bob:\nHi, I live in Denver now and I work at Intel.\nBob",
+        "Bob wrote me today:\n\nHey! I moved to Denver and I work at Intel now.",
+        "Ma lettre : J'ai dix ans d'expérience et je parle polonais.",
+        "Mi carta: Tengo diez años de experiencia y hablo polaco.",
+        "La mia lettera: Ho dieci anni di esperienza e parlo polacco.",
+        "Mijn brief: Ik heb tien jaar ervaring en ik spreek Pools.",
+    ],
+)
+def test_after_a_label_with_a_colon_somebody_elses_text_follows_to_its_end(said: str) -> None:
+    assert not read("Hello!", "Hi.", said).facts
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("A few facts about me:\n- I live in Cork\n- I love tea", ["I live in Cork", "I love tea"]),
+        ("Please remember:\n- my dog is called Rex\n- I love tea", ["My dog is called Rex", "I love tea"]),
+        ("Quelques mots sur moi : j'habite à Lyon.", ["J'habite à Lyon"]),
+        ("Algo sobre mí: vivo en Lima.", ["Vivo en Lima"]),
+        ("Hi Claude:\nI live in Cork.", ["I live in Cork"]),
+        ("I moved to Cork in 2024: I love it there.", ["I moved to Cork in 2024"]),
+    ],
+)
+def test_after_a_label_about_the_person_they_speak_themselves(said: str, kept: list[str]) -> None:
+    assert [fact.text for fact in read(said).facts] == kept
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The ad says we offer free lunch and we work remotely.", "My doctor thinks I am allergic to nuts.",
+        "Mon frère a dit hier que nous déménageons à Rome.", "Mein Arzt meint, ich bin allergisch gegen Nüsse.",
+        "Mi hermano dijo ayer que nos mudamos a Roma.", "Mia sorella dice che sono allergico alle noci.",
+        "O meu irmão disse que moro em Roma.", "Mijn broer zei gisteren dat wij naar Rome verhuizen.",
+        "I like tea... not.",
+    ],
+)  # fmt: skip
+def test_what_somebody_else_says_of_the_person_is_left_alone(said: str) -> None:
+    assert not read(said).facts
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "Customers often tell me 'I'm vegan and I hate raisins'.",
         "My grandpa used to shout ‘I love this house, and I hate snakes’ at us.",
         "Meine Kundin meint immer: 'ich bin Veganerin und ich hasse Rosinen'.",

@@ -52,10 +52,6 @@ document."""
 ANNOUNCED = 200
 """Maximum number of characters of a turn that asks to work on a text which may come in the next turn."""
 
-LABEL_WORDS = 3
-"""Minimum number of words before a colon for a statement after it; after fewer comes a text: ``My song: I live in
-Rome``."""
-
 MOST_BREAKS = 6
 """Maximum number of places in a sentence where a statement may begin or end."""
 
@@ -69,6 +65,9 @@ _AROUND = " \t.!;,…:*_-–—"
 """What stands around a statement and is no part of it."""
 _IN_QUOTES = re.compile(r"(?<!\w)['‘‚‹]\w.*\w[.!?,]?['›](?!\w)")
 """Words in single quotes; apostrophes within words, at the end of one, or of ``'s morgens`` are none."""
+_LABEL = re.compile(r"[^:]*:\s")
+"""Words before a colon, after which a text follows, and not what the person says; see ``leads`` for those that don't
+count."""
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
     (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
@@ -217,8 +216,16 @@ class _UserTurn:
                 skip = False
                 continue
             found += self._facts(sentence, day, talk=talk, requests=requests)
-            talk = talk and not (self.makes and lang.pattern("makes").search(plain))
+            talk = talk and not (self.makes and lang.pattern("makes").search(plain)) and not self._hands_over(sentence)
         return found
+
+    def _hands_over(self, sentence: Sentence) -> bool:
+        """Whether a sentence ends with a colon, so that somebody else's text follows; not after a request to remember
+        what follows.
+        """
+        said = _plain(sentence)[self._statement(sentence)[0] :].rstrip()
+        asked = (form.fullmatch(f"{said} x") for form, _ in self.lang.forms("asked"))
+        return said.endswith(":") and len(said) > 1 and not any(asked)
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
@@ -273,9 +280,9 @@ class _UserTurn:
         starts = [0, *(_PAST_BLANKS.match(plain, found.end()).end() for found in breaks)]  # type: ignore[union-attr]
         ends = [len(plain), *(found.start() for found in reversed(breaks))]
         relative = names_relative(plain, self.lang.code)  # "this week" refers to nothing else once it is a date
-        done = 0
+        done, label = 0, _LABEL.match(plain)
         for start in starts:
-            if start < done or (plain[:start].rstrip().endswith(":") and not self._introduces(plain[:start])):
+            if start < done or (label and start >= label.end()):  # "My song: I live in Rome and I love you"
                 continue
             reference = None if relative else points.search(plain, start)
             limit = reference.start() if reference else len(plain)
@@ -287,10 +294,6 @@ class _UserTurn:
                     yield self._fact(text[start:end], sentence, day, kind)
                     done = end
                     break
-
-    def _introduces(self, before: str) -> bool:
-        """Whether the words before a colon are about the person; if not, a text follows, not a statement."""
-        return len(_WORD.findall(before)) >= LABEL_WORDS and _names_me(before, self.lang)
 
     def _is_rule(self, plain: str) -> bool:
         """Whether a sentence says how to work in general, and not what the text at hand should be like."""
