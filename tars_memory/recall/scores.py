@@ -42,6 +42,7 @@ PARTS = (
 )  # fmt: skip
 """Names of the parts of a score, as ``--explain`` prints them; their sum is the score."""
 
+WORDS_PART = PARTS.index("line: words")
 HEADING = "heading"
 MARK_CHARACTERS = 7
 """Maximum number of characters around a state, a block id or a source, with the time before it: ``- 14:30 [``."""
@@ -85,6 +86,7 @@ def rank(pool: Pool, query: Query) -> None:
         _score(pool.chunks, pool, query, by_meaning=bool(compared))
     else:
         _score_partly_by_meaning(pool, compared, query)
+    _put_fullest_first(lines)
     _put_newest_first(lines, pool, query)
     for line in best_lines_of_named_notes(pool):
         line.parts = (*line.parts[:-3], weights.LINE_NAMED, *line.parts[-2:])
@@ -206,6 +208,25 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
 def fading_of(row: ChunkRow, query: Query) -> Fading:
     """Return how much a chunk has faded by the day of its note."""
     return weights.fading(row.tier, "" if row.date_is_weak else row.date or "", query.today, query.half_lives)
+
+
+def _put_fullest_first(lines: Sequence[CandidateLine]) -> None:
+    """Exchange the scores of the best line of a note and of its best one that contains all terms of the query that any
+    note does: BM25 puts a short line with one of them before a long one with all.
+    """
+    asked = {term for line in lines for term in line.chunk.counts}
+    best: dict[int, CandidateLine] = {}
+    full: dict[int, CandidateLine] = {}
+    for line in sorted(lines, key=lambda line: line.score):
+        best[line.chunk.row.note_id] = line
+        if line.counts.keys() >= asked:
+            full[line.chunk.row.note_id] = line
+    for note, line in full.items():
+        if line.validity >= best[note].validity:
+            gain = best[note].score - line.score
+            for one, change in ((best[note], -gain), (line, gain)):
+                one.parts = (*one.parts[:WORDS_PART], one.parts[WORDS_PART] + change, *one.parts[WORDS_PART + 1 :])
+                one.score += change
 
 
 # --- of lines that say the same in notes of different days the newest comes first

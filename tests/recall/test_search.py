@@ -427,6 +427,25 @@ def test_a_sentence_is_answered_by_a_line_that_contains_all_its_words_however_fe
     recalled.close()
 
 
+@pytest.mark.parametrize(
+    ("text", "short", "long"),
+    [
+        ("plumber from Poole", "- Poole: bus 12", "- the man who mended her sink is a plumber and lives in Poole"),
+        ("Klempner aus Celle", "- Celle: Bus 12", "- der Mann, der die Spüle repariert hat, ist Klempner in Celle"),
+        ("сантехник Тверь", "- Тверь: автобус 12", "- человек, который чинил раковину, сантехник, город Тверь"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_long_line_with_all_words_of_the_question_comes_before_a_short_one(tmp_path, text, short, long, mode):
+    long += " " + " ".join(f"xy{i}z" for i in range(60))
+    notes = {f"n{i}.md": f"- The weather was fine on walk {i}.\n" for i in range(20)}
+    vault = Recalled(tmp_path, notes | {"Notes.md": f"{short}\n{long}\n\n- Other things.\n"})
+    hit = vault.search(text, mode, explain=True).hits[0]
+    assert hit.best_line[1] == long
+    assert hit.score == pytest.approx(sum(hit.explain.values()))
+    vault.close()
+
+
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
 def test_a_name_with_the_stem_of_a_function_word_is_found_among_many_lines_that_hold_the_word(tmp_path, mode):
     notes = {f"{n}.md": "- in the box\n" for n in range(300)}
