@@ -357,6 +357,36 @@ def test_what_somebody_else_says_of_the_person_is_left_alone(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "In the example, my name is Bob and I live in Ohio.", "In the game I play a wizard and I own a castle.",
+        "Im Spiel bin ich Arzt und ich wohne in Köln.", "Dans le jeu, je suis médecin et j'habite à Lyon.",
+        "En el juego soy médica y vivo en Lima.", "Nel gioco sono un medico e vivo a Roma.",
+        "In het spel ben ik arts en ik woon in Gent.", "No jogo sou médico e moro em Faro.",
+        "Ich spreche von Version 2.", "Je parle de la version 2.", "Hablo de la versión 2.", "Parlo della versione 2.",
+        "Ik spreek over versie 2.", "Je viens de finir.", "Vengo de comer ahora.", "Ich komme aus dem Meeting.",
+        "I own up to my mistakes.", "I ordered the list by date.", "I see the error every day.",
+        "Ich sehe den Fehler jeden Tag.", "Je vois l'erreur tous les jours.", "Ik zie de fout elke dag.",
+    ],
+)  # fmt: skip
+def test_a_frame_or_an_idiom_makes_no_fact(said: str) -> None:
+    assert not read("Hello!", "Hi.", said).facts
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Ich spreche Polnisch", "Je parle polonais", "Hablo polaco y catalán", "Parlo polacco e tedesco",
+        "Je viens de Bretagne", "Vengo de Sevilla", "Ich komme aus der Schweiz", "Ik kom uit Zwolle",
+        "I own a boat and I speak Polish", "I take the bus every day",
+    ],
+)  # fmt: skip
+def test_languages_and_origins_are_facts(said: str) -> None:
+    greetings = {"I": "Hello, how are you?", "J": "Bonjour, ça va avec vous ?", "V": "Hola, ¿qué tal estás?"}
+    assert said in [fact.text for fact in read(greetings.get(said[0], "Hallo!"), "Hi.", said + ".").facts]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "Customers often tell me 'I'm vegan and I hate raisins'.",
         "My grandpa used to shout ‘I love this house, and I hate snakes’ at us.",
         "Meine Kundin meint immer: 'ich bin Veganerin und ich hasse Rosinen'.",
