@@ -16,7 +16,7 @@ import pytest
 from tars_memory.errors import UsageError
 from tars_memory.index import database, vectors
 from tars_memory.index.fulltext import expression
-from tars_memory.index.indexer import Index
+from tars_memory.index.indexer import ROWS, Index, rows
 from tars_memory.index.reader import Filter
 from tars_memory.settings import Cut
 from tars_memory.testing import HashEmbedder, hashed
@@ -304,6 +304,16 @@ def test_a_cache_that_was_deleted_is_made_again(make_index, tmp_path) -> None:
     index.reindex()
     assert index.pending() == 0
     assert len(index.reader().word_bits(range(1, 200))) == index.reader().chunk_count()
+
+
+def test_verify_sorts_no_places_of_words_all_at_once(make_index) -> None:
+    index = make_index({"a.md": "tea and cake\n"})
+    index.refresh()
+    connection = index.connection()
+    plans = {}
+    for name, _ in rows(connection):
+        plans[name] = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {ROWS[name]}")]
+    assert all("TEMP B-TREE" not in step for part in ("words of notes", "signs") for step in plans[part])
 
 
 def test_verify_sees_a_wrong_row_and_a_wrong_vector(make_index) -> None:
