@@ -618,6 +618,8 @@ class QueryVectors:
         self._cache = cache
         self._socket = warm
         self._used = False
+        self._sought: tuple[str, str, Path, models.QueryVector | None] | None = None
+        """A query, as it may be stored, the path of its file, and what it holds; until :meth:`query` uses it."""
 
     @cached_property
     def manifest(self) -> models.Manifest:
@@ -639,7 +641,8 @@ class QueryVectors:
         Raises:
             ModelUnavailableError: they aren't stored and the model can't be used.
         """
-        text, path, found = self._seek(text)
+        sought, self._sought = self._sought, None
+        _, text, path, found = sought if sought is not None and sought[0] == text else self._seek(text)
         if found is None:
             if self._socket is not None and self.embed is None:
                 found = models.ask(self._socket, self.identity, self.manifest.dimension, text)
@@ -656,18 +659,19 @@ class QueryVectors:
 
     def are_at_hand(self, text: str) -> bool:
         """Whether the query's vectors are stored, or a watcher may answer: then the model need not be opened here."""
-        return self._seek(text)[-1] is not None or (self._socket is not None and models.is_ours(self._socket))
+        self._sought = self._seek(text)
+        return self._sought[-1] is not None or (self._socket is not None and models.is_ours(self._socket))
 
-    def _seek(self, text: str) -> tuple[str, Path, models.QueryVector | None]:
-        """Return a query without credentials, its file, and the vectors in it; None if there are none or they
+    def _seek(self, text: str) -> tuple[str, str, Path, models.QueryVector | None]:
+        """Return a query, the same without credentials, its file, and the vectors in it; None if there are none or they
         are damaged.
         """
         folder, shown = self._cache / FOLDER / self.identity, without_credentials(text)
         path = folder / sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         try:
-            return shown, path, models.unpack(read(path) or b"", self.manifest.dimension)
+            return text, shown, path, models.unpack(read(path) or b"", self.manifest.dimension)
         except SettingsError:
-            return shown, path, None
+            return text, shown, path, None
 
 
 def without_credentials(text: str) -> str:

@@ -289,6 +289,16 @@ def stems(words: Iterable[str]) -> dict[str, str]:
     return {word: stem(word) for word in words}
 
 
+def halves(words: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Return the two parts of each word, at each place where a hyphen may be, → the word; a number has none."""
+    return {
+        (word[:i], word[i:]): word
+        for word in words
+        if len(word) <= _LONGEST and not word.isdigit()
+        for i in range(1, len(word))
+    }
+
+
 @cache
 def _function_stems() -> frozenset[str]:
     return frozenset(map(stem, STOP_WORDS))

@@ -125,6 +125,8 @@ class Query:
         filter: what narrows the query to tiers, tags, paths, days and notes.
         dates: the dates that the text names.
         date_words: the words that name them.
+        halves: the two parts of a word at each place where notes may have a hyphen → the word.
+        joined: those of the phrases that are written with hyphens → the same without.
         stems: stem of each word of the above fields.
         names: the words with a capital, folded, that FTS5 takes for function words.
         runs: the runs of ``meaning`` in scripts without blanks.
@@ -168,6 +170,8 @@ class Query:
         self.relatives: dict[str, tuple[str, ...]] = {}
         self.compounds: dict[tuple[str, ...], str] = {}
         self.dates: list[NamedDate] = []
+        self.halves: dict[tuple[str, str], str] = {}
+        self.joined: dict[tuple[str, ...], str] = {}
         self.stems: dict[str, str] = {}
         self.runs: list[str] = []
         self.notices: list[str] = []
@@ -431,7 +435,13 @@ class _Parser:
             query.small_words = frozenset(part for word in listed for part in tokens(word))
         query.is_latin = language.is_latin(query.meaning)
         phrased = (word for phrase in (*query.phrases, *query.quoted) for word in phrase)
-        query.stems = language.stems({*query.words, query.last_word, *query.date_words, *phrased})
+        query.halves = language.halves((*query.words, query.last_word))
+        text = fold(query.meaning)
+        query.joined = {parts: "".join(parts) for parts in query.phrases if "-".join(parts) in text}
+        halves = (half for pair in query.halves for half in pair)
+        query.stems = language.stems(
+            {*query.words, query.last_word, *query.date_words, *phrased, *query.joined.values(), *halves}
+        )
 
 
 # --- the result

@@ -9,13 +9,13 @@ from __future__ import annotations
 import unicodedata
 from copy import copy
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from math import exp, fsum, log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import TarsError
 from tars_memory.index.naming import name_parts, names_of
-from tars_memory.language.words import fold, is_inflected, stem, stems, unspaced_runs
+from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
 from tars_memory.recall import candidates, scores, weights
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, verified
 from tars_memory.recall.weights import RELATIVES, Terms, worded
@@ -556,9 +556,10 @@ def scored(
     mode = "lexical" if vector is None else mode
     asked, query = query, copy(_without_grammar(query, reader))
     query.relatives, query.compounds = {}, {}
-    held = reader.held(query.by_stem, narrowed)
-    if mode != "semantic":
-        _add_compounds(query, reader, narrowed, held)
+    if mode == "semantic":
+        held = reader.held(query.by_stem, narrowed)
+    else:
+        held = _held_with_compounds(query, reader, narrowed)
         _add_relatives(query, reader, narrowed, held)
     asked.compounds |= query.compounds
     for root, others in query.relatives.items():  # of several indexes, for highlights
@@ -579,30 +580,32 @@ def scored(
     return [line for chunk in pool.chunks if shows(chunk, pool) for line in chunk.lines], pool.blank
 
 
-def _add_compounds(query: Query, reader: IndexReader, narrowed: Filter, held: dict[str, int]) -> None:
-    """Find the words of a query that notes write as two with a hyphen ("Wi-Fi"), and count these in ``held``; and the
-    compounds of the query that notes write as one word, whose parts are left out if no note contains them.
+def _held_with_compounds(query: Query, reader: IndexReader, narrowed: Filter) -> dict[str, int]:
+    """Return stem → number of chunks that contain it, as :meth:`IndexReader.held`, for the words of a query, also where
+    notes write a word as two with a hyphen ("Wi-Fi").
+
+    Sets the compounds of the query. Of one that notes write as one word, the parts that no note contains are left out.
     """
     excluded = weights.Exclusion(query.negations).stems if query.negations else frozenset()
-    rare = (root for root, count in held.items() if count < candidates.CHUNKS_BY_WORDS and root not in excluded)
-    words = {root: word for root in rare if not (word := query.by_stem[root]).isdigit()}
-    pairs = {(word[:i], word[i:]): root for root, word in words.items() for i in range(1, len(word))}
-    text = fold(query.meaning)
-    joined = {parts: "".join(parts) for parts in query.phrases if "-".join(parts) in text}
-    roots = stems({*(head for head, _ in pairs), *joined.values()})
-    known = reader.frequencies(set(roots.values()))
-    pairs = {(head, tail): root for (head, tail), root in pairs.items() if known[roots[head]]}
-    ends = reader.frequencies({stem(tail) for _, tail in pairs})
-    for pair, root in pairs.items():
-        if ends[stem(pair[1])] and (count := reader.hyphenated(pair, narrowed)):
-            query.compounds[pair] = words[root]
-            held[root] += count
-    visible = reader.visible({roots[word]: word for word in joined.values() if known[roots[word]]}, narrowed)
-    for parts, word in joined.items():
-        if roots[word] in visible:
+    by_stem, stems = query.by_stem, query.stems
+    held = reader.held(by_stem, narrowed)
+    rare = {
+        by_stem[root] for root, count in held.items() if count < candidates.CHUNKS_BY_WORDS and root not in excluded
+    }
+    pairs = {pair: word for pair, word in query.halves.items() if word in rare}
+    known = reader.frequencies({stems[word] for word in (*chain.from_iterable(pairs), *query.joined.values())})
+    for (head, tail), word in pairs.items():
+        if known[stems[head]] and known[stems[tail]] and (count := reader.hyphenated((head, tail), narrowed)):
+            query.compounds[head, tail] = word
+            held[stems[word]] += count
+    joined = {stems[word]: word for word in query.joined.values() if known[stems[word]]}
+    visible = reader.visible(joined, narrowed) if joined else set()
+    for parts, word in query.joined.items():
+        if stems[word] in visible:
             query.compounds[parts] = word
-            unheld = {part for part in parts if not held.get(query.stems[part])}
+            unheld = {part for part in parts if not held.get(stems[part])}
             query.words = tuple(word for word in query.words if word not in unheld)
+    return held
 
 
 def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: dict[str, int]) -> None:
