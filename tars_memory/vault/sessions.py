@@ -120,6 +120,8 @@ class SessionNote(NamedTuple):
 EARLIER_DIGITS = 16
 """Number of hexadecimal digits that are kept of an earlier hash."""
 DAY = r"\d{4}-\d\d-\d\d"
+ENDS = r"(?=[\"']?[ \t]*(?:[ \t]#|[\r\n]|$))"
+"""What follows the value of a property: nothing, or a comment."""
 
 _TURN = re.compile(
     r"\[(?P<number>\d{1,9})\](?: (?P<time>(?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
@@ -149,19 +151,14 @@ def _content(path: str, data: bytes) -> SessionNote:
     for title, name in _FACTS.items():
         members[name] = tuple(fact for _, fact in facts_of(found, title))
     return SessionNote(
-        turns=_number_of(data, "turns"),
-        unread=unread_in(data),
+        turns=number_in(data, "turns"),
+        unread=number_in(data, "unread"),
         summary=_paragraphs(document),
         kept=tuple(_turns_in(document)),
         path=path,
         extracted=extracted_on(data),
         **members,
     )
-
-
-def _number_of(data: bytes, key: str) -> int:
-    """Return a number of a note's front matter, without parsing the note; 0 for none."""
-    return int(front_value(data, key, r"\d{1,9}\b") or 0)
 
 
 def _paragraphs(document: Document) -> str:
@@ -338,14 +335,14 @@ def front_value(data: bytes, key: str, value: str) -> str:
     return found[1].decode("ascii") if found else ""
 
 
+def number_in(data: bytes, key: str) -> int:
+    """Return a number in a note's front matter, without parsing the note; 0 if there is none."""
+    return int(front_value(data, key, rf"\d{{1,9}}{ENDS}") or 0)
+
+
 def extracted_on(data: bytes) -> str:
     """Return the day of the last extraction of facts in a note, without parsing it; empty for none."""
     return front_value(data, "extracted", DAY)
-
-
-def unread_in(data: bytes) -> int:
-    """Return the number of the first turn that waits for a model, without parsing the note; 0 for none."""
-    return _number_of(data, "unread")
 
 
 def _keys_of(data: bytes) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Splice
-from tars_memory.vault.sessions import DAY, front_of, front_value, insert_ordered, set_property
+from tars_memory.vault.sessions import DAY, ENDS, front_of, front_value, insert_ordered, number_in, set_property
 
 KINDS = {"decision": "Decisions", "fact": "Facts", "open end": "Open ends", "topic": "Topics"}
 """Section title by kind of statement, in the order of the note."""
@@ -30,7 +30,6 @@ MAX_BULLET = 2_000
 FROM = "from:: "
 """Beginning of the bullet under a statement that links to its sessions."""
 
-_ENDS = r"(?=[\"']?[ \t]*(?:[\r\n]|$))"
 _SOURCE = re.compile(r"(\[\[([^\[\]|#]+)(?:[#|][^\[\]]*)?\]\][^\r\n]*\()(\d{1,9})( turns?\))")
 
 
@@ -101,12 +100,7 @@ def period_of(data: bytes) -> str:
     head = front_of(data)
     if b"source_hash" in head or TAG.encode() not in head:
         return ""
-    return front_value(data, "period", rf"\d{{4}}(?:-\d\d)?{_ENDS}")
-
-
-def number_in(data: bytes, key: str) -> int:
-    """Return a number in a note's front matter, without parsing the note; 0 if there is none."""
-    return int(front_value(data, key, rf"\d{{1,9}}{_ENDS}") or 0)
+    return front_value(data, "period", rf"\d{{4}}(?:-\d\d)?{ENDS}")
 
 
 def date_in(data: bytes) -> str:

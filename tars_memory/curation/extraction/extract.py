@@ -335,7 +335,9 @@ class Examiner:
         """Return the session note of a conversation, with the first of its turns that waits for a model."""
         found = self._found(transcript)
         try:
-            return found._replace(unread=sessions.unread_in(self.ctx.vault.read(found.path) if found.path else b""))
+            return found._replace(
+                unread=sessions.number_in(self.ctx.vault.read(found.path) if found.path else b"", "unread")
+            )
         except TarsError:
             return found
 

@@ -28,6 +28,7 @@ from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
+from tars_memory.vault.sessions import number_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -232,7 +233,7 @@ def _proposed(
     chosen = weightiest(groups, max(0, limit - len(known)))
     left_out = len(groups) - len(chosen)
     sources = tuple(
-        notes.SummarySource(session.day.isoformat(), link(session.path), notes.number_in(session.data, "turns"))
+        notes.SummarySource(session.day.isoformat(), link(session.path), number_in(session.data, "turns"))
         for session in sessions
     )
     day = max(session.day for session in sessions).isoformat()
@@ -393,7 +394,7 @@ def _grown(ctx: Caller, summaries: Mapping[str, str]) -> Iterator[tuple[str, byt
                 data = ctx.vault.read(path)
             except TarsError:
                 continue
-            if notes.number_in(data, "turns") > turns:
+            if number_in(data, "turns") > turns:
                 yield path, data, summary, period, turns
 
 
