@@ -363,7 +363,9 @@ def test_what_somebody_else_says_of_the_person_is_left_alone(said: str) -> None:
         "In het spel ben ik arts en ik woon in Gent.", "No jogo sou médico e moro em Faro.",
         "Ich spreche von Version 2.", "Je parle de la version 2.", "Hablo de la versión 2.", "Parlo della versione 2.",
         "Ik spreek over versie 2.", "Je viens de finir.", "Vengo de comer ahora.", "Ich komme aus dem Meeting.",
-        "I own up to my mistakes.", "I ordered the list by date.", "I see the error every day.",
+        "I own up to my mistakes.", "I used to smoke but I quit in 2021.", "I run out of ideas every day.",
+        "We are from different teams.", "I moved to the next chapter.", "Je tiens à dire merci à tous.",
+        "I ordered the list by date.", "I see the error every day.",
         "Ich sehe den Fehler jeden Tag.", "Je vois l'erreur tous les jours.", "Ik zie de fout elke dag.",
     ],
 )  # fmt: skip
