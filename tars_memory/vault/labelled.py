@@ -62,13 +62,13 @@ def _label(between: str, verb: str) -> str:
     return (
         _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS_SIGN + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
         r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:(?:\r?\n[ \t>]{0,8})?\r?\n" + MARKS + r")?"
-        r"(?:[\[(][ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"']))?"  # the first value of a list
+        r"(?:(?:\[(?=\s{0,20}\w)|[\[(])[ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"'`]|(?<=\[)\w))?"  # the first of a list
         rf"|(?P<between>{between})(?:[ \t]{{1,3}}|{_BLANK}(?=\w))(?:(?P<is>{verb})|(?P<later>{_EQUALS_SIGN}))"
         rf"[\"'`*_]{{0,3}}?{_BLANK}"
         rf"|(?P<between2>{between})(?P<later2>{_EQUALS_SIGN})[ \t]{{1,3}}"
         r"|(?P<between3>[ \t][\w'’ -]{0,40}?)(?P<later3>[:=])"
         rf"|(?P<glued>{_GLUED})|(?P<link>(?<=\])\()|(?P<cell>[ \t]{{0,3}}\|[ \t]{{0,8}})|(?P<blank>[ \t]{{1,3}}))"
-        rf"(?i:{_SCHEME})[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s))?[*_]{{0,2}}"
+        rf"(?i:{_SCHEME}(?:[fru](?=[\"']))?)[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s))?[*_]{{0,2}}"
     )
 
 
@@ -92,21 +92,25 @@ _INTERESTING = r"[0-9!#-&*+:;=>?@\\^|~\"'`]|[a-z][A-Z]|[A-Z]{2}|[→：＝—–
 """Every value, or the text between it and its label, has one of these: text without any need not be examined."""
 
 _PLACEHOLDER = (
-    r"(?i)x+|\*+|\.+|…+|•+|-+|_+|<.*>?|\$[\w.{}()\[\]:/-]*|\{.*|%\w+%|\[.*|\([^()]*\)?|@[\w./-]*|#[\w/-]*|your.*|my[_-]?\w*|.*-here|.*_here|n/?a|"
-    r"(?:ex|s)ample\S{0,12}|dummy|placeholder|change_?me|redacted|masked|hidden|none|null|nil|undefined|true|false|todo|tbd|"
+    r"(?i)<[\w .:-]*>|[<{\[(]+[^\d!#%&*+?^~@]*|\[\[[\w .-]+(?:[|\]#].*)?|\(\d{0,3}\)?|%\w+%|\{[a-z_.]+(?:[\[(].*)?\}.*"
+    r"|\$[{(].*|\$(?:env:)?[a-z_]+\d?(?:[.:\[>-].*)?|\$\d|[@#][a-z/_.-]+\d?|(?:my|your)(?:[_-].*|(?:password|secret|token|key).{0,3})|.*[_-]here|(?:ex|s)ample[_-]?[a-z]*\d?"
+    r"|dummy|placeholder|change_?me|redacted|masked|hidden|none|null|undefined|true|false|todo|"
     r"unknown|string|required|optional|enabled|disabled|passwor[dt]s?|passwd|pass|secrets?|tokens?|keys?|test(?:ing)?|default|"
-    r"text|input|hunter2?\*+|\\\w+|process\..*|os\..*|env\..*|self\..*|this\..*|config\..*|settings\..*"
+    r"text|input|\\[a-z]+"
 )
-"""Values that only stand for a credential: ``xxxx``, ``$TOKEN``, ``<password>``, ``changeme``, ``config.password``."""
+"""Values that only stand for a credential: ``$TOKEN``, ``<password>``, ``{name}``, ``(see``, ``changeme``."""
 
+_NAME = r"[a-z_][a-z_.]{2,}\d?[a-z_.]*"
 _HARMLESS = (
-    r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\..*|mailto:.*|[\w.+-]+@[\w-]+\.[\w.-]+|~?\.{0,2}/[a-z_./-]*|[a-z]:\\.*|"
+    r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\.[\w-]+\..*|mailto:.*|[\w.+-]+@[\w-]+\.[a-z][\w.-]*|~?\.{0,2}/[a-z_./-]*|[a-z]:\\.*|"
     r"v?\d+(?:[.,:/-]\d+)+[a-z%]{0,6}|\d{4}-\d\d-\d\d\S*|\d+(?:st|nd|rd|th|[a-z%€$£°]{1,4})|\d+-[a-z]+(?:-[a-z]+)*|"
-    r"[a-z_][a-z0-9_.]*\(.*|.*\]\(.*|sha\d*[:=].*|md5[:=].*|ssh-\w+|ecdsa-\S+|(?:2|3)fa|1password\W*|utf-?\d+|base64\S{0,4}|"
+    rf"[a-z_]+(?:(?:\.|->|::)\\?[a-z_]+\d?)+|{_NAME}(?:\((?:[\"'].*|[a-z_.$]*(?:[\[(].*|,)?|.*\)[;,.)\]}}]*)|\[(?:[\"'].*|\w*\].*))|"
+    r"[a-z]*\]\([\w%./#:-]*\)?[.,;:)]*|.*\]\([a-z]+://.*|"
+    r"(?:sha\d*|md5)[:=]\S{16,}|ssh-\w+|ecdsa-\S+|1password[\d\W]*|utf-?\d+|base64\S{0,4}|"
     r"[\w./-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|pem|key|crt|cer|pub|env|html?|go|rs|java|rb|php|sh|gpg|asc|p12|kdbx|pdf|png|jpe?g)(?::\d\S*)?|"
     r"\^[a-z0-9-]+|//.*"
 )
-"""Values that are not credentials: addresses, paths, numbers, versions, dates, calls, algorithms, file names."""
+"""Values that are not credentials: addresses, paths, numbers, versions, dates, names and calls of a program, files."""
 
 
 def _is_harmless(value: str) -> bool:
@@ -223,6 +227,7 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
         if separator == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
             separator = "words"
         by_itself = separator == "blank" and low[start:end] in table.SPOKEN and low[start:end] not in ("pw", "psk")
+        by_itself |= low[start:end] == "pass" and label["is"] == "to"  # "pass it to": a verb
         span = None if by_itself else _credential_span(text, label, start, rank, separator)
         if span:
             return (*span, kind)

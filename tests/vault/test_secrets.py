@@ -1,6 +1,7 @@
 """What is a credential and what is none, and that a text without them reads on."""
 
 import re
+import string
 from random import Random
 from time import process_time
 
@@ -151,6 +152,10 @@ NONE = (
     "secret: next year 2026 will have more cake",
     "| public key | user token |\n|---|---|\n| q8Zr2LmN0pXcVbT7aa | none |",
     "We use a password,\nRaspberry2, and a dog",
+    "password = get(user1) or form.password2; your-password1, {name}1, <password1>, my_secret12, ${X1}",
+    'headers["Authorization"] = f"Bearer {token}"; password=hash(data["x1"]); password: {user[:20]}',
+    "for the rest you pass it to GPT4All or pass that on to\nC<decode2>",
+    'the address: "2606:2800:21f:cb07:6820:80da:af6b:8b2c"',
     "run(\n    api_key=api_key,\n    max_tokens=100,\n)",
     '{\n  "cost_per_token": null,\n  "cost_above_128k": null\n}',
     "names = [\n    'EncodedSecret',\n    'Base64Encoder',\n]",
@@ -174,6 +179,20 @@ def test_a_credential_is_masked_and_the_rest_stays(text: str, value: str) -> Non
 def test_ordinary_text_holds_none(text: str) -> None:
     assert find(text) == []
     assert mask(text) is text
+
+
+@pytest.mark.parametrize("shape", ["password: {}", "PASSWORD={}", "das Passwort ist {} ok", "password: `{}`"])
+def test_a_password_that_begins_as_a_placeholder_is_one(shape: str) -> None:
+    signs = string.ascii_letters + string.digits + "!#$%&()*+-=?@[]^_{}~"
+    dice = Random(shape)
+    told = [
+        value
+        for value in ("".join(dice.choices(signs, k=dice.randrange(10, 17))) for _ in range(800))
+        if mask(shape.format(value)) == shape.format(value)
+    ]
+    assert len(told) < 12, told  # of 800: those of letters in a sentence, and calls such as "xWZF(XFXfq"
+    for value in ("MyDog2015", "yourGod77x", "$ecret2015", "<3Kittens99", "hunter(22x", "#Anna2015", "anna@home.77"):
+        assert value not in mask(shape.format(value))
 
 
 @pytest.mark.parametrize("ending", ["-----END RSA PRIVATE KEY-----", ""])
