@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.disk import sha256
 from tars_memory.vault import secrets as table
-from tars_memory.vault.secrets import MARKS, compiled
+from tars_memory.vault.secrets import MARKS, PLACEHOLDER, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,15 +91,6 @@ _CUT = (
 _INTERESTING = r"[0-9!#-&*+:;=>?@\\^|~\"'`]|[a-z][A-Z]|[A-Z]{2}|[→：＝—–«「『“„]"
 """Every value, or the text between it and its label, has one of these: text without any need not be examined."""
 
-_PLACEHOLDER = (
-    r"(?i)<[\w .:-]*>|[<{\[(]+[^\d!#%&*+?^~@]*|\[\[[\w .-]+(?:[|\]#].*)?|\(\d{0,3}\)?|%\w+%|\{[a-z_.]+(?:[\[(].*)?\}.*"
-    r"|\$[{(].*|\$(?:env:)?[a-z_]+\d?(?:[.:\[>-].*)?|\$\d|[@#][a-z/_.-]+\d?|(?:my|your)(?:[_-].*|(?:password|secret|token|key).{0,3})|.*[_-]here|(?:ex|s)ample[_-]?[a-z]*\d?"
-    r"|dummy|placeholder|change_?me|redacted|masked|hidden|none|null|undefined|true|false|todo|"
-    r"unknown|string|required|optional|enabled|disabled|passwor[dt]s?|passwd|pass|secrets?|tokens?|keys?|test(?:ing)?|default|"
-    r"text|input|\\[a-z]+"
-)
-"""Values that only stand for a credential: ``$TOKEN``, ``<password>``, ``{name}``, ``(see``, ``changeme``."""
-
 _NAME = r"[a-z_][a-z_.]{2,}\d?[a-z_.]*"
 _HARMLESS = (
     r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\.[\w-]+\..*|mailto:.*|[\w.+-]+@[\w-]+\.[a-z][\w.-]*|~?\.{0,2}/[a-z_./-]*|[a-z]:\\.*|"
@@ -115,7 +106,7 @@ _HARMLESS = (
 
 def _is_harmless(value: str) -> bool:
     """Whether a value is no credential, or only stands for one."""
-    return any(re.fullmatch(pattern, value) for pattern in (_PLACEHOLDER, _HARMLESS))
+    return any(re.fullmatch(pattern, value) for pattern in (PLACEHOLDER, _HARMLESS))
 
 
 Found = tuple[int, int, str]

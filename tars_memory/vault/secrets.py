@@ -222,7 +222,7 @@ def _find_all(text: str) -> Iterator[Secret]:
     for kind, hints, pattern in COMMANDS:
         if any(hint in text for hint in hints.split("|")) and (hints != ":" or compiled(_PGPASS_PORT).search(text)):
             for match in compiled(pattern).finditer(text):
-                if not compiled(_PLACEHOLDER).fullmatch(match[1][:80]):
+                if not compiled(PLACEHOLDER).fullmatch(match[1][:80]):
                     yield Secret(*match.span(1), kind)
     from tars_memory.vault import labelled
 
@@ -236,8 +236,14 @@ _PGPASS_PORT = r":(?:\*|\d{3,5}):"
 Both begin with a fixed character and so are found fast.
 """
 
-_PLACEHOLDER = r"(?i)[x*.…•_-]+|<.*>?|\$.*|\{.*|%\w+%|\(masked.*|pass(?:word|wd)?"
-"""Placeholder for a password in a command."""
+PLACEHOLDER = (
+    r"(?i)<[\w .:-]*>|[<{\[(]+[^\d!#%&*+?^~@]*|\[\[[\w .-]+(?:[|\]#].*)?|\(\d{0,3}\)?|%\w+%|\{[a-z_.]+(?:[\[(].*)?\}.*"
+    r"|\$[{(].*|\$(?:env:)?[a-z_]+\d?(?:[.:\[>-].*)?|\$\d|[@#][a-z/_.-]+\d?|(?:my|your)(?:[_-].*|(?:password|secret|token|key).{0,3})|.*[_-]here|(?:ex|s)ample[_-]?[a-z]*\d?"
+    r"|dummy|placeholder|change_?me|redacted|masked|hidden|none|null|undefined|true|false|todo|"
+    r"unknown|string|required|optional|enabled|disabled|passwor[dt]s?|passwd|pass|pwd|secrets?|tokens?|keys?|test(?:ing)?|default|"
+    r"text|input|\\[a-z]+"
+)
+"""Values that only stand for a credential: ``$TOKEN``, ``<password>``, ``{name}``, ``(see``, ``changeme``."""
 
 
 def _find_prefixed(text: str) -> Iterator[Secret]:
@@ -394,7 +400,7 @@ def _is_placeholder(value: str) -> bool:
 def _find_in_addresses(text: str) -> Iterator[Secret]:
     """Yield the passwords in addresses."""
     for match in compiled(ADDRESS).finditer(text):
-        if not re.fullmatch(r"(?i)pass(?:word|wd)?|pwd|secret|x+|\*+|\.+|\$\{?\w+\}?|\{+[^{}]*\}+|<[^>]*>", match[1]):
+        if not compiled(PLACEHOLDER).fullmatch(match[1]):
             yield Secret(*match.span(1), "password")
 
 
