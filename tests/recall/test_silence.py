@@ -66,6 +66,36 @@ def test_a_small_vault_is_silent_about_what_it_does_not_hold(tmp_path: Path, mod
     assert mean("answered") <= (0.0 if model == "multilingual" else 0.04), silent
 
 
+LINES = {
+    "My dog Biscuit needs new food.": "puppy",
+    "We bought a red car last week.": "automobile",
+    "The kitten slept on the sofa all day.": "cat",
+    "My sister moved to Leeds in spring.": "sibling",
+    "What is a good present for a five year old?": "gift",
+    "The surgeon operated on my knee in May.": "doctor",
+    "We went to the cinema with Tom.": "movie",
+    "The bicycle has a flat tyre.": "bike",
+}
+FOREIGN = """
+dough zebra violin tractor umbrella mango guitar volcano piano cheese physics tennis marble pencil magnet ocean poetry
+helmet ribbon whale cactus lawyer trumpet candle onion rocket wallet opera glacier bishop
+"""
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_a_vault_of_a_few_lines_is_silent_about_a_word_of_another_thing(tmp_path: Path, size: int) -> None:
+    answered, wrong = 0, 0
+    for start in range(0, len(LINES), size):
+        lines = list(LINES)[start : start + size]
+        make_vault(tmp_path / f"{start}", {f"n{i}.md": f"{line}\n" for i, line in enumerate(lines)})
+        with Memory(tmp_path / f"{start}", env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+            memory.reindex()
+            answered += sum(bool(memory.search(LINES[line]).hits) for line in lines)
+            wrong += sum(bool(memory.search(word).hits) for word in FOREIGN.split())
+    assert answered >= len(LINES) - 1
+    assert wrong <= 0.1 * len(FOREIGN.split()) * len(LINES) / size
+
+
 THINGS = ["boiler", "lamp", "ladder", "drill", "printer", "kettle", "tent", "heater", "roof", "lock"]
 
 
