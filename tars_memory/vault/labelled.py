@@ -444,7 +444,7 @@ def _bullet_lists(text: str, low: str) -> Iterator[Found]:
 _ITEM = rf"[ \t>]{{0,16}}(?:[-*+]|\d{{1,3}}[.)])[ \t]{MARKS}([^\n]{{0,300}})[^\n]*(?:\n|$)"
 
 
-_MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\w.]*"
+_MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\d.-]{0,6}[A-Za-z]{0,2}"
 """Names of standards and models, such as ``RFC2898``: without a label of their own they are not passwords."""
 
 

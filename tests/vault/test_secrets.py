@@ -141,7 +141,7 @@ NONE = (
     "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7v2 anna@host",
     "password: $DB_PASS or ${DB_PASS:-x1}, @see-note, #todo/x1, (see the safe)",
     "| password | length |\n|--|--|\n| policy | 12 |\n| RFC2898 | x |",
-    "Passwords\n- rotate every 90d\n- see IEEE-802.1X",
+    "Passwords\n- rotate every 90d\n- see IEEE-802.1X and SP800-63B",
     "user, password, and email\nA, B2B, C",
     "secret: this will work fine",
     "password: they said that this will work later",
@@ -380,7 +380,7 @@ def test_a_second_password_of_the_sentence_goes_too(language: str) -> None:
 @pytest.mark.parametrize("mark", ["- ", "* ", "1. ", "- [ ] ", "- NAS: ", "* NAS – ", "\t- "])
 @pytest.mark.parametrize("head", ["passwords:\n", "## Passwords\n\n", "**Passwörter:**\r\n", "Contraseñas\n"])
 def test_of_a_list_of_passwords_all_are_masked(head: str, mark: str) -> None:
-    values = ["Tr0ub4dor&3xY9", "Sp4rrow!77kl", "G4to!44kl12"]
+    values = ["Tr0ub4dor&3xY9", "Sp4rrow!77kl", "G4to!44kl12", "KX7dw93kqz"]
     text = head + "\n".join(mark + value for value in values)
     assert not any(remains(text, value, mask(text)) for value in values), mask(text)
 
