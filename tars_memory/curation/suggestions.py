@@ -21,6 +21,7 @@ from tars_memory.language import statements
 from tars_memory.vault import change, inbox, secrets
 from tars_memory.vault.markdown import entries as grammar, facts
 from tars_memory.vault.note import Note
+from tars_memory.vault.suspicion import MARK
 from tars_memory.vault.writing.history import written_lines
 
 if TYPE_CHECKING:
@@ -422,7 +423,7 @@ def _new_line(ctx: Caller, asked: Material, op: dialogues.ModelOp, words: str, w
         UsageError: the line exists already, or contains a credential.
     """
     layout = ctx.layout
-    if secrets.find(words):
+    if MARK in words or secrets.find(words):
         raise UsageError("the note holds a credential", "")
     if any(statements.relation(line.text, words) == "same" for line in asked.lines):
         raise UsageError("a line says exactly this already", "")
