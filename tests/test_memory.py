@@ -9,7 +9,7 @@ import pytest
 
 from tars_memory import index
 from tars_memory.doors.cli.commands.health import _summary
-from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError, VaultError
+from tars_memory.errors import ModelUnavailableError, NotFoundError, UnwritableError, UsageError, VaultError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.workspace import Workspace
@@ -206,3 +206,13 @@ def test_a_layout_that_cannot_be_used_is_told_where_notes_are_written(tmp_path: 
         assert memory.remember("tea is ready at five").path == "Memory.md"
         (told,) = [notice for notice in memory.workspace.notices if "layout.memory" in notice]
         assert "by default" in told
+
+
+def test_a_note_that_is_too_big_to_be_searched_can_be_opened(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Huge.md": "tea\n" * 1000, "projects/secret/Plan.md": "tea\n" * 1000})
+    (root / ".tars").mkdir(exist_ok=True)
+    (root / ".tars" / "config.toml").write_text("[limits]\nmax_note_bytes = 1000\n")
+    memory = Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")})
+    assert {memory.place(name).path for name in ("Huge.md", "Huge")} == {"Huge.md"}
+    with pytest.raises(NotFoundError):
+        memory.place("projects/secret/Plan.md")

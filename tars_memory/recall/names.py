@@ -401,8 +401,8 @@ class NamedPlace(NamedTuple):
 
 
 def find_place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NamedPlace:
-    """Find the note with a name, the part of a note that ``Note#Heading`` or ``Note#^id`` names, or the only heading
-    with the name; in this order.
+    """Find the note with a name, the part of a note that ``Note#Heading`` or ``Note#^id`` names, the only heading with
+    the name, or the note at a path that is not searched; in this order.
 
     Raises:
         NotFoundError: there is none, as for :func:`path_of_note`.
@@ -426,9 +426,13 @@ def find_place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> N
             more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
             hint = "name one as in a link: Note#Heading"
             raise AmbiguousError(f"{counted(len(found), 'heading')} are called {name!r}{more}", listed, hint) from None
-        if not found:
-            raise error from None
-        return found[0]
+        if found:
+            return found[0]
+        paths = {name, f"{name}.md"}.intersection(vault.paths())  # of a note that is not searched: it is too big
+        for path in paths:
+            if vault.layout.scope_of(path) in ("", scope):
+                return NamedPlace(path)
+        raise error from None
 
 
 def _part_of_note(vault: Vault, path: str, part: str) -> NamedPlace:
