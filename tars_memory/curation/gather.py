@@ -22,7 +22,7 @@ from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.notes import playbook_path
+from tars_memory import capture
 from tars_memory.curation import candidates
 from tars_memory.curation.proposals import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of, question_about
 from tars_memory.errors import TarsError, UsageError, counted, shortened
@@ -475,7 +475,7 @@ class _TierNotes:
         layout = self._ctx.vault.layout
         try:
             title = grammar.heading(shortened(steps.lead, SHOWN))
-            target = playbook_path(layout, title)
+            target = capture.notes.playbook_path(layout, title)
         except UsageError:
             return None
         if self._ctx.vault.look(target) is not None:

@@ -562,7 +562,7 @@ def _masked(subject: str, predicate: str, object_: str) -> tuple[str, str, str]:
     if not vault.suspicion.suspicious(sentence):
         return subject, predicate, object_
     words = vault.secrets.Taken().add(vault.secrets.taken(sentence))
-    return vault.secrets.hide(subject, words), vault.secrets.hide(predicate, words), vault.secrets.hide(object_, words)
+    return words.hide(subject), words.hide(predicate), words.hide(object_)
 
 
 def _date_of(number: int) -> date | None:

@@ -117,7 +117,7 @@ def _veiled_or_none(data: bytes) -> bytes | None:
 
 
 class Taken:
-    """The words that are :func:`taken` out of a note, to mask its lines alone by them, see :func:`hide`.
+    """The words that are :func:`taken` out of a note, to mask its lines alone by them.
 
     Of thousands of words, only those are looked for that begin with characters which a line has.
     """
@@ -140,6 +140,15 @@ class Taken:
         heads = {text[at : at + size] for size in self._sizes for at in range(len(text) - size + 1)}
         near = (words for head in heads for words in self._by_head.get(head, ()) if words in text)
         return sorted(near, key=lambda words: (-len(words), words))
+
+    def hide(self, text: str) -> str:
+        """Mask the words in a text of the note."""
+        # one word of a seed phrase is not part of others
+        patterns = (
+            rf"\b{part}\b" if part.isascii() and part.isalpha() else re.escape(part) for part in self.found_in(text)
+        )
+        either = "|".join(patterns)
+        return re.sub(either, lambda found: self.instead[found[0]], text) if either else text
 
 
 _HEAD = 5
@@ -178,16 +187,6 @@ def _alike(one: str, other: str) -> int:
 
 
 _MARKED = rf"{re.escape(MARK)}[^()]*\)"
-
-
-def hide(text: str, words: Taken) -> str:
-    """Mask in a text of a note the words that are :func:`taken` out of the note."""
-    # one word of a seed phrase is not part of others
-    patterns = (
-        rf"\b{part}\b" if part.isascii() and part.isalpha() else re.escape(part) for part in words.found_in(text)
-    )
-    either = "|".join(patterns)
-    return re.sub(either, lambda found: words.instead[found[0]], text) if either else text
 
 
 def kinds(found: list[Secret]) -> str:

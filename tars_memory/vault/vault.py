@@ -23,7 +23,7 @@ from tars_memory.errors import NotFoundError, PartialError, TarsError, Unwritabl
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.suspicion import visible, wide_encoding, wide_name
+from tars_memory.vault.suspicion import suspicious, visible, wide_encoding, wide_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,7 +82,7 @@ class Vault:
         self._options = layout
         self._obsidian = obsidian
         self._notes_read: dict[str, tuple[tuple[int, ...], Note]] | None = None
-        self._taken: dict[str, tuple[tuple[int, ...], Taken]] = {}
+        self._taken: dict[str, tuple[tuple[int, ...], Taken | None]] = {}
 
     @classmethod
     def open(
@@ -324,8 +324,6 @@ class Vault:
 
         A line of a list of recovery codes, of a seed phrase or of a private key doesn't show alone what it is.
         """
-        from tars_memory.vault import secrets  # a search reads rows of the index, and must not pay for this
-
         try:
             state = self._state(path)
             if path not in self._taken or self._taken[path][0] != state:
@@ -333,7 +331,8 @@ class Vault:
                 self._take(path, state, note)
         except (OSError, ValueError, TarsError):
             return text
-        return secrets.hide(text, self._taken[path][1])
+        words = self._taken[path][1]
+        return words.hide(text) if words else text
 
     def hide_former(self, path: str, text: str) -> None:
         """Let :meth:`hide` mask also what was a credential in a text that the note had before."""
@@ -343,10 +342,12 @@ class Vault:
 
     def _take(self, path: str, state: tuple[int, ...], text: str) -> None:
         """Add what is a credential in a text of a note to the words that are masked in it; ``state`` is its own."""
-        from tars_memory.vault import secrets
-
         _, words = self._taken.get(path, (state, None))
-        self._taken[path] = state, (words or secrets.Taken()).add(secrets.taken(text))
+        if suspicious(text):
+            from tars_memory.vault import secrets  # a search reads rows of the index, and must not pay for this
+
+            words = (words or secrets.Taken()).add(secrets.taken(text))
+        self._taken[path] = state, words
 
     def _read(self, folder: beneath.Folder, name: str, path: str) -> bytes:
         data = b""

@@ -11,7 +11,7 @@ from random_documents import sized, within
 
 from bench.seeded import ALNUM, LABELLED, NAMED, SENTENCES, SHAPED, codes, credentials, password, remains, seed_words
 from tars_memory.vault import secrets as table
-from tars_memory.vault.secrets import Taken, find, hide, mask, taken, veil
+from tars_memory.vault.secrets import Taken, find, mask, taken, veil
 from tars_memory.vault.suspicion import IGNORABLE, suspicious
 
 SECRETS = {
@@ -220,12 +220,12 @@ def test_a_private_key_goes_whole_and_veiled_lines_stay_where_they_are(ending: s
     ],
 )
 def test_a_line_alone_is_masked_by_the_words_that_are_taken_out_of_the_whole(text: str, line: str, shown: str) -> None:
-    assert hide(line, Taken().add(taken(text))) == shown
+    assert Taken().add(taken(text)).hide(line) == shown
 
 
 def test_what_stands_for_a_word_is_not_searched_for_others() -> None:
     text = f"backup code: 4f3a1-9bc2d\nseed phrase: code {' '.join(PHRASE[1:])}\n"
-    assert hide("4f3a1-9bc2d", Taken().add(taken(text))) == "(masked recovery code)"
+    assert Taken().add(taken(text)).hide("4f3a1-9bc2d") == "(masked recovery code)"
 
 
 @pytest.mark.timed
@@ -236,7 +236,7 @@ def test_a_line_takes_as_long_beside_many_codes_as_beside_few() -> None:
         assert len(words.instead) == count
         begun = process_time()
         for code in listed[:400]:
-            assert hide(f"- {code} for Anna", words) == "- (masked recovery code) for Anna"
+            assert words.hide(f"- {code} for Anna") == "- (masked recovery code) for Anna"
         return process_time() - begun
 
     took(400)
