@@ -219,7 +219,7 @@ LIBRARIES_CALL = [
     *("readinto", "resolve_command", "collect_usage_pieces", "verify_request", "handle_error", "on_any_event"),
     *("daemon_threads", "block_on_close", "request_queue_size", "suppress_debug_info", "disable_hf_tokenizer_download"),
     *("drop_params", "telemetry", "log_severity_level", "inter_op_num_threads", "intra_op_num_threads"),
-    *("whitespace_split", "commenters"),
+    *("whitespace_split", "commenters", "terminal_width"),
     *("graph_optimization_level", "optimized_model_filepath", "enable_cpu_mem_arena"),
     *("CSS", "BINDINGS", "ENABLE_COMMAND_PALETTE", "compose", "render_line", "virtual_size", "cursor_blink"),
     *("on_mount", "on_resize", "on_input_changed", "on_heard", "_on_key", "action_*", "_fatal_error"),
