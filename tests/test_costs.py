@@ -268,7 +268,7 @@ def test_the_same_bytes_are_masked_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_line_without_a_year_is_not_searched_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "_pattern", None)  # nobody goes through the patterns
+    monkeypatch.setattr(findings, "phrase_pattern", None)  # nobody goes through the patterns
     assert findings.last_day_named("valid until the 3rd of May, bullet 123 of many", NOW.date()) is None
     with pytest.raises(TypeError):
         findings.last_day_named("valid until 2026-05-03", NOW.date())

@@ -113,15 +113,15 @@ def test_the_newest_have_vectors_up_to_the_cap_and_the_others_are_found_by_words
     world.add()
     settings.write_text(settings.read_text() + "vectors = 2\n")
     world.reindex()
-    assert sorted(world.meant("settee")) == [f"couch number {day} was sold" for day in (5, 6)]
+    assert sorted(world.meant("settee", mode="semantic")) == [f"couch number {day} was sold" for day in (5, 6)]
     assert len(world.meant("couch")) == 6
     world.write("7.jsonl", turn("user", "couch number 7 was sold", "2026-11-07T10:00"))
     world.reindex()
-    assert sorted(world.meant("settee")) == [f"couch number {day} was sold" for day in (6, 7)]
+    assert sorted(world.meant("settee", mode="semantic")) == [f"couch number {day} was sold" for day in (6, 7)]
     assert world.held() == (2, 2)
     settings.write_text(settings.read_text().replace("vectors = 2", "vectors = 0"))
     world.reindex()
-    assert world.meant("settee") == [] and world.held() == (0, 0)
+    assert world.meant("settee", mode="semantic") == [] and world.held() == (0, 0)
 
 
 def test_neighbours_are_looked_for_among_the_newest_and_words_find_the_others_with_their_vectors(
@@ -133,7 +133,7 @@ def test_neighbours_are_looked_for_among_the_newest_and_words_find_the_others_wi
     world.add()
     for newest in ((5, 6), (6, 7)):
         world.reindex()
-        assert sorted(world.meant("settee")) == [f"couch number {day} was sold" for day in newest]
+        assert sorted(world.meant("settee", mode="semantic")) == [f"couch number {day} was sold" for day in newest]
         assert len(world.meant("couch")) == newest[1] and world.held() == (newest[1], newest[1])
         with world.memory() as memory:
             assert memory.sources()["pending_vectors"] == 0
@@ -154,7 +154,7 @@ def test_passages_become_neighbours_when_newer_ones_go_and_fewer_vectors_are_wan
     settings = world.base / "home" / "config" / "config.toml"
     settings.write_text(settings.read_text() + "vectors = 2\n")
     world.reindex()
-    assert sorted(world.meant("settee")) == [f"couch number {day} was sold" for day in (3, 4)]
+    assert sorted(world.meant("settee", mode="semantic")) == [f"couch number {day} was sold" for day in (3, 4)]
     assert len(world.embedder.texts) == 6 + 1  # no passage a second time
 
 
@@ -165,7 +165,7 @@ def test_vectors_go_with_the_log_and_with_the_source(world: Meaning) -> None:
     world.reindex()
     assert world.held() == (2, 2)
     path.unlink()
-    assert world.meant("settee") == []
+    assert world.meant("settee", mode="semantic") == []
     assert world.held() == (1, 1)
     with world.memory() as memory:
         memory.remove_source(str(world.logs))
@@ -182,9 +182,9 @@ def test_what_is_forgotten_everywhere_leaves_no_vector_and_the_rest_keeps_theirs
     with world.memory() as memory:
         line = memory.remember("The green couch came from my aunt")
         memory.forget(line.ref or "", everywhere=True)
-    assert world.meant("settee") == [] and world.held() == (1, 1)
+    assert world.meant("settee", mode="semantic") == [] and world.held() == (1, 1)
     world.reindex()
-    assert world.meant("settee") == [] and world.held() == (1, 1)
+    assert world.meant("settee", mode="semantic") == [] and world.held() == (1, 1)
     assert not any("couch" in text for text in world.embedder.texts[embedded:])
     assert not any("harbour" in text for text in world.embedder.texts[embedded:])  # its vector came from the cache
 
@@ -228,7 +228,7 @@ def test_what_is_being_embedded_while_it_is_forgotten_leaves_no_vector(
         assert talks is not None
         monkeypatch.setattr(Synonyms, "embed_passages", meanwhile)
         talks.index.embed_pending(memory.workspace.open_embedder)
-    assert world.meant("settee") == [] and world.held() == (0, 0)
+    assert world.meant("settee", mode="semantic") == [] and world.held() == (0, 0)
 
 
 def test_two_that_read_a_grown_log_at_once_count_it_once(world: Meaning) -> None:

@@ -111,10 +111,7 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
         if like and session.write(CONFIG, lambda data: _config_splices(data or b"", like)).created:
             created.append(CONFIG)
         # The layout of an empty folder is made by the files that are written here.
-        tiers = (
-            () if vault.layout.like else (vault.layout.memory, vault.layout.procedural)
-        )  # another program makes them
-        for path in FRESH if fresh else tiers:
+        for path in FRESH if fresh else _missing_tier_notes(vault.layout):
             text = shipped(path if fresh else vault.layout.inner(path))
             written = session.write(path, lambda _: (), create=text, restore=True)
             if written.created:
@@ -152,6 +149,11 @@ def _hint_about_days(vault: Vault) -> list[str]:
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items() if value]
     where = f"{counted(count, 'note')} in {folder or 'the vault'} are named by day"
     return [f"{where}; to put today's there, write {' and '.join(lines)} under [layout] in {CONFIG}"]
+
+
+def _missing_tier_notes(layout: Layout) -> tuple[str, ...]:
+    """Return the tier notes that a vault gets: none if another program makes them."""
+    return () if layout.like else (layout.memory, layout.procedural)
 
 
 def _config_splices(data: bytes, like: str) -> Sequence[Splice]:
