@@ -600,3 +600,9 @@ def test_a_quote_of_the_rules_is_one_that_a_model_could_give() -> None:
     for _, sentence, _ in WORTH:
         for fact in read(sentence).facts:
             assert fact.quote in grounding.folded(sentence)
+
+
+@pytest.mark.parametrize("says", ["👍", "?!", "( )"])
+def test_a_rule_that_says_nothing_in_words_is_none(says: str) -> None:
+    said = "Ich wohne in Rom und mein Hund heißt Max"
+    assert kept(f"{said}. In Zukunft bitte {says}.") == kept(f"{said}.") != []

@@ -99,12 +99,10 @@ def draw(
         found, dropped["secret"] = [fact for fact in found if suspicion.MARK not in fact.text], secret
     by_rules = _by_rules(transcript, new, when)
     facts = _with_asked(found, by_rules.facts)
-    unknown = [
-        fact for fact in facts if not known.why(fact.text)
-    ]  # without the claim: a known fact may be said to be over
-    offered, left_out = models.grounding.second_look(
-        model if looks else None, unknown, transcript.turns, days, known.holds
-    )
+    # Known or not without the claim: a known fact may be said to be over.
+    unknown = [fact for fact in facts if not known.why(fact.text)]
+    asked = model if looks else None
+    offered, left_out = models.grounding.second_look(asked, unknown, transcript.turns, days, known.holds)
     offered += tuple(fact for fact in facts if fact not in unknown)
     decisions = tuple(dict.fromkeys(fact.text for fact in offered if fact.kind == "decision"))
     return Drawn(offered, dropped, by_rules.topics, decisions, left_out=left_out)

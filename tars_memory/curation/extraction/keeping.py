@@ -256,8 +256,8 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
         turns=len(transcript.turns),
         session=mask(transcript.id),
         format=transcript.format,
-        # Never a sentence: if the person rejects it later, it would be in the file's name forever.
         unread=_first_unread(task, drawn),
+        # Never a sentence: if the person rejects it later, it would be in the file's name forever.
         title=mask(shown.title or ", ".join(drawn.topics[:NAMING])),
         summary="" if keeps == "facts" else _summary(shown.turns, task.new, drawn.decisions),
         topics=tuple(map(mask, drawn.topics)),

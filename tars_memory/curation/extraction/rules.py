@@ -268,8 +268,11 @@ class _UserTurn:
                 if match and self._is_rule(plain):
                     span = match.span("text") if "text" in form.groupindex else match.span()
                     kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
-                    first = _WORD.findall(kept.text.replace("’", "'"))[0]  # "I use Helix", but not "tell me the price"
-                    states = _names_me(first, self.lang) or _kind(self.lang, kept.text, day)
+                    words = _WORD.findall(kept.text.replace("’", "'"))
+                    if not words:  # "from now on, please: ..."
+                        continue
+                    # "I use Helix", but not "tell me the price"
+                    states = _names_me(words[0], self.lang) or _kind(self.lang, kept.text, day)
                     return kept if states else kept._replace(seen=RULE)
         return None
 

@@ -260,9 +260,8 @@ class Output:
         """Print a message on stderr, on one line and each only once; none with ``--quiet``."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
-            self.say_always(
-                f"{PROGRAM}: {line(errors.legible(text))}"
-            )  # a line break in a file's name begins no message
+            # A line break in a file's name begins no message.
+            self.say_always(f"{PROGRAM}: {line(errors.legible(text))}")
 
     def say_always(self, text: str, *, end: str = "\n") -> None:
         """Print something on stderr, even with ``--quiet``.
