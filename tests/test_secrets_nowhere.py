@@ -361,3 +361,12 @@ def test_a_code_that_tidy_takes_out_of_its_list_is_told_and_kept_masked(tmp_path
         if "--apply" in command:
             assert "- (masked recovery code)" in (vault / "archive" / "Tidied.md").read_text("utf-8")
     assert (vault / "Memory.md").read_text("utf-8").count(CODES[1]) == 2
+
+
+def test_a_candidate_keeps_its_words_whatever_a_pin_beside_it_is(tmp_path: Path) -> None:
+    said = ["Anna moves to Cork in 2027", "Anna moves to Cork in 2028", "The flat costs 20275 euros since 2027-01-05"]
+    lines = "".join(f"- 09:00 [extracted] {text} ^d-a{at}\n" for at, text in enumerate(said))
+    vault = make_vault(tmp_path / "vault", {"2026-11-20.md": f"## Log\n{lines}- 09:01 PIN: 2027\n- 09:02 PIN: 2028\n"})
+    with Memory(vault, env={"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_NOW": "2026-11-20T18:00"}) as memory:
+        assert {proposal.text for proposal in memory.review().gather().proposals} == set(said)
+        assert memory.workspace.vault.hide("2026-11-20.md", "20275 or 2027") == "20275 or (masked pin)"

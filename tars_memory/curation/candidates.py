@@ -24,6 +24,7 @@ from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import entries as grammar, facts
 from tars_memory.vault.model import Entry, Tier, role
 from tars_memory.vault.note import Note
+from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -115,15 +116,25 @@ def read(vault: Vault, rejected: Iterable[str], *, expired: bool = False) -> Wai
         if day and any(f"[{state}]".encode() in note.data for state in (*states, "rejected")):
             entries = note.entries
             ids = _BlockIds(entries)
-            waiting = (ids.identified(entry) for entry in entries if entry.state in states)
-            # what is kept leaves its neighbours, which show that it is a code of a list
-            found += (WaitingLine(entry._replace(text=vault.hide(path, entry.text)), day) for entry in waiting)
+            # what is kept leaves its neighbours, which alone show that it is a code of a list: such a line stays there
+            codes = _lines_of_codes(note.data)
+            waiting = (entry for entry in entries if entry.state in states and entry.line not in codes)
+            found += (WaitingLine(ids.identified(entry), day) for entry in waiting)
             refused |= dict.fromkeys(entry.text for entry in entries if entry.state == "rejected")
     for path, kind in ((layout.corrections, "correction"), (layout.rewards, "reward")):
         if (note := read_note(vault, path, notices)).data:
             found += _feedback(note, kind)
     found.sort(key=lambda candidate: candidate.day)  # stable: lines of one note keep their order
     return Waiting(_with_claims(vault, found), notices, list(refused))
+
+
+def _lines_of_codes(data: bytes) -> set[int]:
+    """Return the numbers of the lines of a note that hold a credential which a line alone doesn't show to be one."""
+    from tars_memory.vault import secrets
+
+    shown = secrets.veiled(data)
+    lines = zip(note_lines(data), note_lines(shown), strict=True) if shown is not data else ()
+    return {number for number, (was, now) in enumerate(lines, 1) if was != now and secrets.mask(was) == was}
 
 
 def earliest(today: date, window_days: int) -> date:

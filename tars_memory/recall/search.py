@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 BREADTH = 5
 """One hit in this many is reserved for the best passage of another note: a long note must not crowd out the others."""
+PAIRS = 64
+"""Maximum number of pairs of words that are looked for with a hyphen between them; a sentence has few."""
 SPARE = 10
 """Number of chunks read for each hit of a query without words: some are left without a line."""
 LIMIT = 10
@@ -597,9 +599,10 @@ def _held_with_compounds(query: Query, reader: IndexReader, narrowed: Filter) ->
     }
     pairs = {pair: word for pair, word in query.halves.items() if word in rare}
     known = reader.frequencies({stems[word] for word in (*chain.from_iterable(pairs), *query.joined.values())})
-    for (head, tail), word in pairs.items():
-        if known[stems[head]] and known[stems[tail]] and (count := reader.hyphenated((head, tail), narrowed)):
-            query.compounds[head, tail] = word
+    both = ((pair, word) for pair, word in pairs.items() if all(known[stems[part]] for part in pair))
+    for pair, word in islice(both, PAIRS):
+        if count := reader.hyphenated(pair, narrowed):
+            query.compounds[pair] = word
             held[stems[word]] += count
     joined = {stems[word]: word for word in query.joined.values() if known[stems[word]]}
     visible = reader.visible(joined, narrowed) if joined else set()

@@ -143,9 +143,10 @@ class Taken:
 
     def hide(self, text: str) -> str:
         """Mask the words in a text of the note."""
-        # one word of a seed phrase is not part of others
+        # one word of a seed phrase is not part of others, nor a PIN of a longer number
         patterns = (
-            rf"\b{part}\b" if part.isascii() and part.isalpha() else re.escape(part) for part in self.found_in(text)
+            rf"(?<![A-Za-z0-9]){part}(?![A-Za-z0-9])" if part.isascii() and part.isalnum() else re.escape(part)
+            for part in self.found_in(text)
         )
         either = "|".join(patterns)
         return re.sub(either, lambda found: self.instead[found[0]], text) if either else text
