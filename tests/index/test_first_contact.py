@@ -318,7 +318,7 @@ def test_init_begins_it_for_a_vault_of_many_notes_alone(
     assert begun == []
     assert run(["init", str(place)], Call(env)) == 0
     assert begun == [place]
-    assert "notes are being read in the background" in capsys.readouterr().err
+    assert f"notes are being read in the background: cd {place} && tars-memory status" in capsys.readouterr().err
     with Memory(place, env=env) as memory:
         memory.reindex(embed=False)
     assert run(["init", str(place)], Call(env)) == 0

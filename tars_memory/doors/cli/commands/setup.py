@@ -91,7 +91,10 @@ def _begin_reading(call: Call, memory: "tars_memory.Memory") -> None:
     workspace.may_finish_in_background = True
     unread = len(workspace.vault.paths()) - (workspace.ask_without_refresh(lambda reader: reader.note_count()) or 0)
     if unread > index.intake.FIRST_BATCH and workspace.finish_in_background():
-        call.out.say(f"{counted(unread, 'note')} are being read in the background: tars-memory status")
+        root = workspace.whole.root
+        inside = Path.cwd().resolve().is_relative_to(root.resolve())
+        status = "tars-memory status" if inside else f"cd {shell_path(str(root))} && tars-memory status"
+        call.out.say(f"{counted(unread, 'note')} are being read in the background: {status}")
 
 
 def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
