@@ -134,6 +134,22 @@ def test_size_has_a_limit_and_no_cliff_before_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("title", "kept"),
+    [
+        ("Work", "Work"), ("## Work ##", "Work"), ("# # C#", "C#"), ("\\# Work", "\\# Work"), ("- list", "\\- list"),
+        ("# #", None), ("## #", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_heading_is_itself_when_it_is_read_again(title: str, kept: str | None) -> None:
+    # A spooled change holds the heading already made: if it were another the second time, it could never be written.
+    if kept is None:
+        with pytest.raises(UsageError, match="is not a heading"):
+            entries.heading(title)
+    else:
+        assert entries.heading(title) == entries.heading(kept) == kept
+
+
+@pytest.mark.parametrize(
     ("text", "name"), [("work", "work"), ("#a/b-c_d", "a/b-c_d"), ("été", "été"), ("😀", "😀"), ("y2", "y2")]
 )
 def test_tags_are_as_obsidian_takes_them(text: str, name: str) -> None:

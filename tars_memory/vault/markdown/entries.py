@@ -285,14 +285,14 @@ def tag(text: str) -> str:
 
 
 def heading(title: str) -> str:
-    """Return the words of a heading in the form for a line after ``## ``.
+    """Return the words of a heading in the form for a line after ``## ``. Idempotent.
 
     Raises:
         UsageError: no words are left.
     """
+    words = re.sub(r"(?:(?:^|[ \t]+)#+)+$", "", visible(title))
     try:
-        words = re.sub(r"(^|[ \t])#+$", "", neutralise(title).removeprefix("\\")).strip(" \t")
-        words = neutralise(re.sub(r"^#{1,6}[ \t]+", "", words))
+        words = neutralise(re.sub(r"^(?:#{1,6}[ \t]+)+", "", words))
     except UsageError:
         words = ""
     if not plain_heading(words):
