@@ -47,7 +47,7 @@ def typed(
 @pytest.mark.parametrize(
     ("answer", "code", "written"),
     [(b"\n", 0, "(masked github token)"), (b"m\n", 0, "(masked github token)"), (b"y\n", 0, KEY), (b"n\n", 1, None),
-     (b"\x04", 0, "(masked github token)"), (b"what?\n", 0, "(masked github token)")],
+     (b"\x04", 0, "(masked github token)"), (b"what?\ny\n", 0, KEY), (b"\xff\nn\n", 1, None)],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["remember", "log"])
 def test_it_is_kept_masked_or_not_written(
@@ -60,7 +60,8 @@ def test_it_is_kept_masked_or_not_written(
     returned, screen = typed(argv, env, tmp_path, answer)
     notes = "".join(path.read_text("utf-8") for path in vault.glob("*.md"))
     assert returned == code, screen
-    assert answer != b"\x04" or b"stop \r\n" in screen, "Ctrl-D ends no line by itself"
+    assert answer != b"\x04" or b"stop \r\nno answer came: that counts as Enter" in screen, "Ctrl-D ends no line"
+    assert screen.count(b"that is no answer: type m, y or n") == answer.count(b"\n") - (answer != b"\x04"), screen
     assert b"this looks like a credential: github token" in screen
     if written is None:
         assert notes == ""
@@ -90,7 +91,10 @@ def test_an_agent_on_a_terminal_is_not_asked(tmp_path: Path) -> None:
     assert KEY not in (tmp_path / "vault" / "Memory.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0), ("ｙ\n".encode(), 0)])
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [(b"n\n", 1), (b"y\n", 0), ("ｙ\n".encode(), 0), (b"\n", 1), (b"s\ny\n", 0), (b"ja\nno\n", 1)],
+)
 def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: bytes, code: int) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
@@ -101,14 +105,16 @@ def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: by
     argv = program("--vault", str(vault), "forget", "a walnut cupboard")
     returned, screen = typed(argv, environment(tmp_path / "home", TERM="dumb"), tmp_path, answer, b"[y/N]")
     assert returned == code, screen
-    assert b"forget it? [y/N] " + answer.strip() in screen, "the answer stands behind the question"
+    first, *more = answer.split()[:2] or [b""]
+    assert b"forget it? [y/N] " + first in screen, "the answer stands behind the question"
+    assert (b"that is no answer: type y for yes, or n for no" in screen) is bool(more), "a word of another language"
     said = b" ".join(screen.split())
     assert b"to take out:" in said and b"Memory.md:1: a walnut cupboard" in said
     assert b"2026-11-20.md:2: I want a walnut cupboard" in said
     assert (day.read_bytes() == before) is bool(code) and ("walnut" in (vault / "Memory.md").read_text()) is bool(code)
 
 
-@pytest.mark.parametrize(("answer", "stays"), [(b"y\n2, 1\n", False), (b"y\n\n", True)])
+@pytest.mark.parametrize(("answer", "stays"), [(b"y\n1\n", False), (b"y\n\n", True), (b"y\n9\n1 x\nall\n", False)])
 def test_forget_asks_which_turns_of_the_same_thing_are_withheld(tmp_path: Path, answer: bytes, stays: bool) -> None:
     vault, logs = tmp_path / "vault", tmp_path / "logs"
     vault.mkdir()

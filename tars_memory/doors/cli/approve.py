@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -391,10 +390,9 @@ def _ask(call: Call, prompt: str) -> str | None:
     try:
         console(call.out).print(Text(prompt), end="")
         call.out.flush()
-        typed = sys.stdin.buffer.readline()
     except (OSError, ValueError):
         return None  # the terminal is gone
-    return typed.decode("utf-8", "replace").strip() if typed else None
+    return call.read_answer()
 
 
 _FOR = {

@@ -337,37 +337,55 @@ class Call:
     # ``path:line`` on stdout and notices on stderr
 
     def confirmed(self, question: str) -> bool:
-        """Ask the person at the terminal; only ``y`` or ``yes`` is a yes, anything else (Ctrl-C too) a no."""
-        return self._answer(f"{question} [y/N]") in ("y", "yes")
+        """Ask the person at the terminal; ``y`` or ``yes`` is a yes; Enter, Ctrl-C and Ctrl-D are a no."""
+        answers = {word: word in YES for word in (*YES, *NO)}
+        return self._answer(f"{question} [y/N]", answers.get, "y for yes, or n for no")
 
     def chosen(self, question: str, count: int) -> list[int]:
         """Ask the person at the terminal to choose from a numbered list: by numbers, or ``a`` for all.
 
         Returns:
-            The chosen places, from 0; nothing for any other answer.
+            The chosen places, from 0; nothing for Enter, ``n`` or the end of the input.
         """
-        answer = self._answer(f"{question} [1-{count}, a: all, Enter: none]")
-        if answer in ("a", "all"):
-            return [*range(count)]
-        numbers = [int(word) for word in answer.replace(",", " ").split() if word.isdecimal()]
-        return sorted({number - 1 for number in numbers if 1 <= number <= count})
 
-    def _answer(self, question: str) -> str:
-        """Ask, and read what is typed behind the question, NFKC-normalized and lower-case.
+        def places(typed: str) -> list[int] | None:
+            if typed in ("a", "all"):
+                return [*range(count)]
+            words = [] if typed in NO else typed.replace(",", " ").split()
+            known = {str(number + 1): number for number in range(count)}
+            return sorted({known[word] for word in words}) if known.keys() >= {*words} else None
 
-        Returns:
-            The answer; empty if it can't be read, ``STOP[0]`` for Ctrl-C.
+        return self._answer(f"{question} [1-{count}, a: all, Enter: none]", places, "numbers of the list, a, or Enter")
+
+    def _answer(self, question: str, meaning: Callable[[str], Answer | None], known: str) -> Answer:
+        """Ask, and ask again until what is typed behind the question is an answer.
+
+        Args:
+            question: what is asked, with the answers.
+            meaning: returns what a text, NFKC-normalized and lower-case, means as an answer; None if it is none. It
+                knows the empty text, for Enter and the end of the input, and ``n``, for Ctrl-C.
+            known: names the answers to a person who typed another.
         """
-        self.out.say_always(question, end=" ")
+        while True:
+            self.out.say_always(question, end=" ")
+            try:
+                typed = self.read_answer()
+            except KeyboardInterrupt:
+                typed = STOP[0]
+            if typed is None:  # the cursor is still behind the question
+                self.out.say_always("\nno answer came: that counts as Enter")
+            found = meaning(normalize("NFKC", typed or "").lower())
+            if found is not None:
+                return found
+            self.out.say_always(f"that is no answer: type {known}")
+
+    def read_answer(self) -> str | None:
+        """Read the line that the person types behind a question; None if there will be no more."""
         try:
-            typed = sys.stdin.readline()
-            if not typed:  # Ctrl-D: the cursor is still behind the question
-                sys.stderr.write("\n")
-            return normalize("NFKC", typed).strip().lower()
-        except KeyboardInterrupt:
-            return STOP[0]
+            typed = sys.stdin.buffer.readline()
         except (OSError, ValueError):
-            return ""
+            return None  # the terminal is gone
+        return typed.decode("utf-8", "replace").strip() if typed else None
 
     def unsearched_projects(self) -> str:
         """Return what to append to "nothing found": how many projects were not searched. Their names stay private."""
@@ -380,7 +398,7 @@ class Call:
         """Return the text as the person wants it written: unchanged, or with its credentials masked.
 
         Only a person at a terminal is asked; anybody else's text is masked where it is written. Enter masks, and so
-        does an answer that can't be read: no input is lost.
+        does the end of the input: no text is lost.
 
         Raises:
             typer.Exit: the person wants nothing written; the text is shown once more.
@@ -392,7 +410,9 @@ class Call:
             return text
         answer = self._answer(
             f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
-            "  [m] mask it (Enter)   [y] keep it as it is   [n] stop"
+            "  [m] mask it (Enter)   [y] keep it as it is   [n] stop",
+            lambda typed: typed if typed in (*MASK, *KEEP, *STOP) else None,
+            "m, y or n",
         )
         if answer in STOP:
             self.settle()
@@ -585,7 +605,9 @@ def _is_terminal(stream: Any) -> bool:
         return False
 
 
-KEEP, STOP = ("y", "yes", "k", "keep"), ("n", "no", "s", "stop", "q", "quit")
+YES, NO = ("y", "yes"), ("", "n", "no")
+MASK, KEEP, STOP = ("", "m", "mask"), ("y", "yes", "k", "keep"), ("n", "no", "s", "stop", "q", "quit")
+Answer = TypeVar("Answer")
 STOPPED = 1
 
 RECEIPT = "txn path line ref text written spooled"
