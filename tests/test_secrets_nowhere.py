@@ -369,4 +369,33 @@ def test_a_candidate_keeps_its_words_whatever_a_pin_beside_it_is(tmp_path: Path)
     vault = make_vault(tmp_path / "vault", {"2026-11-20.md": f"## Log\n{lines}- 09:01 PIN: 2027\n- 09:02 PIN: 2028\n"})
     with Memory(vault, env={"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_NOW": "2026-11-20T18:00"}) as memory:
         assert {proposal.text for proposal in memory.review().gather().proposals} == set(said)
-        assert memory.workspace.vault.hide("2026-11-20.md", "20275 or 2027") == "20275 or (masked pin)"
+
+
+def test_every_command_masks_a_line_where_it_stands_and_no_other_line_with_its_words(tmp_path: Path) -> None:
+    said = ("Anna moves to Cork in 2027", "the flat costs 2027 euros", "door 2028 is green")
+    pins = "| door | PIN |\n|---|---|\n| home | 2028 |\n"
+    note = f"# Memory\n\n## Notes\n- PIN: 2027\n{''.join(f'- {text}' + chr(10) for text in said)}\n{pins}"
+    daily = f"## Log\n- 09:00 {said[0]}\n- PIN: 2027\n"
+    vault = make_vault(tmp_path / "vault", {"Memory.md": note, "2026-11-20.md": daily})
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TARS_MEMORY_HOME": str(tmp_path / "home")}
+    env["TARS_NOW"] = "2026-11-20T18:00"
+    commands = (
+        ["list"], ["list", "--json"], ["sql", "select text from entries"], ["sql", "select text from lines"],
+        ["search", "{words}", "--mode", "lexical"], ["search", "{words}", "--json"], ["context", "{words}"],
+        ["show", "Memory.md:{}"], ["show", "Memory.md:{}", "--json"], ["why", "Memory.md:{}"],
+        ["forget", "Memory.md:{}", "--dry-run"], ["edit", "Memory.md:{}", "{} or so", "--dry-run"],
+        ["forget", "Memory.md:{}"], ["history", "--limit", "1"], ["history", "--limit", "1", "--json"],
+        ["undo", "--dry-run"], ["undo"],
+    )  # fmt: skip
+    for number, text in enumerate(said, 5):
+        for command in commands:
+            told = {"{words}": text.translate({ord(digit): None for digit in "0278"}), "{} or so": f"{text} or so"}
+            words = [told.get(word, word.replace("{}", str(number))) for word in command]
+            done = forked.run(program("--vault", str(vault), *words), env=env, cwd=vault, text=True)
+            assert "Traceback" not in done.stderr
+            assert text in done.stdout + done.stderr, (words, done.stdout, done.stderr)
+            assert "PIN: 2027" not in done.stdout and "| 2028" not in done.stdout
+    forked.run(program("--vault", str(vault), "export", "../all.jsonl"), env=env, cwd=vault, text=True)
+    exported = (tmp_path / "all.jsonl").read_text("utf-8")
+    assert all(text in exported for text in said)
+    assert "PIN: 2027" not in exported and "| 2028" not in exported

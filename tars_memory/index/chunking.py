@@ -561,8 +561,9 @@ def _masked(subject: str, predicate: str, object_: str) -> tuple[str, str, str]:
     sentence = f"{subject} {predicate}: {object_}"
     if not vault.suspicion.suspicious(sentence):
         return subject, predicate, object_
-    words = vault.secrets.Taken().add(vault.secrets.taken(sentence))
-    return words.hide(subject), words.hide(predicate), words.hide(object_)
+    middle, last = len(subject) + 1, len(sentence) - len(object_)
+    spans = [(0, len(subject)), (middle, middle + len(predicate)), (last, len(sentence))]
+    return tuple(vault.secrets.masked_parts(sentence, spans))  # type: ignore[return-value]  # it has three
 
 
 def _date_of(number: int) -> date | None:

@@ -90,13 +90,34 @@ def _masked(text: str, *, keep_breaks: bool) -> str:
         found = find(text)
         if not found:
             return text
-        parts, at = [], 0
-        for secret in found:
-            breaks = re.findall(r"\r\n|\r|\n", text[secret.start : secret.end]) if keep_breaks else []
-            parts += [text[at : secret.start], f"{MARK}{secret.kind})", *breaks]
-            at = secret.end
-        text = "".join([*parts, text[at:]])
+        text = _replaced(text, found, keep_breaks=keep_breaks)
     return text
+
+
+def _replaced(text: str, found: list[Secret], *, keep_breaks: bool = False) -> str:
+    """Return the text with each of its credentials replaced by the mark of its kind."""
+    parts, at = [], 0
+    for secret in found:
+        breaks = re.findall(r"\r\n|\r|\n", text[secret.start : secret.end]) if keep_breaks else []
+        parts += [text[at : secret.start], f"{MARK}{secret.kind})", *breaks]
+        at = secret.end
+    return "".join([*parts, text[at:]])
+
+
+def masked_parts(text: str, spans: list[tuple[int, int]]) -> list[str]:
+    """Return parts of a text, each ``[start:end)``, as they are masked in it."""
+    found = find(text)
+    return [
+        _replaced(
+            text[start:end],
+            [
+                Secret(max(secret.start, start) - start, min(secret.end, end) - start, secret.kind)
+                for secret in found
+                if secret.start < end and start < secret.end
+            ],
+        )
+        for start, end in spans
+    ]
 
 
 def veiled(data: bytes) -> bytes:
@@ -157,9 +178,11 @@ _HEAD = 5
 
 
 def taken(text: str) -> dict[str, str]:
-    """Return the words that :func:`veil` takes out of each line of a text, each with what stands for them.
+    """Return the words that :func:`veil` takes out of lines of a text which alone would keep them, each with what
+    stands for it; with those, every line that holds one of them, with the line as it is masked.
 
-    That a line alone holds a credential may only be seen among its neighbours.
+    That a line alone holds a credential may only be seen among its neighbours; and a word of it may be harmless in
+    another line, where a PIN is a year.
     """
     found: dict[str, str] = {}
     shown = veil(text)
@@ -168,18 +191,32 @@ def taken(text: str) -> dict[str, str]:
     from tars_memory.vault.markdown import entries
 
     last = ""
-    for was, now in zip(*(re.split(r"\r\n|\r|\n", side) for side in (text, shown)), strict=False):
+    pairs = [*zip(*(re.split(r"\r\n|\r|\n", side) for side in (text, shown)), strict=False)]
+    for was, now in pairs:
         last = (compiled(_MARKED).findall(now) or [last])[-1]
+        if was == now or mask(was) == now:
+            continue
         begin = _alike(was, now)
         end = _alike(was[begin:][::-1], now[begin:][::-1])
-        words, instead = (compiled(rf"^{MARKS}|[ \t]+$").sub("", side[begin : len(side) - end]) for side in (was, now))
+        words, instead = (_own_words(side[begin : len(side) - end]) for side in (was, now))
         # of a line within a credential, an entry's words are less: it has a list mark, and may have a time and an id
         entry = entries.parse(words, timed=True).text
         parts = [words] if instead else [words, entry, *compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH},}}").findall(words)]
         for part in filter(None, parts):
             found |= dict.fromkeys((part, visible(part).replace("\t", " ")), instead or last)
     found.pop("", None)
+    near = Taken().add(found)
+    for was, now in pairs if found else ():
+        if near.found_in(was):
+            whole, shown = _own_words(was), _own_words(now)
+            as_entry = entries.parse(whole, timed=True).text
+            found = {whole: shown, as_entry: entries.parse(shown, timed=True).text} | found
     return found
+
+
+def _own_words(line: str) -> str:
+    """Return a line without the marks before its words and the blanks behind them."""
+    return compiled(rf"^{MARKS}|[ \t]+$").sub("", line)
 
 
 def _alike(one: str, other: str) -> int:

@@ -223,8 +223,19 @@ def test_a_line_alone_is_masked_by_the_words_that_are_taken_out_of_the_whole(tex
     assert Taken().add(taken(text)).hide(line) == shown
 
 
+def test_a_word_that_is_a_credential_in_one_line_stays_in_another() -> None:
+    pins = "\n| door | PIN |\n|---|---|\n| home | 2027 |\n"
+    lines = ("Anna moves to Cork in 2027", "the flat, in 2027: PIN: 2027", "| home | 2027 |", "in 2027")
+    for text in (f"- 09:00 {lines[0]} ^d-1\n- {lines[1]}\n- PIN: 2027\n{pins}", f"- PIN: 2027\n- {lines[0]}\n"):
+        words = Taken().add(taken(text))
+        assert words.hide(lines[0]) == lines[0]
+        assert mask(words.hide(lines[1])) == "the flat, in 2027: PIN: (masked pin)"
+        assert words.hide(lines[2]) == (lines[2] if pins not in text else "| home | (masked pin) |")
+        assert words.hide(lines[3]) == (lines[3] if pins not in text else "in (masked pin)")  # of no line: in doubt
+
+
 def test_what_stands_for_a_word_is_not_searched_for_others() -> None:
-    text = f"backup code: 4f3a1-9bc2d\nseed phrase: code {' '.join(PHRASE[1:])}\n"
+    text = f"backup codes:\n- 4f3a1-9bc2d\n\nseed phrase: code {' '.join(PHRASE[1:])}\n"
     assert Taken().add(taken(text)).hide("4f3a1-9bc2d") == "(masked recovery code)"
 
 
