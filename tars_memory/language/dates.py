@@ -28,19 +28,22 @@ _NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
 _NAMED = r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b(?!\d)"
 
 
-def with_absolute_dates(text: str, day: date, code: str = "en") -> str:
+def with_absolute_dates(text: str, day: date, code: str = "en", *, habit: bool = False) -> str:
     """Return a sentence with its relative dates made absolute.
 
     Args:
         text: the sentence.
         day: on which it was said.
         code: of the language, two letters; in an unknown language the text is left as it is.
+        habit: whether it says what the person does as a rule, so that a bare weekday is every one of that name.
     """
     if code not in LANGUAGES:
         return text
     plain = text.replace("’", "'")
     words = _words(code)
     for found in reversed(list(words.relative.finditer(plain))):
+        if habit and (found["bare"] or found["weekday"]) and not (found["past"] or found["coming"]):
+            continue
         replacement = _replacement(found, plain, day, words)
         if replacement is not None:
             text = text[: found.start()] + replacement + text[found.end() :]

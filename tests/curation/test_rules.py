@@ -154,6 +154,8 @@ def test_dates_count_from_the_day_of_each_turn() -> None:
         ("fr", "il y a dix ans que j'y habite", "il y a dix ans que j'y habite"),
         ("nl", "ik teken dinsdag het contract", "ik teken dinsdag 2026-11-24 het contract"),
         ("nl", "elke dinsdag zwem ik", "elke dinsdag zwem ik"),
+        ("en", "I drove to Cork on Monday", "I drove to Cork on Monday 2026-11-16"),
+        ("en", "it'll be delivered on Monday", "it'll be delivered on Monday 2026-11-23"),
         ("xx", "tomorrow", "tomorrow"),
     ],
 )
@@ -246,10 +248,31 @@ def test_before_a_request_to_write_something_people_speak_of_themselves_and_afte
         "Faço ioga todos os domingos", "Todo sábado jogo futebol", "Ich gehe jeden Montag schwimmen",
         "Jeden Dienstag gehe ich zum Chor", "Ich gehe montags zum Yoga", "Meine Tochter hat mittwochs Klavier",
         "Ik ga elke maandag zwemmen", "Elke dinsdag ga ik naar het koor",
+        "Every Tuesday evening I have pottery class", "I play football on Saturday mornings",
+        "Todos los martes por la tarde tengo clase de cerámica", "Tous les mardis soir, j'ai cours de danse",
+        "Ogni martedì sera ho lezione di ceramica", "Todas as terças à noite tenho aula de cerâmica",
+        "Elke dinsdagavond heb ik pottenbakles",
     ],
 )  # fmt: skip
 def test_what_people_do_again_and_again_is_kept_whatever_it_is(said: str) -> None:
     assert [fact.text for fact in read(said + ".").facts] == [said]
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("I play tennis on Monday", "I play tennis on Monday"),
+        ("I don't eat meat on Friday", "I don't eat meat on Friday"),
+        ("Ik speel op maandag tennis", "Ik speel op maandag tennis"),
+        ("I play tennis next Monday", "I play tennis on Monday 2026-11-23"),
+        ("I played tennis on Monday", "I played tennis on Monday 2026-11-16"),
+        ("I'm moving to Cork on Monday", "I'm moving to Cork on Monday 2026-11-23"),
+        ("I have an exam on Monday", "I have an exam on Monday 2026-11-23"),
+        ("We fly to Rome on Monday", "We fly to Rome on Monday 2026-11-23"),
+    ],
+)
+def test_a_weekday_gets_no_date_where_the_verb_says_what_one_does_as_a_rule(said: str, wanted: str) -> None:
+    assert [fact.text for fact in read(said + ".").facts] == [wanted]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.language.dates import names_day, names_relative, with_absolute_dates
@@ -272,7 +272,7 @@ class _UserTurn:
                     if not words:  # "from now on, please: ..."
                         continue
                     # "I use Helix", but not "tell me the price"
-                    states = _names_me(words[0], self.lang) or _kind(self.lang, kept.text, day)
+                    states = _names_me(words[0], self.lang) or _form(self.lang, kept.text, day)
                     return kept if states else kept._replace(seen=RULE)
         return None
 
@@ -292,9 +292,9 @@ class _UserTurn:
             for end in ends:
                 if end <= start:
                     break
-                kind = _kind(self.lang, text[start:end], day) if end <= limit else ""
-                if kind:
-                    yield self._fact(text[start:end], sentence, day, kind)
+                form = _form(self.lang, text[start:end], day) if end <= limit else None
+                if form:
+                    yield self._fact(text[start:end], sentence, day, form["kind"], habit=form.get("habit", False))
                     done = end
                     break
 
@@ -329,10 +329,11 @@ class _UserTurn:
         comma = max(plain.rfind(mark, start) for mark in (",", ";", " - ", "–", "—"))
         return start, max(start, comma)  # "My son is 8 and loves dinosaurs, birthday party ideas?"
 
-    def _fact(self, text: str, sentence: Sentence, day: date, kind: str) -> DrawnFact:
+    def _fact(self, text: str, sentence: Sentence, day: date, kind: str, *, habit: bool = False) -> DrawnFact:
         """Return a part of a sentence as a fact, with absolute dates, without lead and punctuation around it."""
         lead = self.lang.pattern("leads").match(text.replace("’", "'"))
-        words = " ".join(with_absolute_dates(text[lead.end() if lead else 0 :], day, self.lang.code).split())
+        said = text[lead.end() if lead else 0 :]
+        words = " ".join(with_absolute_dates(said, day, self.lang.code, habit=habit).split())
         words = words.strip(" \t.!;,…:-–—")
         return DrawnFact(
             text=words[:1].upper() + words[1:], quote=" ".join(sentence.text.split()), turn=self.turn.number, kind=kind
@@ -340,20 +341,20 @@ class _UserTurn:
 
 
 @lru_cache(maxsize=4096)
-def _kind(lang: Language, text: str, day: date) -> str:
-    """Return the kind of a statement that matches a pattern and can stand alone; empty if it does not."""
+def _form(lang: Language, text: str, day: date) -> Mapping[str, Any] | None:
+    """Return the form of a statement that matches its pattern and can stand alone; None if there is none."""
     plain = text.replace("’", "'").rstrip(" .!;,…:*_-–—")
     lead = lang.pattern("leads").match(plain)
     plain = plain[lead.end() :] if lead else plain
     if not 2 <= len(_WORD.findall(plain)) <= MOST_WORDS or lang.pattern("hedge").search(plain):
-        return ""
+        return None
     dated = with_absolute_dates(plain, day, lang.code)
     if lang.pattern("points").search(dated):
-        return ""
+        return None
     for form, table in lang.forms("about"):
         if form.fullmatch(plain) and (not table.get("dated") or names_day(dated, lang.code)):
-            return str(table["kind"])
-    return "fact" if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else ""
+            return table
+    return {"kind": "fact"} if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else None
 
 
 def _names_me(text: str, lang: Language) -> bool:
