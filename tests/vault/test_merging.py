@@ -63,6 +63,9 @@ def test_an_edit_against_a_removal_stays_as_a_question() -> None:
     said = merged(nested, "- rest\n", nested.replace("  - one\n", "  - one\n  - two\n"))
     assert "  - two\n" in said
     assert asked(said) == [(["plan"], "plan", True)]
+    below = "- a\n-\n  Anna prefers trains\n"
+    said = merged(below, "- a\n", below.replace("trains", "slow trains"))
+    assert said == "- a\n-\n  Anna prefers slow trains\n  - also removed:: Anna prefers trains\n"
 
 
 def test_a_decided_candidate_stays_decided() -> None:

@@ -40,7 +40,7 @@ MAX_BYTES = 4_000_000
 """Maximum size of a version in bytes; git merges larger ones by lines."""
 
 _CONFLICT_MARKERS = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
-_MARK = re.compile(r"[ \t]*[-*+][ \t]+")
+_MARK = re.compile(r"[ \t]*[-*+](?:[ \t]+|(?=[\r\n]))")
 _ENDING = re.compile(rb"\r\n|\r|\n")
 _KEY = re.compile(rb"([^\s#:][^:]*):(?:\s|$)")
 
