@@ -29,7 +29,7 @@ from tars_memory.vault.vault import MISNAMED, UNREADABLE_FILE, UNREADABLE_FOLDER
 from tars_memory.vault.writing.history import entries, of_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tars_memory.index.database import Progress
@@ -93,7 +93,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
             "skipped": report.skipped,
             "stale": report.stale,
         },
-        "background": background(workspace, report.pending_vectors),
+        "background": background(workspace, counts),
         "index": counts,
         "model": model,
         "waiting": {
@@ -139,18 +139,18 @@ def _team(workspace: Workspace) -> dict[str, Any] | None:
         return {"server": team.address.shown, **unknown, "problem": error.message}
 
 
-def background(workspace: Workspace, pending: int) -> dict[str, Any]:
+def background(workspace: Workspace, counts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state of the background process that embeds passages.
 
     Args:
         workspace: of the vault.
-        pending: number of passages without a vector.
+        counts: of the index, all of one moment: notes may be read while this runs.
 
     Returns:
         ``running``; ``covers`` (percentage of the passages that have a vector), ``left`` (seconds that the rest takes
         on this machine, None if nothing is left or that isn't known), ``ended`` (why the last process stopped early).
     """
-    chunks = workspace.index().status()["chunks"] or 0
+    chunks, pending = counts["chunks"] or 0, counts["pending_vectors"] or 0
     running = index.detached.is_running(workspace.state)
     return {
         "running": running,

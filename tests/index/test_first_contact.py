@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tars_memory import jobs
 from tars_memory.doors.cli import background
 from tars_memory.index import detached, intake, prepare, vectors
 from tars_memory.index.files import BACKGROUND, IndexFiles
@@ -188,6 +189,17 @@ def test_it_reads_all_notes_and_makes_all_vectors(place: Path) -> None:
         assert memory.workspace.index().pending() == 0
         assert detached.read_progress(memory.workspace.state).ended == ""
         assert memory.status()["background"] == {"running": False, "covers": 100, "left": None, "ended": ""}
+
+
+def test_the_share_that_status_tells_is_of_one_moment(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reads_on(workspace: Workspace, _: list[str]) -> dict[str, list[int]]:
+        make_vault(place, {f"late {number}.md": f"late {number}\n" for number in range(60)})
+        workspace.index().refresh()
+        return {}
+
+    monkeypatch.setattr(jobs.status, "_unapproved", reads_on)  # as another process may while status looks at the rest
+    with Memory(place) as memory:
+        assert memory.status()["background"]["covers"] == 0
 
 
 def test_there_is_never_a_second_one(place: Path) -> None:
