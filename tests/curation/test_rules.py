@@ -472,11 +472,56 @@ def test_a_question_with_a_number_announces_no_text() -> None:
     "said",
     [
         "Never suggest recipes with pork.", "Bitte antworte immer auf Deutsch.", "Nenne Preise nur in Franken.",
-        "Erkläre mir Dinge immer mit einem Beispiel.",
+        "Erkläre mir Dinge immer mit einem Beispiel.", "Nunca uses emojis.",
+        "Escribe siempre los comentarios en inglés.", "Écris toujours les tests d'abord.",
+        "Nunca uses listas na resposta.", "Schrijf commentaar altijd in het Engels.",
     ],
 )  # fmt: skip
 def test_an_order_for_always_or_never_is_a_rule(said: str) -> None:
     assert [fact.seen for fact in read(said).facts] == [RULE]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I prefer when you give short answers", "Ich mag es lieber, wenn du kurz antwortest",
+        "Je préfère que tu me donnes des réponses courtes", "Prefiero que me respondas con listas cortas",
+        "Preferisco che mi rispondi con elenchi brevi", "Prefiro que respondas com listas curtas",
+        "I'd like you to ask before you change anything", "Ask me before deleting files",
+        "Frag nach, bevor du Dateien löschst", "Demande-moi avant de supprimer un fichier",
+        "Pregúntame antes de borrar un archivo", "Chiedimi prima di cancellare un file",
+        "Vraag het me voordat je een bestand verwijdert",
+    ],
+)  # fmt: skip
+def test_what_the_person_prefers_to_be_done_and_what_is_to_be_asked_before_are_rules(said: str) -> None:
+    assert [(fact.text, fact.seen) for fact in read(said + ".").facts] == [(said, RULE)]
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("J'habite à Lyon avec ma mère.", "Tutoie-moi"), ("Ich wohne in Köln.", "Duze mich"),
+        ("Abito a Roma con mia madre.", "Dammi del tu"), ("Vivo en Sevilla con mi madre.", "Tutéame"),
+        ("Eu moro em Lisboa com o meu pai.", "Trata-me por tu"), ("Ik woon in Utrecht.", "Tutoyeer me"),
+    ],
+)  # fmt: skip
+def test_a_form_of_address_is_a_rule_however_short(before: str, said: str) -> None:
+    assert (said, RULE) in [(fact.text, fact.seen) for fact in read(before, "Fine.", said + ".").facts]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Ask me before you delete the file.", "Frag mich, bevor du die Datei löschst.",
+        "Frag den Arzt, bevor du schläfst.",
+        "Demande-moi avant de supprimer le fichier.", "Chiedimi prima di cancellare il file.",
+        "Vraag het me voordat je het bestand verwijdert.", "Prefiero que los correos lleguen pronto.",
+        "Preferisco che non venga mio fratello.", "Nunca comes con nosotros en casa.", "Always 👍", "Bitte immer 👍",
+        "Por favor, siempre 👍", "S'il te plaît, toujours 👍", "Bitte immer so.", "Por favor, siempre así.",
+    ],
+)  # fmt: skip
+def test_what_is_about_one_thing_or_says_nothing_in_words_is_no_rule(said: str) -> None:
+    assert read(said).facts == ()
 
 
 def test_what_is_asked_to_be_remembered_is_kept_in_the_middle_of_a_play() -> None:

@@ -265,7 +265,8 @@ class _UserTurn:
             plain = text.replace("’", "'")
             for form, table in self.lang.forms("rules"):
                 match = form.fullmatch(plain)
-                if match and self._is_rule(plain):
+                order = table.get("order", False)
+                if match and self._is_rule(plain, least=1 if order else 3):
                     span = match.span("text") if "text" in form.groupindex else match.span()
                     kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
                     words = _WORD.findall(kept.text.replace("’", "'"))
@@ -273,7 +274,7 @@ class _UserTurn:
                         continue
                     # "I use Helix", but not "tell me the price"
                     states = _names_me(words[0], self.lang) or _form(self.lang, kept.text, day)
-                    return kept if states else kept._replace(seen=RULE)
+                    return kept if states and not order else kept._replace(seen=RULE)
         return None
 
     def _statements(self, text: str, sentence: Sentence, day: date) -> Iterator[DrawnFact]:
@@ -298,9 +299,11 @@ class _UserTurn:
                     done = end
                     break
 
-    def _is_rule(self, plain: str) -> bool:
-        """Whether a sentence says how to work in general, and not what the text at hand should be like."""
-        return 3 <= len(_WORD.findall(plain)) <= MOST_WORDS and not self.lang.pattern("task").search(plain)
+    def _is_rule(self, plain: str, least: int) -> bool:
+        """Whether a sentence of at least so many words says how to work in general, and not what the text at hand
+        should be like.
+        """
+        return least <= len(_WORD.findall(plain)) <= MOST_WORDS and not self.lang.pattern("task").search(plain)
 
     def _is_statement(self, text: str, *, talk: bool) -> bool:
         """Whether a text to remember is a statement, and not an instruction for the text at hand."""
