@@ -387,6 +387,14 @@ LEFT_ALONE = [
     ("pt", ("Aja como um médico.", "Sou alérgico a nozes e moro em Braga.")),
     ("pt", "Corrija o texto: Sou estudante e tenho dois irmãos"),
     ("pt", "Talvez eu me mude para o Porto no ano que vem."),
+    # --- "as" before a noun begins no other statement; what breaks is mostly code
+    ("en", "I use foo as a placeholder here."),
+    ("en", "I broke my code with the last refactor."),
+    ("en", "I broke my build yesterday."),
+    ("fr", ("Fais comme si tu étais mon patron.", "J'ai trois enfants.")),
+    ("es", ("Haz como si fueras mi jefe.", "Tengo tres hijos.")),
+    ("it", ("Fai come se tu fossi il mio capo.", "Ho tre figli.")),
+    ("pt", ("Faz de conta que és o meu chefe.", "Tenho três filhos.")),
     # --- what is said of others
     ("en", "The user lives in Berlin."),
     ("it", "Marco lavora alla Fiat da dieci anni."),

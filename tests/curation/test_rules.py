@@ -442,6 +442,23 @@ def test_a_text_to_work_on_comes_in_the_next_turn_unless_it_is_there(asked: str,
     assert [fact.text for fact in read(asked, "Sure.", "I live in Cork.").facts] == kept
 
 
+@pytest.mark.parametrize(
+    ("said", "then"),
+    [
+        ("Keep it under 100 words.", "I work as a nurse in Cork"), ("No bullet points, please.", "I'm a vegetarian"),
+        ("Make it shorter.", "I'm left-handed"), ("Bitte nur 100 Wörter.", "Ich wohne in Köln"),
+        ("100 mots au plus, pas plus.", "J'habite à Lyon"),
+        ("Solo 100 palabras, por favor.", "Vivo en Lima con mis padres"),
+        ("Non più di 100 parole.", "Abito a Roma con mia madre"),
+        ("Não mais de 100 palavras.", "Moro em Recife com o meu pai"),
+        ("Niet meer dan 100 woorden.", "Ik woon in Utrecht"),
+    ],
+)  # fmt: skip
+def test_a_wish_for_another_shape_announces_no_text(said: str, then: str) -> None:
+    assert kept(said, "Fine.", then + ".") == [then]
+    assert kept("Proofread my essay, 100 words.", "Where is it?", "I love biology. My mother is a doctor.") == []
+
+
 def test_a_german_ordinal_ends_no_sentence() -> None:
     said = "Ich bin Studentin im 5. Semester Medizin in Graz"
     facts = read(f"{said}. Der Kurs beginnt am 5. Wir lernen Latein.").facts

@@ -178,8 +178,9 @@ class _UserTurn:
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
         talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is no talk, whatever it asks for
-        asked = lang.pattern("material").search(talk)
-        self.material = asked is not None
+        found = [*lang.pattern("material").finditer(talk)]
+        self.material = bool(found)
+        asked = next((match for match in found if not match.lastgroup), None)
         text = re.sub(r"[^:\n]*", "", talk[asked.end() :], count=1) if asked else ""  # past a colon, or on other lines
         is_there = asked is None or asked[0].endswith("?") or len(_WORD.findall(text)) > FEW_WORDS
         self.announces = not is_there and len(talk) <= ANNOUNCED
