@@ -49,6 +49,8 @@ LONGEST_CONTEXT = 80
 """Maximum length of a heading, or of a parent item, that is appended to a statement in brackets."""
 MOST_WORDS = 5
 """Maximum number of words in the name of a relation: a longer one is a sentence with a link in it."""
+EXTRACT = "tars-memory extract reads conversations"
+"""What is said of a source that may be a log or an export of those."""
 
 _OBSERVATION = re.compile(r"\[([^\W\d_][^\[\]\n()]{1,79})\][ \t]+(\S.*)", re.DOTALL)
 """``[category] text``; not the box of a task, which has one character, nor a link (``[a](b)``, ``[[a]]``)."""
@@ -191,7 +193,8 @@ class _File(NamedTuple):
         if self.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return self.data.decode("utf-16", "replace")
         if b"\0" in self.data:
-            raise _UnreadableError(self.path, "it is not text")
+            is_archive = self.data.startswith(b"PK\x03\x04")
+            raise _UnreadableError(self.path, f"it is an archive; {EXTRACT}" if is_archive else "it is not text")
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -265,7 +268,8 @@ def _of_folder(path: str, form: str, ours: Callable[[str], bool]) -> Collection 
         CLAUDE if any(_is_index(file.path) for file in files) else "",
     )
     if not detected or detected == MEM0:
-        return Unknown(path, "it holds no memory of a known format: no instructions, memories or observations")
+        why = "it holds no memory of a known format: no instructions, memories or observations"
+        return Unknown(path, f"{why}; {EXTRACT}")
     statements: list[Imported] = []
     passed = 0
     for file, note in notes:
@@ -470,16 +474,14 @@ def _of_export(file: _File) -> list[Imported]:
         export = json.loads(file.text())
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise _UnreadableError(file.path, f"it is not a whole JSON: {why}") from error
+        raise _UnreadableError(file.path, f"it is not a whole JSON: {why}; {EXTRACT}") from error
     table = export if isinstance(export, dict) else {}
     listed = export if isinstance(export, list) else first(table, ("results", "memories"))
     items = listed if isinstance(listed, list) else ()
     memories = [item for item in items if isinstance(item, dict) and isinstance(item.get("memory"), str)]
     relations = table.get("relations")
     if not memories and listed != [] and not relations:
-        raise _UnreadableError(
-            file.path, 'its JSON has no list of objects with "memory"; tars-memory extract reads conversations'
-        )
+        raise _UnreadableError(file.path, f'its JSON has no list of objects with "memory"; {EXTRACT}')
     users = {name(memory.get("user_id")) for memory in memories} - {""}
     found: list[Imported] = []
     for memory in memories:

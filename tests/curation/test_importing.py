@@ -283,6 +283,8 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "cut.json": (b'[{"memory": "x"', "it is not a whole JSON"),
     "deep.json": (b"[" * 100_000, "it is not a whole JSON: it is nested too deeply"),
     "chat.json": (b'[{"role": "user", "content": "hi"}]', "tars-memory extract reads conversations"),
+    "chat.jsonl": (b'{"role": "user"}\n{"role": "user"}\n', "line 2 column 1 (char 17); tars-memory extract reads"),
+    "export.zip": (b"PK\x03\x04\x14\0\0\0", "it is an archive; tars-memory extract reads conversations"),
     "page.md": (b"# A page\n\n- of notes\n", "--format instructions"),
     "picture.md": (b"\x89PNG\r\n\x1a\n\0\0", "it is not text"),
     "CLAUDE.md": (b"- caf\xe9\n", "it is not UTF-8: byte 5"),
