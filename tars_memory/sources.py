@@ -246,7 +246,7 @@ class Talks:
                     with suppress(OSError):  # a link to itself, or a log that is deleted meanwhile
                         if entry.is_file():
                             found[entry.path] = entry.stat()
-                if len(found) == before:
+                if len(found) == before and any(log.startswith(source + os.sep) for log in self.index.logs()):
                     notices.append(
                         f"{source} holds no log; conversations that were in it are searched as they were last read "
                         f"(tars-memory sources remove {source} forgets them)"

@@ -468,6 +468,17 @@ def test_a_terminal_shows_who_said_it_and_how_it_was_answered(world: World) -> N
     assert any(line.strip() == "assistant: Congratulations on the flat by the marina." for line in shown)
 
 
+def test_a_folder_that_never_held_a_log_waits_for_one_without_a_word(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    (world.base / "later").mkdir()
+    with world.memory() as memory:
+        memory.add_source(str(world.base / "later"))
+        assert memory.reindex(embed=False).notices == []
+    result = world.search("walnut floors")
+    assert result.hits and result.notices == []
+
+
 def test_an_empty_folder_on_which_no_disk_is_mounted_forgets_nothing(world: World) -> None:
     world.write("a.jsonl", *HARBOUR)
     world.add()
