@@ -212,7 +212,8 @@ def fading_of(row: ChunkRow, query: Query) -> Fading:
 
 def _put_fullest_first(lines: Sequence[CandidateLine]) -> None:
     """Exchange the scores of the best line of a note and of its best one that contains all terms of the query that any
-    note does: BM25 puts a short line with one of them before a long one with all.
+    note does: BM25 puts a short line with one of them before a long one with all. A line that many notes share stands
+    back behind a line of its note with some of them, but not behind one with none.
     """
     asked = {term for line in lines for term in line.chunk.counts}
     best: dict[int, CandidateLine] = {}
@@ -222,7 +223,7 @@ def _put_fullest_first(lines: Sequence[CandidateLine]) -> None:
         if line.counts.keys() >= asked:
             full[line.chunk.row.note_id] = line
     for note, line in full.items():
-        if line.validity >= best[note].validity:
+        if line.validity >= best[note].validity or (line.validity == weights.BOILERPLATE and not best[note].counts):
             gain = best[note].score - line.score
             for one, change in ((best[note], -gain), (line, gain)):
                 one.parts = (*one.parts[:WORDS_PART], one.parts[WORDS_PART] + change, *one.parts[WORDS_PART + 1 :])

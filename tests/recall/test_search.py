@@ -446,6 +446,15 @@ def test_a_long_line_with_all_words_of_the_question_comes_before_a_short_one(tmp
     vault.close()
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_line_that_many_days_share_is_found_where_no_other_line_of_the_day_answers(tmp_path, mode):
+    days = {f"2026-11-{day:02}.md": f"- gym at seven\n- met Tom {day}\n" for day in range(1, 10)}
+    recalled = Recalled(tmp_path, days)
+    for text in ("gym", "gym at seven"):
+        assert {hit.best_line[1] for hit in recalled.search(text, mode).hits} == {"- gym at seven"}
+    recalled.close()
+
+
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
 def test_a_name_with_the_stem_of_a_function_word_is_found_among_many_lines_that_hold_the_word(tmp_path, mode):
     notes = {f"{n}.md": "- in the box\n" for n in range(300)}
