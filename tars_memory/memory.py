@@ -631,7 +631,9 @@ class Memory:
         """List the lines of conversations that say the same as an entry in other words; :meth:`forget` leaves them."""
         return jobs.forgetting.similar_talk_lines(self.workspace, target)
 
-    def forget(self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = ()) -> Forgotten:
+    def forget(
+        self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = (), parts: bool = True
+    ) -> Forgotten:
         """Remove a statement from every note that holds it. The notices say which copies remain.
 
         Until an undo, extraction skips earlier conversation text that holds the statement.
@@ -641,13 +643,15 @@ class Memory:
             everywhere: also purge it, and its former words, from journal, spool, index, caches and the hooks' files.
                 This can't be undone. A statement that is already forgotten can still be purged.
             also: lines of conversations, from :meth:`near`, that extraction is to skip, too.
+            parts: words that are only a part of it are enough, though it was written down more than once; else an error
+                lists the entries.
         """
         self.workspace.apply_pending_ticks()
         target = self._to_forget(target)
         self.workspace.forget_withheld()
         if everywhere:
-            return jobs.forgetting.forget_everywhere(self.workspace, target, tuple(also))
-        receipt = jobs.forgetting.forget(self.workspace.capture(), target, also=tuple(also))
+            return jobs.forgetting.forget_everywhere(self.workspace, target, tuple(also), parts=parts)
+        receipt = jobs.forgetting.forget(self.workspace.capture(), target, also=tuple(also), parts=parts)
         if receipt.written:
             receipt.notices += jobs.forgetting.COPIES
         return receipt

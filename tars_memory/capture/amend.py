@@ -108,16 +108,14 @@ def find(ctx: Caller, target: str) -> Entry:
     return found[0]
 
 
-def ambiguous(ctx: Caller, target: str, found: Sequence[Entry]) -> AmbiguousError:
+def ambiguous(ctx: Caller, target: str, found: Sequence[Entry], hint: str = "name one by its REF") -> AmbiguousError:
     """Return the error that lists the entries that fit a target, masked as they are in their notes."""
     lines = [
         f"{entry.ref}  {entry.path}:{entry.line}  {ctx.vault.hide(entry.path, entry.text)}"
         for entry in found[:CANDIDATES]
     ]
     more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
-    return AmbiguousError(
-        f"{counted(len(found), 'entry fits', 'entries fit')} {target.strip()!r}{more}", lines, "name one by its REF"
-    )
+    return AmbiguousError(f"{counted(len(found), 'entry fits', 'entries fit')} {target.strip()!r}{more}", lines, hint)
 
 
 def matching_entries(ctx: Caller, target: str) -> list[Entry]:

@@ -52,6 +52,9 @@ OUT_OF_REACH = "what your sync or Obsidian keeps of old versions is out of reach
 COPIES = ["copies remain in journal and index: forget --everywhere purges them", OUT_OF_REACH]
 """Notices of ``forget`` about the copies that it leaves."""
 
+SAME = "they say the same: the REF of one, all its words or --yes takes out all of them"
+"""The hint to whoever named a statement of several entries by a part of it."""
+
 LARGEST_COPY = 1 << 31
 """Maximum size, in bytes, of a file of ours that can be searched for forgotten words."""
 
@@ -129,6 +132,12 @@ class Copies:
         """Return all wordings, and ``more``, split into units as :func:`~tars_memory.vault.writing.withheld.units`."""
         found = [words for text in (*self.texts, *self.quotes, *more) for words in wordings(text)]
         return [words for at, words in enumerate(found) if words not in found[:at]]
+
+    def written_apart(self) -> list[Entry]:
+        """Return the entries that merely say the same as the first: none that has its block id, or a link to it."""
+        linked, place = set(_linked_ids(self.first)), (self.first.path, self.first.line)
+        others = [entry for entry in self.entries if (entry.path, entry.line) != place]
+        return [entry for entry in others if linked.isdisjoint(_linked_ids(entry))]
 
     def holds(self, entry: Entry) -> bool:
         """Whether an entry is one of the copies."""
@@ -432,6 +441,12 @@ def _find_other_texts(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
     return equal or [(entry, kind) for entry, kind, text in known if wanted in _normalised(text)]
 
 
+def _is_part(target: str, text: str) -> bool:
+    """Whether a target is a part of a text, but not all of it."""
+    wanted, whole = _normalised(target), _normalised(text)
+    return wanted in whole and wanted != whole
+
+
 def _normalised(text: str) -> str:
     """Return a text for comparison, without differences of case and white space."""
     return " ".join(text.split()).casefold()
@@ -464,7 +479,9 @@ def copies_of(ctx: Caller, target: str) -> Copies:
     return copies
 
 
-def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkLine] = ()) -> Forgotten:
+def forget(
+    ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkLine] = (), parts: bool = True
+) -> Forgotten:
     """Remove a statement from the notes: the entry, all its copies, and the bullets nested under them.
 
     Args:
@@ -472,18 +489,21 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
         target: a REF, or words that fit one statement only; several copies of it count as one.
         later: if the vault can't be written now, put the removal into the spool for the next command that writes.
         also: lines of conversations to withhold as well.
+        parts: words that are only a part of the statement are enough, though it was written down more than once.
 
     Returns:
         A receipt with the entry's words and the line where it was, and the other places that were changed.
 
     Raises:
         NotFoundError: there is no such entry.
-        AmbiguousError: several entries fit; the error lists them.
+        AmbiguousError: several entries fit, or without ``parts`` state the same; the error lists them.
         ConflictError: the entry changed in the meantime.
         UnwritableError: the vault can't be written; if ``later``, the removal is in the spool.
         SettingsError: the record of forgotten sentences can't be read; nothing was written.
     """
     copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)
+    if not parts and copies.written_apart() and _is_part(target, copies.first.text):
+        raise ambiguous(ctx, target, copies.entries, SAME)
     entry, places, kind = copies.first, copies.places(), copies.kind
     arguments = {"target": entry.ref, "text": mask(entry.text)} if later and not kind else None
     if kind and ctx.must_propose(entry.path):
@@ -579,23 +599,27 @@ def similar_talk_lines(workspace: Workspace, target: str) -> list[TalkLine]:
     return list(found)[:MOST_NEAR]
 
 
-def forget_everywhere(workspace: Workspace, target: str, also: Sequence[TalkLine] = ()) -> Forgotten:
+def forget_everywhere(
+    workspace: Workspace, target: str, also: Sequence[TalkLine] = (), *, parts: bool = True
+) -> Forgotten:
     """Forget a statement and purge its words; a statement that was forgotten before is purged as well.
 
     Args:
         workspace: of the vault.
         target: as for :func:`similar_talk_lines`.
         also: lines of conversations to purge with it.
+        parts: as for :func:`forget`.
 
     Raises:
         NotFoundError: there is no such entry, and none was forgotten.
+        AmbiguousError: as for :func:`forget`.
         UnwritableError: the entry can't be removed now; nothing is spooled, for then it could not be purged.
         PartialError: the entry is removed, but not purged everywhere; the same call again purges the rest.
     """
     layout = workspace.vault.layout
     history = list(of_scope(workspace.store(writes=False).history(None), layout))
     try:
-        receipt = forget(workspace.capture(), target, later=False, also=also)
+        receipt = forget(workspace.capture(), target, later=False, also=also, parts=parts)
     except NotFoundError:
         forgotten = _find_forgotten(history, target, layout)
         if forgotten is None:

@@ -102,7 +102,7 @@ def test_forget_names_the_copies_that_remain(tm: Run, memory: Any) -> None:
     assert tm("forget", "abcd2345", "--everywhere", "--json").json["notices"] == [
         "the journal keeps a copy for 90 days"
     ]
-    assert ("forget", ("abcd2345",), {"everywhere": True, "also": []}) in memory.asked
+    assert ("forget", ("abcd2345",), {"everywhere": True, "also": [], "parts": False}) in memory.asked
 
 
 def test_what_fits_several_entries_lists_them(tm: Run, memory: Any) -> None:

@@ -180,22 +180,26 @@ def forget(
     call: Call,
     target: list[str] | None = REF,
     everywhere: bool = flag("--everywhere", "Purge our own copies too (journal, index, caches). Can't be undone."),
+    yes: bool = flag("--yes", "Don't ask; take out every line that says it, though REF is only a part of it."),
 ) -> int:
     """Remove a statement from every note that holds it: the line, its candidate, quote, session fact and proposal.
 
-    At a terminal it shows all places and asks; elsewhere it removes and lists them. Lines that say the same in other
-    words are listed and stay. What was forgotten is not extracted again from an old conversation. undo brings it back,
-    except after --everywhere, which also purges what was forgotten before.
+    At a terminal it shows all places and asks; elsewhere it removes and lists them. If words that are only a part of it
+    fit several lines that say the same, it removes nothing there and lists these (exit 2), unless with --yes.
+
+    Lines that say the same in other words are listed and stay. What was forgotten is not extracted again from an old
+    conversation. undo brings it back, except after --everywhere, which also purges what was forgotten before.
     """
     memory, named = call.memory(), call.target(call.words(target, "REF"))
     near, also = memory.near(named), []
-    if call.interactive and not call.dry_run:
+    asks = call.interactive and not (yes or call.dry_run)
+    if asks:
         if not _wanted(call, memory, named):
             call.settle()
             call.out.say("nothing was forgotten")
             return STOPPED
         also = _also_withheld(call, near)
-    receipt = memory.forget(named, everywhere=everywhere, also=also)
+    receipt = memory.forget(named, everywhere=everywhere, also=also, parts=asks or yes or call.dry_run)
     if left := [turn for turn in near if turn not in also]:
         where = ", ".join(f"{turn.log}:{turn.line}" for turn in left)
         receipt.notices.append(
