@@ -64,6 +64,44 @@ def test_what_was_just_said_can_be_taken_back() -> None:
     assert kept("I live in Cork. Scratch that. I have a dog called Bramble.") == ["I have a dog called Bramble"]
 
 
+@pytest.mark.parametrize(
+    ("said", "correction", "left"),
+    [
+        ("My sister's name is Ann.", "Actually my sister's name is Ana.", ["My sister's name is Ana"]),
+        ("I live in Dublin with my two dogs.", "no, I meant Cork, not Dublin", []),
+        ("I live in Dublin.", "No, I live in Cork, not Dublin.", ["I live in Cork, not Dublin"]),
+        ("Our budget is 9000 euros.", "Actually, I meant 9500, not 9000.", []),
+        ("I live in Cork.", "No, I don't live in Cork.", ["I don't live in Cork"]),
+        ("Ich wohne in Köln.", "Nein, ich wohne in Bonn.", ["Ich wohne in Bonn"]),
+        ("J'habite à Lyon avec Claire.", "Non, je voulais dire Lille, pas Lyon.", []),
+        ("Vivo en Lima con mis padres.", "En realidad vivo en Cusco con mis padres.", ["Vivo en Cusco con mis padres"]),
+        ("Mia moglie si chiama Lucia.", "In realtà mia moglie si chiama Luisa.", ["Mia moglie si chiama Luisa"]),
+        ("O meu cão chama-se Bento.", "Não, o meu cão chama-se Bingo.", ["O meu cão chama-se Bingo"]),
+        ("Ik woon in Utrecht.", "Nee, ik woon in Delft.", ["Ik woon in Delft"]),
+    ],
+)
+def test_a_correction_leaves_only_what_it_says(said: str, correction: str, left: list[str]) -> None:
+    assert kept(said, "Fine.", correction) == left
+    assert kept(f"{said} {correction}") == left
+
+
+@pytest.mark.parametrize(
+    ("said", "then"),
+    [
+        ("I have a brother called Tom.", "And I have a brother called Ben."),
+        ("I work as a nurse.", "Actually I live in Cork."),
+        ("My sister is called Ana.", "No, my brother is called Ana."),
+    ],
+)
+def test_what_corrects_nothing_leaves_all_that_was_said_before(said: str, then: str) -> None:
+    assert len(kept(said, "Fine.", then)) == 2
+
+
+def test_a_denied_value_takes_back_nothing_that_was_said_long_before() -> None:
+    talk = ["I was born in Dublin.", "Fine.", "I have two cats.", "Fine.", "No, I live in Cork, not Dublin."]
+    assert kept(*talk) == ["I was born in Dublin", "I have two cats", "I live in Cork, not Dublin"]
+
+
 def test_what_is_not_to_be_kept_is_not_even_if_it_comes_in_the_next_sentence() -> None:
     assert kept("Please don't save this. My locker is number 12. I live in Cork.") == ["I live in Cork"]
 

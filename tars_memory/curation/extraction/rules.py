@@ -17,12 +17,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
+from tars_memory.language import statements
 from tars_memory.language.dates import names_day, names_relative, with_absolute_dates
 from tars_memory.language.statements import Sentence, sentences
-from tars_memory.language.words import LANGUAGES, Language, common_words, filled, joined, language, language_of, shared
+from tars_memory.language.words import (
+    LANGUAGES,
+    Language,
+    common_words,
+    filled,
+    joined,
+    language,
+    language_of,
+    phrase_pattern,
+    shared,
+)
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
 from tars_memory.vault.markdown.lines import calendar_day
 
@@ -55,6 +67,9 @@ ANNOUNCED = 200
 MOST_BREAKS = 6
 """Maximum number of places in a sentence where a statement may begin or end."""
 
+MOST_OF_A_VALUE = 4
+"""Maximum number of words of a name or number that is corrected."""
+
 MOST_TOPICS = 5
 """Maximum number of topics of a conversation."""
 
@@ -68,6 +83,11 @@ _IN_QUOTES = re.compile(r"(?<!\w)['‘‚‹]\w.*\w[.!?,]?['›](?!\w)")
 _LABEL = re.compile(r"[^:]*:\s")
 """Words before a colon, after which a text follows, and not what the person says; see ``leads`` for those that don't
 count."""
+_DENIED = re.compile(
+    rf",\s+(?:{'|'.join(sorted(statements.NEGATIONS))})\s+(?:\w{{1,3}}\s+)?(?P<value>(?-i:[A-ZÀ-Þ\d])[^,;!?]*?)\W*$",
+    re.IGNORECASE,
+)
+"""A name or number that is denied at the end of a sentence: ``…, not Dublin``, ``…, nicht in Köln``."""
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
     (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
@@ -118,6 +138,10 @@ def read(
         for fact in parsed.facts(day_of[turn.number], talk=not (role_play or is_material), requests=not named):
             kept = fact._replace(text=prefix + fact.text)
             facts.setdefault(kept.text.casefold(), kept)
+        recent = [turn.number for turn in own[max(0, at - 1) : at + 1]]
+        for sentence in parsed.sentences:
+            for corrected in _corrected_by(sentence, turn, [*facts.values()], recent):
+                del facts[corrected.text.casefold()]
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
     return Drawn(tuple(facts.values()), {}, topics_of(said), decisions, turns=len(said), unread=tuple(unread))
 
@@ -156,6 +180,44 @@ def _language_of_short(text: str, usual: str) -> str:
     """Return the conversation's language for a short text in Latin script; empty for any other text."""
     latin = all(char < "\u0250" for char in text if char.isalpha())
     return usual if latin and _is_short(text) else ""
+
+
+def _corrected_by(
+    sentence: Sentence, turn: Turn, facts: Collection[DrawnFact], recent: Collection[int]
+) -> Iterator[DrawnFact]:
+    """Yield the facts that a sentence corrects, which begins with a denial: those said before in the same words but one
+    value or a negation, and those of the recent turns with a value that it denies (``no, I meant Cork, not Dublin``).
+    """
+    quote = " ".join(sentence.text.split())
+    if not phrase_pattern("feedback", "denies", r"\W*{}\b").match(quote):
+        return
+    denied = _DENIED.search(quote)
+    value = re.compile(rf"(?<!\w){re.escape(denied['value'])}(?!\w)") if denied else None
+    new = [fact.text for fact in facts if fact.turn == turn.number and fact.quote == quote]
+    for old in facts:
+        is_before = old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start
+        is_denied = value is not None and old.turn in recent and value.search(old.text) is not None
+        if is_before and (is_denied or any(_is_other_value(old.text, text) for text in new)):
+            yield old
+
+
+def _is_other_value(old: str, new: str) -> bool:
+    """Whether two statements have the same words but for one name or number, or but for a negation."""
+    was, now = statements.read(old), statements.read(new)
+    if was.content == now.content:
+        return was.denied != now.denied
+    before = _shared_words(old.split(), new.split())
+    after = _shared_words(old.split()[::-1], new.split()[::-1])
+    values = (words[before : len(words) - after] for words in (old.split(), new.split()))
+    is_value = (len(value) <= MOST_OF_A_VALUE and re.search(r"[A-ZÀ-Þ\d]", " ".join(value)) for value in values)
+    return before > 1 and all(is_value)
+
+
+def _shared_words(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many words two statements have in common at their beginning."""
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0].casefold() == pair[1].casefold(), zip(one, other, strict=False))
+    )
 
 
 class _UserTurn:
