@@ -234,7 +234,7 @@ def test_places_are_notes_inside_the_vault(tmp_path: Path) -> None:
     assert (layout.memory, layout.loaded) == ("brain/core.md", ["about.md", "Me.md"])
     assert layout.tier_of("brain/core.md") is Tier.SEMANTIC
     assert layout.tier_of("Memory.md") is Tier.NOTE
-    for bad in ("../x.md", ".hidden/x.md", "x.txt", "a//b.md"):
+    for bad in ("../x.md", ".hidden/x.md", "x.txt", "a//b.md", "a\0b.md"):
         layout = Layout.of(tmp_path, LayoutOptions(memory=bad))
         assert "is not a note inside the vault" in str(layout.problem)
         assert layout.memory == "Memory.md"

@@ -682,7 +682,8 @@ def _note(path: str, source: str) -> str:
         UsageError: it is not a path of a note inside the vault.
     """
     path = path.strip().strip("/")
-    if path[-3:] != ".md" or any(part in ("", "..") or part.startswith(".") for part in path.split("/")):
+    hidden = any(part in ("", "..") or part.startswith(".") for part in path.split("/"))
+    if path[-3:] != ".md" or hidden or re.search(_UNNAMEABLE, path):
         raise UsageError(
             f"{path!r} ({source}) is not a note inside the vault", "name it as the vault shows it: Memory.md"
         )
@@ -693,10 +694,10 @@ def _folder(path: str, source: str) -> str:
     """Return a setting as the path of a folder, without slashes at its ends.
 
     Raises:
-        UsageError: the path would leave the vault.
+        UsageError: the path would leave the vault, or no folder can have such a name.
     """
     path = path.strip().strip("/")
-    if any(part in ("", ".", "..") for part in path.split("/")) and path:
+    if path and (any(part in ("", ".", "..") for part in path.split("/")) or re.search(_UNNAMEABLE, path)):
         raise UsageError(
             f"{path!r} ({source}) is not a folder inside the vault", "name it as the vault shows it: notes/daily"
         )

@@ -116,7 +116,7 @@ def test_settings_of_the_wrong_kind_do_not_break_readers(tmp_path: Path, said: o
     assert Layout.of(tmp_path).tier_of("Memory.md") is Tier.SEMANTIC
 
 
-@pytest.mark.parametrize("folder", ["../out", "a//b", "./a"])
+@pytest.mark.parametrize("folder", ["../out", "a//b", "./a", "a\0b"])
 def test_a_folder_stays_in_the_vault(folder: str) -> None:
     with pytest.raises(UsageError, match="not a folder inside the vault"):
         Layout(LayoutOptions(daily_folder=folder))
