@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.disk import sha256
+from tars_memory.language.words import LANGUAGES, STOP_WORDS, language
 from tars_memory.vault import secrets as table
 from tars_memory.vault.secrets import MARKS, PLACEHOLDER, compiled
 
@@ -48,7 +49,9 @@ _WHICH = (
     r"(?:old|new|other|second|first|alte?[rs]?|neue?[rs]?|andere?[rs]?|anciene?|ancienne?|nouveau|nouvelle|autre|antigu[oa]|"
     r"viej[oa]|nuev[oa]|otr[oa]|vecchi[oa]|nuov[oa]|altr[oa]|antig[oa]|nov[oa]|outr[oa]|oude?|nieuwe?)"
 )
-_SCHEME = rf"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key)[ \t]+|{_WHICH}[ \t]{{0,2}}[:=]?[ \t]+)?"
+_SCHEME = (
+    rf"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key|AWS4-HMAC-SHA256)[ \t]+|{_WHICH}[ \t]{{0,2}}[:=]?[ \t]+)?"
+)
 """Words between a colon and the value: the scheme of a header, or an adjective such as "old" and "new"."""
 
 
@@ -68,7 +71,8 @@ def _label(between: str, verb: str) -> str:
         rf"|(?P<between2>{between})(?P<later2>{_EQUALS_SIGN})[ \t]{{1,3}}"
         r"|(?P<between3>[ \t][\w'’ -]{0,40}?)(?P<later3>[:=])"
         rf"|(?P<glued>{_GLUED})|(?P<link>(?<=\])\()|(?P<cell>[ \t]{{0,3}}\|[ \t]{{0,8}})|(?P<blank>[ \t]{{1,3}}))"
-        rf"(?i:{_SCHEME}(?:[fru](?=[\"']))?)[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s))?[*_]{{0,2}}"
+        rf"(?i:{_SCHEME}(?:[fru](?=[\"']))?)[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s)|«(?=[ \xa0]\S))?"
+        r"(?:(?<=«)[ \xa0])?[*_]{0,2}"
     )
 
 
@@ -93,11 +97,11 @@ _INTERESTING = r"[0-9!#-&*+:;=>?@\\^|~\"'`]|[a-z][A-Z]|[A-Z]{2}|[→：＝—–
 
 _NAME = r"[a-z_][a-z_.]{2,}\d?[a-z_.]*"
 _HARMLESS = (
-    r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\.[\w-]+\..*|mailto:.*|[\w.+-]+@[\w-]+\.[a-z][\w.-]*|~?\.{0,2}/[a-z_./-]*|[a-z]:\\.*|"
-    r"v?\d+(?:[.,:/-]\d+)+[a-z%]{0,6}|\d{4}-\d\d-\d\d\S*|\d+(?:st|nd|rd|th|[a-z%€$£°]{1,4})|\d+-[a-z]+(?:-[a-z]+)*|"
-    rf"[a-z_]+(?:(?:\.|->|::)\\?[a-z_]+\d?)+|{_NAME}(?:\((?:[\"'].*|[a-z_.$]*(?:[\[(].*|,)?|.*\)[;,.)\]}}]*)|\[(?:[\"'].*|\w*\].*))|"
+    r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\.[\w-]+\..*|mailto:.*|[\w.+-]+@[\w-]+\.[a-z][\w.-]*|~?\.{0,2}/[a-z_./-]*\d{0,2}|[a-z]:\\.*|"
+    r"v?\d+(?:[.,:/-]\d+)+[a-z%]{0,6}|\d{4}-\d\d-\d\d\S*|\d+(?:st|nd|rd|th|[a-z%€$£°]{1,4})|"
+    rf"[a-z_]+(?:(?:\.|->|::)\\?[a-z_]+\d?)+|{_NAME}(?:\((?:[\"'].*|[a-z_.$]*(?:[\[(].*|,)?|.*\)[;,.)\]}}]*)|\[(?:[\"'].*|\w*\].*|[a-z_.]{{3,}}(?:\[[a-z_.]{{3,}})*,?))|"
     r"[a-z]*\]\([\w%./#:-]*\)?[.,;:)]*|.*\]\([a-z]+://.*|"
-    r"(?:sha\d*|md5)[:=]\S{16,}|ssh-\w+|ecdsa-\S+|1password[\d\W]*|utf-?\d+|base64\S{0,4}|"
+    r"(?:sha\d*|md5)[:=]\S{16,}|ssh-\w+|ecdsa-\S+|1password|utf-?\d+|base64\S{0,4}|"
     r"[\w./-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|pem|key|crt|cer|pub|env|html?|go|rs|java|rb|php|sh|gpg|asc|p12|kdbx|pdf|png|jpe?g)(?::\d\S*)?|"
     r"\^[a-z0-9-]+|//.*"
 )
@@ -117,13 +121,16 @@ def values(text: str) -> Iterator[Found]:
     """Yield start, end and kind of every credential; they may overlap."""
     low = _lowered(text)
     yield from _recovery_codes(text, low)
-    labelled = list(_after_words(text, low))
+    strong = tuple(filter(low.__contains__, _STRONG_WORDS))
+    labelled = list(_after_words(text, low, strong))
     yield from labelled
+    yield from _before_words(text, low, strong)
+    yield from _announced(text, low)
     yield from _more_in_line(text, [found for found in labelled if found[2] == "password"])
     yield from _list_items(text, labelled)
     if "\n" in text:
-        yield from _below_headings(text, low)
-        yield from _bullet_lists(text, low)
+        if strong:
+            yield from _below_headings(text, low)
         if any(map(low.__contains__, _COLUMN_STEMS)):
             yield from _table_columns(text)
     yield from _numbers(text, low)
@@ -138,15 +145,16 @@ def _lowered(text: str) -> str:
     return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _after_words(text: str, low: str) -> Iterator[Found]:
+def _after_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
     """Yield the values after labels.
 
     Args:
         text: the text.
         low: the text in lower case.
+        strong: those of the words for a password that the text has.
     """
     for rank, words in _WORDS:
-        for word in words:
+        for word in strong if rank == "strong" else words:
             at = low.find(word)
             value = -1
             while at >= 0:
@@ -175,10 +183,41 @@ _WORDS = (
 def _kind(rank: str, word: str) -> str:
     """Return the kind of credential after a label."""
     if rank == "strong":
-        return "authorization" if word == "authorization" else "password"
-    if word in ("token", "secret", "bearer"):
+        return "password"
+    if word in ("token", "secret", "bearer", "authorization"):
         return "token" if word == "bearer" else word
     return "key" if "key" in word or rank == "weak" else "credential"
+
+
+def _before_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
+    """Yield the passwords and PINs that a sentence tells before their label: ``hunter22 is my password``."""
+    for word in (*strong, *_NUMBER_WORDS):
+        at = low.find(word)
+        while at >= 0:
+            end = at + len(word)
+            told = compiled(_TOLD_BEFORE).search(text, max(0, at - _SENTENCE_REACH), at)
+            if told and compiled(_LABEL_ENDS).match(text, end) and _is_label(low, at, end, word):
+                value = told[told.lastgroup or 0]
+                if word in _NUMBER_WORDS:
+                    is_told = re.fullmatch(r"\d{4,8}", value) and not low[at - 1].isalpha()
+                else:
+                    is_told = not _is_harmless(value) and (_strong(value, "words", quoted=False) or _diceware(value))
+                if is_told:
+                    yield (*told.span(told.lastgroup or 0), "pin" if word in _NUMBER_WORDS else "password")
+            at = low.find(word, end)
+
+
+_NUMBER_WORDS = ("pin", "puk", "geheimzahl", "пин")
+_SENTENCE_REACH = 100
+"""Number of characters before a label that are searched for a value."""
+_TOLD_BEFORE = (
+    r"(?:(?<![^\s\"'`(*_„“«])(?P<value>[^\s\"'`(*_„“«][^\s\"'`*]{3,64})[\"'`*_”»]{0,3}"
+    r"[ \t]+(?:is|was|ist|war|est|était|es|era|è|é|jest|to)[ \t]+"
+    r"(?i:the|my|our|your|his|her|their|das|die|mein|meine|unser|unsere|dein|deine|ihr|ihre|sein|seine|le|mon|notre|ton|votre|"
+    r"son|el|la|mi|nuestra|tu|su|il|mia|nostra|o|a|minha|nossa|sua|het|de|mijn|ons|onze|jouw|moje|mój|nasze)"
+    r"(?:[ \t]+[\w'’.-]+){0,2}?[ \t-]?"
+    r"|(?<![!-~])(?P<glued>[!-~]{6,64})[ \t]?(?:は|是|為|为)[ \t]?[^\s。，、]{0,6})\Z"
+)
 
 
 _PUBLIC = ("pub", "public", "publishable", "foreign", "primary")
@@ -218,7 +257,9 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
         if separator == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
             separator = "words"
         by_itself = separator == "blank" and low[start:end] in table.SPOKEN and low[start:end] not in ("pw", "psk")
-        by_itself |= low[start:end] == "pass" and label["is"] == "to"  # "pass it to": a verb
+        if low[start:end] == "pass":  # a verb has an object: "pass it to", "pass the model in the body: "
+            words = label["between"] or label["between2"] or label["between3"]
+            by_itself |= label["is"] == "to" or bool(words and not compiled(_OF).match(words))
         span = None if by_itself else _credential_span(text, label, start, rank, separator)
         if span:
             return (*span, kind)
@@ -241,6 +282,10 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
     grouped = separator != "blank" and rank != "weak" and compiled(_IN_FOURS).match(text, start)
     if grouped and _is_key_in_fours(grouped, assigned=separator == "equals", strong=rank == "strong"):
         return grouped.span()
+    if separator == "equals" and (quote or text[word : label.start()].lower() == "passphrase"):
+        phrase = compiled(_PHRASE_ALONE).match(text, start)
+        if phrase and rank == "strong" and _is_passphrase(phrase[1]):
+            return phrase.span(1)
     end, whole = _value_end(text, start, quote, word, glued=separator == "glued")
     judged = text[start : min(end, start + _JUDGED_LENGTH)]
     if not judged or _is_harmless(judged):
@@ -253,13 +298,36 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
     further = label["tail"] or label["between"] or label["between2"] or label["between3"]
     if judged.isdigit() and further and (label["tail"] or len(judged) < 8):  # the length of one, or its age
         return None
-    if not _ACCEPT[rank](judged, "words" if separator == "glued" else separator, quoted):
+    if re.fullmatch(_COUNTED, judged) and (len(judged) < 8 or compiled(r"[ \t]+[^\W\d_]").match(text, end)):
+        return None
+    if separator == "blank" and judged[0] == "(" and judged[-1] == ")":  # a remark
+        judged = judged[1:-1]
+    if not judged or not _ACCEPT[rank](judged, "words" if separator == "glued" else separator, quoted):
         return None
     if end - start == _FIRST_READ and not whole:
         end = compiled(r"\S*").match(text, end).end()  # type: ignore[union-attr]  # it always matches
     return start, _wrapped_end(text, start, end)
 
 
+_PHRASE_ALONE = (
+    r"([^\W\d_A-Z]{3,12}(?:[ ][^\W\d_A-Z]{3,12}){3,9})[.,\"'`*_”»)\]]{0,4}[ \t]*(?:[#^(][^\r\n]*)?(?:[\r\n]|\Z)"
+)
+"""Words without capitals that are all of a line behind a label."""
+
+
+def _is_passphrase(words: str) -> bool:
+    """Whether words are told as a password: no sentence has four words in a row without a word of its grammar."""
+    return _grammar_words().isdisjoint(words.split()) and not any(word in words for word in _STRONG_WORDS)
+
+
+@cache
+def _grammar_words() -> frozenset[str]:
+    """Return the words that sentences of the known languages are made of."""
+    return STOP_WORDS.union(*(language(code).words("words") for code in LANGUAGES))
+
+
+_COUNTED = r"\d+[^\W\d_]*(?:-[^\W\d_]+)+"
+"""So many of something, as in "12-character minimum"; alone it may be a password."""
 _SLUG = r"(?:[^\W\d_]+|\d+)(?:(?:[-_/.#]|%\d\d)+(?:[^\W\d_]+|\d+))*"
 """The address of a page beside this one, made of its title."""
 
@@ -289,7 +357,7 @@ def _value_end(
             inner = r"[^\"'`\\\r\n]{1,4096}+"
         closed = compiled(rf"{inner}(?={re.escape(quote[:-1])}{mark})").match(text, start)
         if closed:
-            return closed.end(), True
+            return start + len(closed[0].rstrip(" \xa0") if mark == "»" else closed[0]), True
     run = _read_run(text, start, r"[!-~]*" if glued else r"\S*", last or len(text))
     cuts = [compiled(_CUT).search(run), ";" in run and compiled(_NEXT_FIELD).search(text, start, start + len(run) + 48)]
     if (
@@ -404,11 +472,10 @@ _LIST_REACH = 40
 
 def _below_headings(text: str, low: str) -> Iterator[Found]:
     """Yield the passwords that are alone on the line below a line that says only "password"."""
-    if not any(word in low for word in _STRONG_WORDS):
-        return
     for label in compiled(_HEADING).finditer(low):
         value = compiled(_ALONE).match(text, label.end())
-        if value and not _is_harmless(value[1]) and _strong(value[1], "blank", quoted=False):
+        plain = not value or _is_harmless(value[1]) or re.fullmatch(_MODEL_NAME, value[1])
+        if value and not plain and _strong(value[1], "blank", quoted=False):
             yield (*value.span(1), "password")
 
 
@@ -424,28 +491,33 @@ _ALONE = (
 """A word that is alone on its line."""
 
 
-def _bullet_lists(text: str, low: str) -> Iterator[Found]:
-    """Yield the passwords in a list of bullets below a line that announces passwords."""
+def _announced(text: str, low: str) -> Iterator[Found]:
+    """Yield the passwords behind a word that announces passwords, in its line or in a list of bullets below it."""
     if not any(word in low for word in table.PASSWORDS.split("|")):
         return
     done = 0
-    for label in compiled(rf"(?:{table.PASSWORDS})\b[^\n:]{{0,60}}:?[ \t*_\r]{{0,8}}\n(?:[ \t\r]{{0,8}}\n)?").finditer(
-        low
-    ):
-        item = compiled(_ITEM).match(text, label.end()) if label.end() >= done else None
+    for label in compiled(_ANNOUNCED).finditer(low):
+        item = compiled(_ITEM if label["list"] else _REST).match(text, label.end()) if label.end() >= done else None
         while item:
             for start, end, kind in _unlabelled(text, *item.span(1)):
                 if not re.fullmatch(_MODEL_NAME, text[start:end]):
                     yield start, end, kind
             done = item.end()
-            item = compiled(_ITEM).match(text, done)
+            item = compiled(_ITEM).match(text, done) if label["list"] else None
 
 
+_ANNOUNCED = (
+    rf"(?:{table.PASSWORDS})\b(?:(?P<list>[^\n:]{{0,60}}:?[ \t*_\r]{{0,8}}\n(?:[ \t\r]{{0,8}}\n)?)"
+    r"|[*_]{0,2}::?[*_]{0,2}[ \t]{1,8}(?=\S))"
+)
+_REST = r"([^\n]{0,300})[^\n]*(?:\n|$)"
 _ITEM = rf"[ \t>]{{0,16}}(?:[-*+]|\d{{1,3}}[.)])[ \t]{MARKS}([^\n]{{0,300}})[^\n]*(?:\n|$)"
 
 
-_MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\d.-]{0,6}[A-Za-z]{0,2}"
-"""Names of standards and models, such as ``RFC2898``: without a label of their own they are not passwords."""
+_MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\d.-]{0,6}[A-Za-z]{0,2}|[A-Z]?[a-z]+[A-Z]{2,}\d{1,2}"
+"""Names of standards, models and programs, such as ``RFC2898`` and ``PostgreSQL16``: without a label of their own they
+are not passwords.
+"""
 
 
 def _table_columns(text: str) -> Iterator[Found]:
@@ -796,7 +868,7 @@ def _numbers(text: str, low: str) -> Iterator[Found]:
                 yield (*match.span(), "bitlocker key")
     if digits >= 2:
         yield from _bank_accounts(text)
-    if compiled(r"[pc](?<![a-z].)(?:in|uk|v[vc])|geheimzahl|пин").search(low):
+    if compiled(r"[pc](?<![a-z].)(?:in|uk|v[vc])|geheimzahl|пин|暗証").search(low):
         for match in compiled(_PIN).finditer(text):
             yield (*match.span(1), "pin")
             another = compiled(rf"[ \t]*(?:[,;/]|{_AND})[ \t]*(\d{{{len(match[1])}}})(?![\w-]|[.,]\d)")
@@ -816,10 +888,18 @@ _CARD = (  # begins with a character set, not with a lookbehind, so that the sea
     rf"|(?<=3)(?:0[0-5]|[689]\d)\d(?!\d){_GAP}\d{{6}}{_GAP}\d{{4}})(?![\w]|[.,/-]\d)"
 )
 _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
+_OF = r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del|de|du|di|da|do|per|pour|para|van)[ \t])"
+"""What leads from a noun to that for which it is, as in "PIN for the card": a verb has no such word behind it."""
+_LABEL_ENDS = (
+    rf"[\"'`*_)]{{0,3}}(?:[ \t]*(?:[.,;!?:。，\r\n]|\Z|です|だ)|{_OF}|[ \t]+{_AND}"
+    r"|[ \t]+(?:at|on|in|am|im|auf|en|em|op|no|na)[ \t])"
+)
+"""The text behind a label that is no part of a longer name, such as "password manager"."""
 _PIN = (
-    r"(?i)(?<![^\W\d_])(?:PIN|PUK|CVV2?|CVC2?|Geheimzahl|ПИН)s?(?:[ -]?(?:code|number|nummer|kode|код)s?)?[\"'`*]{0,2}"
-    r"(?:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del|de|du|di|da|do|per|pour|para|van)[ \t][^\r\n:=.]{1,30}?)?"
-    r"[ \t]*(?:::?|=|\||'s\b|[ \t](?:is|ist|war|was|lautet|est|es|are|è|é)|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
+    r"(?i)(?<![^\W\d_])(?:PIN(?-i:(?<=IN)s)?|PUK|CVV2?|CVC2?|Geheimzahl|ПИН|暗証番号)"
+    r"(?:[ -]?(?:code|number|nummer|kode|код|コード|码)s?)?[\"'`*]{0,2}"
+    rf"(?:{_OF}[^\r\n:=.]{{1,30}}?)?"
+    r"[ \t]*(?:::?|[=：＝は|]|'s\b|[ \t](?:is|ist|war|was|lautet|est|es|are|è|é)|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
     r"|(?-i:(?<=PIN)|(?<=PIN-Code)|(?<=PIN code))(?=[ \t](?!(?:19|20)\d\d[ \t]+\w)\d{4}\b)|(?<=[Kk])(?=[ \t]\d{8}\b))"
     r"[\"'`*]{0,2}[ \t]*[\"'`*]{0,2}(\d{3,8})(?![\w-]|[.,]\d)"
 )

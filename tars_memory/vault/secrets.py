@@ -699,7 +699,7 @@ STRONG = (
 )
 """Words for a password; the value after one counts even if it is short."""
 
-SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "authorization",
+SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk",
     "parola", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور", "رمز عبور",
 )  # fmt: skip
 """Like :data:`STRONG`, but of several words, or too short to be looked for inside other words."""
@@ -718,9 +718,9 @@ MEDIUM = (
     "private key|private-key|private_key|privatekey",
     "credential",
     "bearer",
-    "auth",
+    "auth|authorization",
     "recovery code|backup code|recovery key|security code",
-    "zugangsdaten|schlüssel|geheimnis|clave|clé|chiave|chave|sleutel",
+    "zugangsdaten|schlüssel|geheimnis|clave|clé|chiave|chave|sleutel|klucz|キー|密钥|密鑰|totp",
 )
 """Words for credentials of programs; the value after one only counts if it looks machine-made."""
 
