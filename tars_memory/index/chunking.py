@@ -6,7 +6,8 @@ the same heading up to 800 characters (settings). Its text is the note's lines f
 that line *i* of the text is line ``start_line + i`` of the note. Only a single line that is too long is cut inside.
 
 A heading with nothing under it goes with the text beside it: alone it would be near to any question. An HTML comment
-belongs to no chunk: nobody sees it in Obsidian.
+belongs to no chunk: nobody sees it in Obsidian. The properties of the front matter that say something are a chunk of
+their own, after those of the text: what is read as a name, tag or date of the note, or has no words, is no passage.
 
 The blocks that chunks are made of are read line by line, in a fifth of the block parser's time: in 2,750 real notes of
 three languages, dialogues and papers, blocks and headings are those of the parser, to the last line. The inside of a
@@ -68,6 +69,7 @@ class Chunk:
         start_line, end_line: 1-based, inclusive.
         text: the lines, verbatim.
         partial: whether the text is a piece of one oversized line.
+        front: whether the lines are properties of the front matter.
         lines: the parsed lines.
         numbers: the number of each line as stored in ``lines.number``.
         answers: (position of a line, answer to it), for conversations.
@@ -83,6 +85,7 @@ class Chunk:
     end_line: int
     text: str
     partial: bool = False
+    front: bool = False
     lines: list[Line]
     numbers: Sequence[int]
     answers: Sequence[tuple[int, str]] = ()
@@ -164,13 +167,20 @@ def parse(
     units = _units(lines, outline.blocks, outline.windows)
     if skeleton is not None:
         units = list(without_skeleton(units, skeleton))
-    elif outline.body_line > 1 and all(unit.kind == "hidden" for unit in units):  # only the properties can be cited
-        units = [Unit("properties", 1, min(outline.body_line - 1, len(lines)), ())]
     shown = iso(note.day) if note.day_source in ("name", "property") else ""
     parts = list(_parts(lines, units, cut))
     grammar = markdown.lines
     read = [(grammar.read(text, session=session), grammar.plain("\n".join(text))) for _, text, _ in parts]
-    note.chunks = [_chunk(*part, *told, note, shown) for part, told in zip(parts, read, strict=True)]
+    least = grammar.SAYS
+    if skeleton is None and not parts:  # only the properties can be cited
+        least = max(outline.told.values(), default=least)
+    told = [number for number, worth in outline.told.items() if worth >= least]
+    # After the text, so that the first chunk of a note is of its text.
+    front = list(_parts(lines, [Unit("properties", told[0], told[-1], ())], cut)) if told else []
+    parts += front
+    for (first, *_), text, _ in front:
+        read.append((grammar.read_properties(text, first.start, told), grammar.plain("\n".join(text))))
+    note.chunks = [_chunk(*part, *as_read, note, shown) for part, as_read in zip(parts, read, strict=True)]
     return note
 
 
@@ -328,6 +338,7 @@ def _chunk(
     chunk.start_line, chunk.end_line = units[0].start, units[-1].end
     chunk.text = "\n".join(text)
     chunk.partial = partial
+    chunk.front = units[0].kind == "properties"
     chunk.until = min(note.until, units[0].until)
     body = next((unit for unit in units if unit.kind != "heading"), units[0])
     chunk.headings = tuple(clean(name[:MAX_TITLE]) for name in body.path)  # cut, for each chunk repeats them

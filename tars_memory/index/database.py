@@ -309,9 +309,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 # -- the schema
 
-CHUNKER = 3
+CHUNKER = 4
 """Version of the chunker; raise it with every change that produces other chunks or other embedded text."""
-VERSION = 25
+VERSION = 26
 """Version of the index, in the file's name and ``user_version``; raise it with every change to the schema below or to
 the content of rows."""
 
@@ -375,6 +375,7 @@ CREATE TABLE chunks (               -- narrow: filters and ranking read it for m
   embedded   INTEGER NOT NULL,      -- 0: no vector yet, 1: in chunk_vectors, 2: in the cache alone (an old
                                     -- conversation), 3: the model can't read its script
   until      INTEGER NOT NULL,      -- that of the note, or of the chunk's lines if they end earlier
+  front      INTEGER NOT NULL,      -- 1: properties of the front matter
   latin      INTEGER NOT NULL       -- 0: in another script
 );
 CREATE INDEX chunks_of_note ON chunks (note, position);
@@ -395,7 +396,7 @@ CREATE TABLE lines (                -- the parsed lines of a chunk, so that reca
   place    INTEGER NOT NULL,        -- 0-based in the chunk's text
   number   INTEGER NOT NULL,        -- in a note, counted from chunks.start_line; in a conversation, the line of its log
   indent   INTEGER NOT NULL,
-  kind     TEXT NOT NULL,           -- item, empty, heading, text, machinery, replaced
+  kind     TEXT NOT NULL,           -- item, empty, heading, text, property, machinery, replaced
   state    TEXT NOT NULL,           -- of a candidate: extracted, promoted, rejected, expired; else ''
   block_id TEXT NOT NULL,           -- '' for none, as in the next columns
   speaker  TEXT NOT NULL,

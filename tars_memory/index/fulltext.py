@@ -213,6 +213,7 @@ class Filter(NamedTuple):
         paths, not_paths: beginnings of paths, or patterns with ``*``, ``?``, ``[…]``, in any case: any of them, none.
         notes: ids of notes; None: any.
         since, until: ISO dates, inclusive; chunks without a date are then left out.
+        front: whether chunks of properties of the front matter count.
         each_year: the first and the last day in any year, as numbers of month and day (1103: 3 November).
         chunks: ids of chunks; None: any.
         on: ISO date on which the chunks must not have ended; None: ended ones are included.
@@ -236,6 +237,7 @@ class Filter(NamedTuple):
     scopes: tuple[str, ...] | None = None
     not_notes: tuple[str, ...] = ()
     each_year: tuple[int, int] | None = None
+    front: bool = True
 
 
 def conditions_of(
@@ -250,6 +252,7 @@ def conditions_of(
         ending: whether any row has ended by the day of the filter; if not, none is checked.
     """
     pairs = list(_conditions(within, scopes, notes=notes, ending=ending))
+    pairs += [] if within.front or notes else [("c.front = 0", ())]
     return [condition for condition, _ in pairs], [value for _, values in pairs for value in values]
 
 

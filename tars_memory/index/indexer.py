@@ -436,7 +436,7 @@ ROWS = {
     ),
     "chunks": (
         "SELECT n.path, c.position, c.tier, s.name, c.day, c.start_line, c.end_line, c.partial, c.hash, c.until,"
-        " t.head, t.text, t.headings, t.block_id,"
+        " c.front, t.head, t.text, t.headings, t.block_id,"
         " (SELECT group_concat(tag) FROM (SELECT tag FROM chunk_tags g WHERE g.chunk = c.id ORDER BY tag))"
         " FROM chunks c JOIN notes n ON n.id = c.note JOIN scopes s ON s.id = c.scope"
         " JOIN chunk_texts t ON t.id = c.id ORDER BY n.path, c.position"

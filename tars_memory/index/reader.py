@@ -39,7 +39,7 @@ SAME_STEM = 200_000
 """Maximum number of chunks whose text is searched for a word that shares its stem with a function word."""
 
 _CHUNK = frozenset(
-    (int, int, int, int, int, int, str, str, str, block_id, str, str, str, int, int, int, str)
+    (int, int, int, int, int, int, str, str, str, block_id, str, str, str, int, int, int, str, int)
     for block_id in (str, type(None))
 )
 _NOTE = frozenset({(int, str, str, int, int, int, str, str, str, str, int)})
@@ -56,7 +56,8 @@ class ChunkRow:
     ``lines[i]``.
 
     ``date`` is ISO or None; ``date_is_weak`` means that it comes from the file's time of modification alone;
-    ``partial`` means that the text is a piece of one oversized line.
+    ``partial`` means that the text is a piece of one oversized line, ``front`` that its lines are properties of the
+    front matter.
     """
 
     id: int
@@ -77,6 +78,7 @@ class ChunkRow:
     text: str
     lines: list[Line]
     partial: bool
+    front: bool
     block_id: str | None
 
 
@@ -370,7 +372,7 @@ class IndexReader:
         ids = list(dict.fromkeys(ids))
         rows = self.listed(
             "SELECT c.id, c.note, c.position, c.start_line, c.end_line, c.partial, t.text, t.head, t.headings,"
-            " t.block_id, n.path, n.title, n.aliases, n.tier, n.scope, n.day, n.day_source"
+            " t.block_id, n.path, n.title, n.aliases, n.tier, n.scope, n.day, n.day_source, c.front"
             " FROM json_each(?) j JOIN chunks c ON c.id = j.value"
             " JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note",
             ids,
@@ -384,6 +386,7 @@ class IndexReader:
             chunk.aliases, chunk.tier, chunk.scope = _list(row[12]), database.TIERS[row[13]], self._scope_names[row[14]]
             chunk.names = naming.names_of(chunk.path, chunk.title, chunk.aliases)
             chunk.date, chunk.date_is_weak = database.iso(row[15]) or None, row[16] == "mtime"
+            chunk.front = bool(row[17])
             chunk.lines = []
             found[chunk.id] = chunk
         lines = self.listed(
@@ -411,6 +414,11 @@ class IndexReader:
             f"{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.note, c.position"
         )
         return _grouped((note, int(chunk)) for note, chunk in self.listed(sql, notes, *values))
+
+    def properties(self, ids: Iterable[int]) -> set[int]:
+        """Return those of the chunks that hold properties of the front matter."""
+        sql = "SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value AND c.front = 1"
+        return {int(chunk) for (chunk,) in self.listed(sql, ids)}
 
     def places(self, ids: Iterable[int]) -> dict[int, tuple[int, int]]:
         """Return chunk → (note, position), all that smoothing over neighbouring chunks needs."""

@@ -44,7 +44,7 @@ TABLES: dict[str, dict[str, str]] = {
         "line": "its number, from 1",
         "piece": "0, or which part of a very long line this is",
         "heading": "the headings above it, separated by ›",
-        "kind": "item, heading, text, machinery, replaced or repeated",
+        "kind": "item, heading, text, property, machinery, replaced or repeated",
         "indent": "columns before its mark or its words",
         "text": "as written in the note",
         "state": "extracted, promoted, rejected or expired",

@@ -173,7 +173,9 @@ class Writer:
             rows["notes"].append((key, note.path, *place, *columns))
             for position, chunk in enumerate(parsed.chunks):
                 marks = _signs(chunk.head, chunk.text, "" if position else parsed.about)
-                same = stored.get((*place, int(chunk.partial), chunk.hash, *_texts(chunk), marks, chunk.tags))
+                same = stored.get(
+                    (*place, int(chunk.partial), int(chunk.front), chunk.hash, *_texts(chunk), marks, chunk.tags)
+                )
                 if same:
                     moved.append((position, chunk.start_line, chunk.end_line, chunk.until, same.pop()))
                 else:
@@ -219,7 +221,7 @@ class Writer:
             marks: its signs.
         """
         number = next(self._next["chunks"])
-        columns = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, 0, chunk.until)
+        columns = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, 0, chunk.until, int(chunk.front))
         rows["chunks"].append((number, *place, *columns))
         rows["chunk_texts"].append((number, *_texts(chunk)))
         rows["chunk_words"].append((number, chunk.head, chunk.text))
@@ -307,12 +309,12 @@ class Writer:
             tags.setdefault(number, []).append(tag)
         stored: dict[tuple[Any, ...], list[int]] = {}
         for number, about, *content in execute(
-            "SELECT c.id, iif(c.position, '', n.about), c.tier, c.scope, c.day, c.partial, c.hash,"
+            "SELECT c.id, iif(c.position, '', n.about), c.tier, c.scope, c.day, c.partial, c.front, c.hash,"
             " t.head, t.text, t.headings, t.block_id FROM notes n JOIN chunks c ON c.note = n.id"
             " JOIN chunk_texts t ON t.id = c.id WHERE n.id = ? ORDER BY c.position DESC",
             (key,),
         ):
-            marks = _signs(content[5], content[6], about)
+            marks = _signs(content[6], content[7], about)
             stored.setdefault((*content, marks, tuple(tags.get(number, ()))), []).append(number)
         return key, stored
 

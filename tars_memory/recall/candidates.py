@@ -8,6 +8,7 @@ chunks, and a rough sum of these numbers picks the chunks that are read line by 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from datetime import date
 from functools import cached_property, lru_cache, partial
 from operator import mul
@@ -197,7 +198,8 @@ def gather(
         coverage *= shortlist_by_words(reader, query, narrowed, shortlist, limit, compares=vector is not None)
     vector, asked = (vector, asked) if coverage else (None, [])
     if vector is not None and coverage >= weights.NEARBY_FROM:
-        shortlist.near = dict(reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING))
+        nearest_chunks = partial(reader.nearest, vector.vector)
+        shortlist.near = _with_text(reader, nearest_chunks, narrowed, CHUNKS_BY_MEANING)
     if query.dates:
         shortlist_by_date(reader, query, narrowed, shortlist)
     ids = list(dict.fromkeys((*shortlist.words, *shortlist.literal, *shortlist.near, *shortlist.dated)))
@@ -256,7 +258,7 @@ def _candidates(
         The candidates, and the ids of notes whose names must not be shown, because they repeat a rejected candidate.
     """
     states, hidden = candidate_states(reader, rows)
-    day, latest = _day_asked(query, rows), _latest_dates(query, rows)
+    day, latest, shared = _day_asked(query, rows), _latest_dates(query, rows), _shared_properties(rows)
     found: list[Candidate] = []
     for row in sorted(rows, key=lambda row: (row.note_id, row.position)):
         is_hidden = row.note_id in hidden
@@ -269,9 +271,20 @@ def _candidates(
         chunk.decided = states.get(row.id, {})
         chunk.name_in_query = row.note_id in named.inside and not is_hidden
         chunk.name_is_query = (row.note_id in named.whole and not is_hidden) or (row.date == day and _is_daily(row))
-        _add_lines(chunk, unanswering(reader, query, row, chunk.decided, excluded))
+        left_out = unanswering(reader, query, row, chunk.decided, excluded)
+        if row.front:
+            left_out |= {i for i, text in enumerate(chunk.texts) if text in shared}
+        _add_lines(chunk, left_out)
         found.append(chunk)
     return found, hidden
+
+
+def _shared_properties(rows: Iterable[ChunkRow]) -> set[str]:
+    """Return the properties, but keys of lists, that more than :data:`NAMESAKES` notes share word for word, as
+    ``status: draft``: they sort notes, and answer nothing about one of them.
+    """
+    holding = Counter(text for row in rows if row.front for text in {*row.text.split("\n")})
+    return {text for text, count in holding.items() if count > NAMESAKES and text[-1:] != ":"}
 
 
 def _usual_nearness(
@@ -412,6 +425,8 @@ def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
             line.counts = next(counts)
             for term, n in line.counts.items():
                 chunk.counts[term] = chunk.counts.get(term, 0) + n
+        if chunk.row.front and not any(line.counts for line in chunk.lines):
+            chunk.words, chunk.counts = 0.0, {}  # the title alone is the text's
         if terms.phrases:
             terms.add_phrases("\n".join(line.text for line in chunk.lines), chunk.counts)
         _count_shown(chunk, terms)
@@ -457,10 +472,10 @@ def _without_wordless(chunks: Sequence[Candidate]) -> list[Candidate]:
 
 
 def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
-    """Return the indexes of a chunk's lines that never answer: front matter, bullets without words beside other lines,
-    rejected candidates, and former texts of replaced lines.
+    """Return the indexes of a chunk's lines that never answer: bullets without words beside other lines, rejected
+    candidates, and former texts of replaced lines.
     """
-    found = _silent_front_matter(row, texts)
+    found: set[int] = set()
     if row.tier == "daily":
         found |= {i for i, line in enumerate(row.lines) if line.state == "rejected"}
     empty = {i for i, line in enumerate(row.lines) if line.kind == "empty"}
@@ -473,28 +488,6 @@ def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
             if row.tier == "daily" if above is None else above.state == "promoted":
                 found.add(i)
     return found
-
-
-def end_of_front_matter(row: ChunkRow, texts: Sequence[str]) -> int:
-    """Return the index of the line of a chunk that ends the front matter of its note, -1 if it has none."""
-    if row.position or row.start_line > 1 or not texts[0].startswith("---"):
-        return -1
-    return next((i for i, text in enumerate(texts) if i and text.rstrip() in ("---", "...")), len(texts))
-
-
-def _silent_front_matter(row: ChunkRow, texts: Sequence[str]) -> set[int]:
-    """Return the indexes of the front matter lines of a note that never answer: its delimiters, and the title, which is
-    shown anyway, unless it is the only property; of a session note all lines, for they only describe the note.
-    """
-    end = end_of_front_matter(row, texts)
-    if end < 0:
-        return set()
-    marks = {0, end}
-    inner = set(range(1, end))
-    if row.tier == "episodic":
-        return marks | inner
-    titles = {i for i in inner if texts[i].startswith("title:")}
-    return marks | titles if inner > titles else marks
 
 
 def _compare_words(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes, chance: float) -> None:
@@ -561,7 +554,7 @@ def _add_bm25(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, floa
     last: Candidate | None = None
     for chunk in chunks:
         if last is not None and last.row.note_id == chunk.row.note_id and last.row.position == chunk.row.position - 1:
-            chunk.lines[0].before = last.lines[-1]
+            chunk.lines[0].before = last.lines[-1] if chunk.row.start_line >= last.row.end_line else None
         last = chunk
         extra = {term: n for term, n in chunk.counts.items() if term in uncounted}
         if extra:
@@ -604,6 +597,9 @@ CHUNKS_READ = 50
 """
 COMPARED = 80
 """Number of the best chunks by words of which the share with a vector is computed."""
+PROPERTIES_READ = 5
+"""One in this many of the chunks that are read, at most, is of properties while there are others: they are short, and
+those of many notes say the same."""
 DATED_READ = 20
 """Minimum number of chunks read of the days that the query names: by a word that hundreds of days contain (``gym
 yesterday``) the chunk of the day is found no sooner than the others."""
@@ -651,7 +647,7 @@ def shortlist_by_words(
     most, mistaken = max(CHUNKS_BY_WORDS, limit), query.mistaken
     match = _expression(query)
     if match:
-        shortlist.words = dict(reader.match_chunks(match, narrowed, most))
+        shortlist.words = _with_text(reader, partial(reader.match_chunks, match), narrowed, most)
         shortlist.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
     runs = [literal for literal in query.literals if is_run(literal)]
     if runs:
@@ -665,16 +661,28 @@ def shortlist_by_words(
             shortlist.words[chunk] = shortlist.words.get(chunk, 0.0) + idf(reader.chunk_count(), len(chunks))
     if query.prefixes:
         match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
-        for chunk, _ in reader.match_chunks(match, narrowed, CHUNKS_BY_PREFIX):
+        for chunk in _with_text(reader, partial(reader.match_chunks, match), narrowed, CHUNKS_BY_PREFIX):
             shortlist.literal.setdefault(chunk, 1.0)
     order = sorted(shortlist.words, key=lambda chunk: -shortlist.words[chunk]) or list(shortlist.literal)
     first = order[:COMPARED]
     return len(reader.embedded(first)) / len(first) if compares and first else 1.0
 
 
+def _with_text(
+    reader: IndexReader, find: Callable[[Filter, int], Iterable[tuple[int, float]]], narrowed: Filter, most: int
+) -> dict[int, float]:
+    """Return the ``most`` chunks that are found, each with its number, and as many of text alone if properties are
+    among them: those of thousands of notes say the same in few words, and would leave no text.
+    """
+    found = dict(find(narrowed, most))
+    if len(found) >= most and reader.properties(found):
+        found |= dict(find(narrowed._replace(front=False), most))
+    return found
+
+
 def _add_runs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, shortlist: Shortlist, most: int) -> None:
     """Add the BM25 of text written without blanks to that of chunks, and to that of notes by their best chunks."""
-    scored = dict(reader.match_signs(runs, narrowed, most))
+    scored = _with_text(reader, partial(reader.match_signs, runs), narrowed, most)
     of_note: dict[int, list[float]] = {}
     for chunk, (note, _) in reader.places(scored).items():
         shortlist.words[chunk] = shortlist.words.get(chunk, 0.0) + scored[chunk]
@@ -749,9 +757,12 @@ def best(
         for chunk, note in notes.items()
     }
     order = sorted(rough, key=lambda chunk: (-rough[chunk], chunk))
+    front = reader.properties(order)
+    surplus = dict.fromkeys([chunk for chunk in order if chunk in front][most // PROPERTIES_READ :])
+    order = [*(chunk for chunk in order if chunk not in surplus), *surplus]
     dated = set(shortlist.dated)
     of_day = [chunk for chunk in order[most:] if chunk in dated][: max(0, DATED_READ - len(dated & set(order[:most])))]
-    certain = {*of_day, *list(shortlist.near)[: scale.near_read]}
+    certain = {*of_day, *list(shortlist.near)[: scale.near_read]} - surplus.keys()
     others = [chunk for chunk in order if chunk not in certain][: most - len(certain)]
     return [*others, *(chunk for chunk in order if chunk in certain)]
 

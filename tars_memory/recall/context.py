@@ -227,8 +227,6 @@ class _Filling(Reading):
         """Places that the question finds and, in long notes, those around them, best first."""
         self.found: set[tuple[str, int]] = set()
         """Those of :attr:`order` that the question finds."""
-        self.body_lines: dict[str, int] = {}
-        """By path the first line after the front matter."""
         self.playbooks: list[tuple[Playbook, Portion | None, str]] = []
         """The playbooks that fit, best first: with all lines, if they may be shown, and the block."""
         self.shown_playbooks: list[packing.NamedPlaybook] = []
@@ -647,8 +645,6 @@ class _Filling(Reading):
             return self._add(*next(repeated, (kind, unit)))
         if path in self.conversations:
             return self._recall_said(path, number) if self.notes[path][number - 1] else ""
-        if path not in self.body_lines:
-            self.body_lines[path] = _body_line(self.notes[path])
         raw = self.notes[path][number - 1]
         if len(raw) >= self.packing.room:
             return NO_ROOM  # before any work is done: most lines end here
@@ -656,8 +652,6 @@ class _Filling(Reading):
             return self._add(*self.loaded[path, number])
         if any(part.whole and part.note.path == path for part in self.parts):
             return ""  # a heading: it is added with the lines below it
-        if number < self.body_lines[path]:
-            return loaded.FRONT_MATTER
         why = loaded.dismissed(raw)
         if why and (why != loaded.EXPIRED or self.on is not None):
             return why
@@ -738,15 +732,6 @@ def _size(part: _Part) -> int:
     """Return about how many characters a part takes at most."""
     units = {portion.start_line: portion for unit in part.units for portion in (*unit.headings, unit)}
     return LABEL_CHARACTERS * bool(units) + sum(len(text) + 1 for unit in units.values() for text in unit.texts)
-
-
-def _body_line(lines: list[str]) -> int:
-    """Return the number of the first line after the front matter."""
-    if lines and lines[0].rstrip() == "---":
-        for number, line in enumerate(lines[1:], 2):
-            if line.rstrip() == "---":
-                return number + 1
-    return 1
 
 
 def _without_operators(question: str) -> str:

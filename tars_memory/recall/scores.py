@@ -21,7 +21,6 @@ from tars_memory import vault
 from tars_memory.index.reader import NAMESAKES
 from tars_memory.language.words import tokens, unspaced_runs
 from tars_memory.recall import weights
-from tars_memory.recall.candidates import end_of_front_matter
 from tars_memory.recall.query import Fading, Hit, Query
 from tars_memory.recall.weights import mean
 
@@ -43,7 +42,7 @@ PARTS = (
 """Names of the parts of a score, as ``--explain`` prints them; their sum is the score."""
 
 WORDS_PART = PARTS.index("line: words")
-HEADING = "heading"
+HEADING, PROPERTY = "heading", "property"
 MARK_CHARACTERS = 7
 """Maximum number of characters around a state, a block id or a source, with the time before it: ``- 14:30 [``."""
 TIE_BREAK = 1e-9
@@ -77,10 +76,8 @@ def rank(pool: Pool, query: Query) -> None:
         line.validity = weights.validity(line.known, query.today, query.dates)
         if line.index in line.chunk.decided:
             line.validity = min(line.validity, weights.OVER)  # rejected lines are not in the pool
-    boilerplate = _boilerplate(pool.chunks)
-    for line in lines if boilerplate else ():
-        if line.text in boilerplate:
-            line.validity = min(line.validity, weights.BOILERPLATE)
+    for line in _boilerplate(pool.chunks):
+        line.validity = min(line.validity, weights.BOILERPLATE)
     compared = [chunk for chunk in pool.chunks if chunk.meaning is not None]
     if not compared or pool.coverage >= 1:
         _score(pool.chunks, pool, query, by_meaning=bool(compared))
@@ -160,18 +157,19 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
     _add_notes(chunks, pool, query, notes, by_meaning=by_meaning)
 
 
-def _boilerplate(chunks: Iterable[Candidate]) -> set[str]:
-    """Return the texts of lines that more than :data:`NAMESAKES` notes contain word for word."""
-    seen: dict[str, int] = {}
-    holding: dict[str, int] = {}
-    for chunk in chunks:  # in the order of their notes
-        note = chunk.row.note_id
+def _boilerplate(chunks: Iterable[Candidate]) -> Iterator[CandidateLine]:
+    """Yield the lines that more than :data:`NAMESAKES` notes contain word for word, and the properties of which more
+    notes than that have the key and the same words of the query: neither tells one note from another.
+    """
+    alike: dict[object, list[CandidateLine]] = {}
+    for chunk in chunks:
+        held = frozenset(chunk.counts)
         for line in chunk.lines:
-            text = line.text
-            if seen.get(text) != note:
-                seen[text] = note
-                holding[text] = holding.get(text, 0) + 1
-    return {text for text, count in holding.items() if count > NAMESAKES}
+            same = (line.text.partition(":")[0], held) if chunk.row.front else line.text
+            alike.setdefault(same, []).append(line)
+    for lines in alike.values():
+        if len(lines) > NAMESAKES and len({line.chunk.row.note_id for line in lines}) > NAMESAKES:
+            yield from lines
 
 
 def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[int, _Note], *, by_meaning: bool) -> None:
@@ -306,9 +304,8 @@ def best_lines_of_named_notes(pool: Pool) -> list[CandidateLine]:
     """Return of each note of which the query is a name the best line with a word of it, or else the first of text."""
     best: dict[int, tuple[tuple[bool, bool, float], CandidateLine]] = {}
     for chunk in filter(lambda chunk: chunk.name_is_query, pool.chunks):
-        end = end_of_front_matter(chunk.row, chunk.texts)
         for line in chunk.lines:
-            is_text = line.index > end and line.known.kind != HEADING and any(map(str.isalnum, line.shown))
+            is_text = line.known.kind not in (HEADING, PROPERTY) and any(map(str.isalnum, line.shown))
             worth = line.validity >= 0, is_text, line.score if line.counts else -1.0
             if chunk.row.note_id not in best or worth > best[chunk.row.note_id][0]:
                 best[chunk.row.note_id] = worth, line

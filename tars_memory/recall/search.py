@@ -13,6 +13,7 @@ from itertools import chain, islice
 from math import exp, fsum, log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from tars_memory import vault
 from tars_memory.errors import TarsError
 from tars_memory.index.naming import name_parts, names_of
 from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
@@ -147,15 +148,18 @@ def _verified_hits(found: Iterator[Hit], read: Callable[[str], bytes], limit: in
 
 
 def _blank_note_hits(paths: Iterable[str], read: Callable[[str], bytes]) -> Iterator[Hit]:
-    """Yield the first line of notes that are empty but for their title, which the query names."""
+    """Yield the first line below the front matter of notes that hold nothing else, and which the query names."""
     for path in paths:
         try:
-            first = note_lines(read(path))[0]
+            data = read(path)
         except (OSError, TarsError):
             continue
-        hit = Hit(path, 1, 1, first, title=path.rpartition("/")[2].removesuffix(".md"))
-        hit.score = weights.LINE_NAMED
-        yield hit
+        texts, body = note_lines(data), vault.markdown.document.Document(data).body_line
+        number = next((number for number, text in enumerate(texts, 1) if number >= body and text.strip()), 1)
+        if number >= body:
+            hit = Hit(path, number, number, texts[number - 1], title=path.rpartition("/")[2].removesuffix(".md"))
+            hit.score = weights.LINE_NAMED
+            yield hit
 
 
 def _hits_per_note(
@@ -187,13 +191,14 @@ def _hits_per_note(
 
 def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:
     """Yield the hits of a query that has filters but no words to find: whole chunks, newest first, without the lines
-    that may not answer; none of marks alone, as the empty bullets of a template are.
+    that may not answer; none of marks alone, as the empty bullets of a template are, and no properties of a note that
+    has text.
     """
     excluded = weights.Exclusion(query.negations)
     ids = reader.newest(narrowed, limit * SPARE)
     rows = reader.chunks(ids)
     states, _ = candidates.candidate_states(reader, rows.values())
-    for row in (rows[i] for i in ids if i in rows):
+    for row in (rows[i] for i in ids if i in rows and not (rows[i].front and rows[i].position)):
         for hit in scores.chunk_hits(row, candidates.unanswering(reader, query, row, states.get(row.id, {}), excluded)):
             worded = (i for i, text in enumerate(hit.text.split("\n")) if any(map(str.isalnum, text)))
             best = next(worded, None)  # no mark alone: "%%", "---"
@@ -445,11 +450,15 @@ def _names_note(chunk: Candidate) -> bool:
 
 
 def shows(chunk: Candidate, pool: Pool) -> bool:
-    """Whether lines of a chunk may be hits: it is named, contains a word of the query, is of a named day or is near."""
-    if chunk.name_is_query:
+    """Whether lines of a chunk may be hits: it is named, contains a word of the query, is of a named day or is near.
+
+    Properties beside text are not what a name asks for.
+    """
+    beside = chunk.row.front and chunk.row.position > 0
+    if chunk.name_is_query and not beside:
         return True
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
-    named = chunk.name_meaning >= _floor_of_name(pool)
+    named = not beside and chunk.name_meaning >= _floor_of_name(pool)
     return bool(chunk.counts) or chunk.date >= DAY_MET or named or nearness(chunk) >= floor
 
 
@@ -582,7 +591,21 @@ def scored(
         return [line for chunk in named for line in chunk.lines] or scores.best_lines_of_named_notes(pool), pool.blank
     if query.exact and mode != "semantic":
         return _lines_with_phrases(pool, terms), pool.blank
-    return [line for chunk in pool.chunks if shows(chunk, pool) for line in chunk.lines], pool.blank
+    return [line for chunk in pool.chunks if shows(chunk, pool) for line in _telling_lines(chunk)], pool.blank
+
+
+def _telling_lines(chunk: Candidate) -> list[CandidateLine]:
+    """Return the lines of a chunk; of properties, those with a word of the query and what is nested below them, if any:
+    the others have nothing to do with each other.
+    """
+    if not (chunk.row.front and chunk.counts):
+        return chunk.lines
+    found: list[CandidateLine] = []
+    for line in chunk.lines:
+        nested = line.known.indent or line.text[:1] == "-"
+        if line.counts or (nested and found and found[-1].index == line.index - 1):
+            found.append(line)
+    return found
 
 
 def _held_with_compounds(query: Query, reader: IndexReader, narrowed: Filter) -> dict[str, int]:

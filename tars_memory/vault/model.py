@@ -53,9 +53,9 @@ class Line(NamedTuple):
 
     Attributes:
         indent: number of columns before its list mark or its words.
-        kind: item, empty (an item without words), heading, text, machinery (names the speaker or the session of the
-            line above), replaced (keeps earlier words of the line above) or repeated (in a session's summary by rules:
-            repeats a turn).
+        kind: item, empty (an item without words), heading, text, property (of the front matter, and says something),
+            machinery (names the speaker or the session of the line above, or is another property), replaced (keeps
+            earlier words of the line above) or repeated (in a session's summary by rules: repeats a turn).
         state: state of the candidate that it belongs to: extracted, promoted, rejected, expired, or ''.
         block_id: its block id, or ''.
         speaker: the speaker's name at its beginning, or ''.

@@ -240,7 +240,51 @@ def test_a_page_of_logseq_has_the_tags_and_aliases_of_its_properties(ending: byt
 
 def test_a_note_of_properties_alone_can_be_cited() -> None:
     note = parse("a.md", b"---\nphone: 12345\n---\n")
-    assert [(c.text, c.start_line, c.end_line) for c in note.chunks] == [("---\nphone: 12345\n---", 1, 3)]
+    assert [(c.text, c.start_line, c.end_line) for c in note.chunks] == [("phone: 12345", 2, 2)]
+
+
+def test_properties_that_say_something_are_a_chunk_after_those_of_the_text() -> None:
+    front = b"title: Anna\nbirthday: 30 October\ntags: [person]\nlikes:\n- tea\n- a: b\nmet: true\n# y\nday: 20261120\n"
+    note = parse("Anna.md", b"---\n" + front + b"---\n# A\n\nTea: green.\nPot: blue.\nCup: red.\n")
+    assert [(c.start_line, c.end_line, c.front) for c in note.chunks] == [(14, 16, False), (3, 7, True)]
+    assert not any(chunk.front for chunk in parse("Tea.md", b"Tea: green.\nPot: blue.\nCup: red.\n").chunks)
+    kinds = [
+        (text, line.kind) for text, line in zip(note.chunks[1].text.split("\n"), note.chunks[1].lines, strict=True)
+    ]
+    assert [text for text, kind in kinds if kind == "property"] == ["birthday: 30 October", "likes:", "- tea", "- a: b"]
+    assert [text for text, kind in kinds if kind == "machinery"] == ["tags: [person]"]
+
+
+@pytest.mark.parametrize(
+    ("front", "told"),
+    [
+        ("employer: ACME", True),
+        ("phone: 0171 2345678", True),
+        ("born: 1990-10-30", True),
+        ("address:\n  city: Cork", True),
+        ("職業: 医者", True),
+        ("motto: a: b", True),  # no YAML
+        ("title: Anna", False),
+        ("aliases: [Annie]", False),
+        ("tags: person", False),
+        ("created: 2026-11-20", False),
+        ("created:", False),
+        ("publish: true", False),
+        ("expires: 2027-01-01", True),
+        ("cover: https://example.org/a/b.jpg", False),
+        ("uid: 3f1c2b7a-9d20-4d1e-8a44-5b6c7d8e9f00", False),
+        ("likes: []", False),
+        ("# birthday: 30 October", False),
+    ],
+)
+def test_what_is_read_elsewhere_or_has_no_words_is_no_property_to_cite(front: str, told: bool) -> None:
+    note = parse("a.md", f"---\n{front}\n---\nText.\n".encode())
+    assert [c.text for c in note.chunks] == (["Text.", front] if told else ["Text."])
+
+
+def test_properties_of_a_session_note_only_describe_it() -> None:
+    note = parse("sessions/a.md", b"---\nsource: Claude\n---\nText.\n", session=True)
+    assert [c.text for c in note.chunks] == ["Text."]
 
 
 def test_machinery_is_not_embedded() -> None:

@@ -661,6 +661,12 @@ def front_tags(values: dict[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.lstrip("#") for part in found if part.lstrip("#")))
 
 
+def read_elsewhere(key: str, value: object) -> bool:
+    """Whether a property is read as a name, tag or date of its note."""
+    values = {key: value}
+    return key == "title" or bool(front_tags(values) or front_aliases(values) or front_day(values))
+
+
 _PAGE_PROPERTY = re.compile(r"(tags?|alias(?:es)?)::[ \t]+(\S.*)")
 
 

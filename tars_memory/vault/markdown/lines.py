@@ -11,7 +11,7 @@ is the one that :mod:`tars_memory.vault.markdown.facts` reads.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -23,13 +23,14 @@ from tars_memory.vault.markdown.document import (
     front_day,
     front_tags,
     page_properties,
+    read_elsewhere,
 )
 from tars_memory.vault.model import Line, is_empty_item
 
 ITEM, HEADING, TEXT, MACHINERY, REPLACED = "item", "heading", "text", "machinery", "replaced"
-EMPTY, REPEATED = "empty", "repeated"
+EMPTY, REPEATED, PROPERTY = "empty", "repeated", "property"
 """Kinds of lines. An empty line is an item without words; machinery names the speaker or session of the line above;
-replaced keeps a line's former words."""
+replaced keeps a line's former words; a property is a line of the front matter that says something."""
 REJECTED, EXPIRED = "rejected", "expired"
 
 TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
@@ -596,6 +597,8 @@ class Outline(NamedTuple):
         day: the date of the note, by its front matter, or None.
         aliases: by its front matter, or the properties of a page of Logseq.
         tags: likewise, without ``#``.
+        told: the lines of its properties, by number, with what they say (:func:`_property_lines`); none of a session
+            note, which they only describe.
     """
 
     lines: list[str]
@@ -607,6 +610,7 @@ class Outline(NamedTuple):
     day: date | None
     aliases: tuple[str, ...]
     tags: tuple[str, ...]
+    told: dict[int, int]
 
 
 def outline(data: bytes, *, facts: bool = False, session: bool = False) -> Outline:
@@ -615,7 +619,57 @@ def outline(data: bytes, *, facts: bool = False, session: bool = False) -> Outli
     lines, blocks, windows, front, body_line = split(data, facts=facts)
     until, day = note_end(front, session=session), front_day(front) if front else None
     named = page_properties(lines) | front
-    return Outline(lines, blocks, windows, front, body_line, until, day, front_aliases(named), front_tags(named))
+    names = front_aliases(named), front_tags(named)
+    told = {} if session else _property_lines(lines, front, body_line)
+    return Outline(lines, blocks, windows, front, body_line, until, day, *names, told)
+
+
+TITLE_ALONE, SORTS, SAYS = range(3)
+"""What a property says of its note: what is shown anyway; a name, a tag, its date, or nothing in words, by which it is
+found without being shown; something that only this line says."""
+_PROPERTY = re.compile(r"(?!- )(?P<quote>[\"']?)(?P<key>[^\s#:][^:]*)(?P=quote):(?:[ \t]+(?P<value>.*))?")
+"""The first line of a property."""
+_WORDLESS = re.compile(r"\W*|true|false|null|[a-z][a-z\d+.-]*://\S*|(?=[\d-]*[a-f])[\da-f-]{16,}", re.IGNORECASE)
+"""A value that says nothing in words: none, a box that is ticked or not, an address, an identifier."""
+
+
+def _property_lines(lines: Sequence[str], front: dict[str, Any], body_line: int) -> dict[int, int]:
+    """Return the lines of the front matter, by number, each with what its property says: :data:`SAYS`, as
+    ``birthday: 1 May`` does, :data:`SORTS` or :data:`TITLE_ALONE`.
+
+    Of front matter that is not YAML, what is on the line of the key counts.
+
+    Args:
+        lines: of the note.
+        front: its front matter.
+        body_line: the first line after the front matter.
+    """
+    found: dict[int, int] = {}
+    worth = SORTS
+    for number, line in enumerate(lines[1 : max(body_line - 2, 1)], 2):
+        if first := _PROPERTY.match(line):
+            key = first["key"].strip()
+            value = front.get(key, first["value"] or "")
+            worth = SAYS if _says(value) and not read_elsewhere(key, value) else SORTS
+            worth = TITLE_ALONE if key == "title" else worth
+        if line.strip() and not line.startswith("#"):
+            found[number] = worth
+    return found
+
+
+def _says(value: object) -> bool:
+    """Whether the value of a property says something in words or figures."""
+    if isinstance(value, str):
+        return not _WORDLESS.fullmatch(value.strip())
+    return any(map(_says, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
+
+
+def read_properties(texts: Sequence[str], first: int, told: Collection[int]) -> list[Line]:
+    """Classify lines of the front matter, of which ``first`` is the number of the first and ``told`` those that say
+    something; the others are machinery. None has a speaker or is an item.
+    """
+    kinds = (PROPERTY if number in told else MACHINERY for number in range(first, first + len(texts)))
+    return [Line(_indent(text), kind, "", "", "", "", "", "") for text, kind in zip(texts, kinds, strict=True)]
 
 
 def _split_by_blocks(data: bytes, *, facts: bool) -> _Structure:
