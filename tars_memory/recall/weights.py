@@ -186,12 +186,16 @@ class Terms:
         return _merged(found)
 
 
+_HYPHENS = re.compile(r"(?<=[^\W_])[-‐‑](?=[^\W_])")
+
+
 class Exclusion:
-    """Words and literals that a hit must not contain."""
+    """Words and literals that a hit must not contain; a compound counts with its hyphen and without it."""
 
     def __init__(self, negations: Sequence[str]) -> None:
         self.phrases: list[str] = []
         self.literals: list[str] = []
+        negations = (*negations, *(_HYPHENS.sub("", negation) for negation in negations if "-" in negation))
         found = [WORD.findall(negation) for negation in negations]
         self._ignored = STOP_WORDS.difference(*found)
         for negation, words in zip(negations, found, strict=True):
@@ -211,8 +215,9 @@ class Exclusion:
         """Whether the text contains something that is excluded."""
         if self.literals and any(literal in fold_signs(text) for literal in self.literals):
             return True
-        joined = _stems_of(text, self._ignored)
-        return any(phrase in joined for phrase in self.phrases)
+        texts = {text, _HYPHENS.sub("", text)}
+        joined = [_stems_of(one, self._ignored) for one in texts] if self.phrases else ()
+        return any(phrase in one for phrase in self.phrases for one in joined)
 
 
 def _stems_of(text: str, ignored: Container[str]) -> str:

@@ -96,6 +96,15 @@ def test_exclusion_is_by_stems_phrases_and_literals():
     assert excluded.holds("green\nteas")
     assert excluded.holds("go 🚀")
     assert not excluded.holds("tea, green")
+
+
+def test_a_compound_is_excluded_with_its_hyphen_and_without_it():
+    assert Exclusion(("wifi",)).holds("the Wi-Fi key")
+    assert Exclusion(("wifi",)).holds("the Wi‑Fis")
+    assert Exclusion(("wi-fi",)).holds("the wifi key")
+    assert Exclusion(("wi-fi",)).holds("the Wi-Fi key")
+    assert Exclusion(("key ring",)).holds("a key-ring")
+    assert not Exclusion(("wifi",)).holds("the WI, Fi - and Fo")
     assert not Exclusion(())
 
 
