@@ -503,7 +503,7 @@ class Hit:
         statement: the block id of the candidate that its best line is or was extracted from; else ''.
         places: of a passage of a conversation the line numbers in the log; else empty.
         vault: the name of the shared vault that contains it; empty for the user's own.
-        more: number of further passages of its note that answer; counted on demand, on the first hit of each note.
+        more: number of further passages of its note that answer; counted on demand, on the last hit of each note.
         explain: the weighted parts of the score by name; filled on demand.
         fading: how much its note has faded by its age; shown with ``explain``.
     """

@@ -168,7 +168,7 @@ def _hits_per_note(
     """Return the first hits that their notes still contain, at most ``most`` of each, and how many more hits a larger
     limit would show.
 
-    The other hits of a note are counted on its first hit. If only one note answers, all of its hits are returned.
+    The other hits of a note are counted on its last hit. If only one note answers, all of its hits are returned.
     """
     hits: list[Hit] = []
     over: list[Hit] = []
@@ -184,7 +184,7 @@ def _hits_per_note(
     shown = dict(counts)
     for hit in found:  # not verified: nobody sees them
         counts[hit.path] = counts.get(hit.path, 0) + 1
-    for path, hit in {hit.path: hit for hit in reversed(hits)}.items():
+    for path, hit in {hit.path: hit for hit in hits}.items():
         hit.more = max(0, counts[path] - most)
     return hits, sum(max(0, min(count, most) - shown.get(path, 0)) for path, count in counts.items())
 
