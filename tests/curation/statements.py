@@ -156,6 +156,31 @@ WORTH = [
     ("fr", "Merci de ne jamais utiliser le mot synergie.", "Merci de ne jamais utiliser le mot synergie"),
     ("nl", "Ik speel gitaar in een band.", "Ik speel gitaar in een band"),
     ("nl", "Ik leer Spaans.", "Ik leer Spaans"),
+    # --- a subject that is named once more after a comma, ages, a verb before its subject, tools that "and" joins
+    ("en", "My wife Anna, she is vegetarian.", "My wife Anna, she is vegetarian"),
+    ("en", "My son is called Leo and he is vegetarian.", "My son is called Leo and he is vegetarian"),
+    ("en", "My son Leo is four and my daughter Mia is seven.", "My son Leo is four and my daughter Mia is seven"),
+    ("de", "Meine Frau Anna, sie ist Vegetarierin.", "Meine Frau Anna, sie ist Vegetarierin"),
+    ("de", "Unser Sohn ist vier Jahre alt.", "Unser Sohn ist vier Jahre alt"),
+    ("fr", "Ma femme Anna, elle est végétarienne.", "Ma femme Anna, elle est végétarienne"),
+    ("fr", "Notre fils Léo a quatre ans.", "Notre fils Léo a quatre ans"),
+    ("es", "Mi mujer Ana, ella es vegetariana.", "Mi mujer Ana, ella es vegetariana"),
+    ("es", "Mi hijo Leo tiene cuatro años.", "Mi hijo Leo tiene cuatro años"),
+    ("it", "Mia moglie Chiara, lei è vegetariana.", "Mia moglie Chiara, lei è vegetariana"),
+    ("it", "Mio figlio Leo, ha compiuto 4 anni.", "Mio figlio Leo, ha compiuto 4 anni"),
+    ("pt", "A minha mulher, ela é vegetariana.", "A minha mulher, ela é vegetariana"),
+    ("pt", "O meu filho Leo tem quatro anos.", "O meu filho Leo tem quatro anos"),
+    ("nl", "Mijn vrouw Anna, ze is vegetariër.", "Mijn vrouw Anna, ze is vegetariër"),
+    ("de", "Im Sommer gehe ich mit Anna zweimal pro Woche schwimmen.", "Im Sommer gehe ich mit Anna zweimal pro Woche schwimmen"),
+    ("de", "Am 3. Februar werde ich operiert.", "Am 3. Februar werde ich operiert"),
+    ("nl", "In de zomer ga ik elke week zwemmen.", "In de zomer ga ik elke week zwemmen"),
+    ("nl", "Op 3 februari word ik geopereerd.", "Op 3 februari word ik geopereerd"),
+    ("de", "Wir benutzen PostgreSQL und Redis.", "Wir benutzen PostgreSQL und Redis"),
+    ("es", "Usamos Django, PostgreSQL y Redis.", "Usamos Django, PostgreSQL y Redis"),
+    ("fr", "On utilise Symfony et PostgreSQL.", "On utilise Symfony et PostgreSQL"),
+    ("it", "Usiamo Django e PostgreSQL.", "Usiamo Django e PostgreSQL"),
+    ("nl", "Wij gebruiken Django en PostgreSQL.", "Wij gebruiken Django en PostgreSQL"),
+    ("pt", "Usamos Django, PostgreSQL e Redis.", "Usamos Django, PostgreSQL e Redis"),
 ]  # fmt: skip
 
 LEFT_ALONE = [
@@ -395,6 +420,11 @@ LEFT_ALONE = [
     ("es", ("Haz como si fueras mi jefe.", "Tengo tres hijos.")),
     ("it", ("Fai come se tu fossi il mio capo.", "Ho tre figli.")),
     ("pt", ("Faz de conta que és o meu chefe.", "Tenho três filhos.")),
+    # --- what is seen again and again, and numbers that are no age
+    ("de", "In dem Code sehe ich jeden Tag Fehler."),
+    ("nl", "In het log zie ik elke dag fouten."),
+    ("en", "My son is four times faster."),
+    ("en", "My manager is one of a kind."),
     # --- what is said of others
     ("en", "The user lives in Berlin."),
     ("it", "Marco lavora alla Fiat da dieci anni."),
