@@ -338,7 +338,8 @@ class _Refresh:
         first = self._meta.get("complete") != 1
         if not first and budget.notes is not None and len(difference) > budget.notes:
             report.stale = len(difference)
-            report.notices.append(f"{counted(report.stale, 'note')} changed since the last reindex, not searched yet")
+            unread = counted(report.stale, "note is", "notes are")
+            report.notices.append(f"{unread} to be read or dropped; until then the index answers as it was")
             return
         wait = budget.wait if difference or difference.unsure else 0.0
         if first:
