@@ -167,7 +167,7 @@ WEEKS = 12
 def weeks(workspace: Workspace) -> list[int]:
     """Return by how many lines this program grew or shrank the notes of our scope, per week, the current week last.
 
-    The lines that a new vault begins with don't count.
+    The lines that a new vault begins with don't count, nor do writes that were taken back.
     """
     today = workspace.now().date()
     found = [0] * WEEKS
@@ -175,7 +175,8 @@ def weeks(workspace: Workspace) -> list[int]:
         weeks_ago = (today - datetime.fromisoformat(entry.time).date()).days // 7
         if weeks_ago >= WEEKS:
             break
-        if weeks_ago >= 0 and entry.command != "init" and not entry.file.startswith(OURS):
+        passed_over = entry.command == "init" or entry.undone or entry.undoes or entry.file.startswith(OURS)
+        if weeks_ago >= 0 and not passed_over:
             found[WEEKS - 1 - weeks_ago] += _lines(entry.after) - _lines(entry.before)
     return found
 

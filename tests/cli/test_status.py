@@ -118,12 +118,13 @@ def test_growth_is_drawn_by_weeks(tmp_path: Path) -> None:
     env = environment(tmp_path / "home", TARS_MEMORY_DIR=str(root), TARS_MEMORY_BACKGROUND="0")
     with Memory(root, env=env) as memory:
         assert memory.status()["growth"]["weeks"] == [0] * 12
+    written: list[str] = []
     for day, lines in (("2026-08-01", 9), ("2026-08-31", 1), ("2026-09-08", 4), ("2026-11-20", 2)):
         with Memory(root, env=env, now=datetime.fromisoformat(f"{day}T10:00:00+00:00")) as memory:
-            for number in range(lines):
-                memory.remember(f"{day} line {number}")
+            written += [memory.remember(f"{day} line {number}").txn for number in range(lines)]
     with Memory(root, env=env, now=datetime.fromisoformat("2026-11-21T10:00:00+00:00")) as memory:
         memory.undo()
+        memory.undo(written[0])  # of a write before these weeks
         assert memory.status()["growth"]["weeks"] == [1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert rows(told((root, env)).stdout)["growth"] == "▃█▁▁▁▁▁▁▁▁▁▃  +6 lines in 12 weeks"
     _, seen = on_a_terminal(program("status"), {**env, "PYTHONIOENCODING": "ascii", "TERM": "xterm"}, root)
