@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted, did_you_mean
 from tars_memory.index.fulltext import Filter
-from tars_memory.index.naming import folded as plain, key, spaced
+from tars_memory.index.naming import SUGGESTIONS, folded as plain, key, spaced
 from tars_memory.language.words import STOP_WORDS, tokens, unspaced_runs
 from tars_memory.vault.links import block_ids, files_of, targets_in
 from tars_memory.vault.markdown.document import plain_heading
@@ -453,7 +453,7 @@ def path_of_note(reader: IndexReader, name: str, *, scope: str) -> str:
     """Return the path of the note with a name, or at a path.
 
     Raises:
-        NotFoundError: there is none; the hint gives names that are spelt alike, else names with the same beginning.
+        NotFoundError: there is none; the hint gives names that begin so, then names that are spelt alike.
         UsageError: several notes have the name.
     """
     notes = reader.notes_named([key(name)], Filter(scope=scope)).get(key(name), [])
@@ -470,7 +470,7 @@ def path_of_note(reader: IndexReader, name: str, *, scope: str) -> str:
             "name one by its path",
         )
     names = reader.names(scope)
-    near = names.suggestions(name) or names.beginning(name)
+    near = list(dict.fromkeys([*names.beginning(name), *names.suggestions(name)]))[:SUGGESTIONS]
     raise NotFoundError(
         f"no note is called {name!r}", did_you_mean(near) if near else f"tars-memory search {name} looks inside notes"
     )
