@@ -446,9 +446,19 @@ class Workspace:
             report.notices += talks_report.notices
         for shared in self.shared(report.notices):
             report.notices += shared.index.reindex(full=full, embed=False, progress=progress).notices
+
+        done_before = 0
+
+        def count(phase: str, done: int, total: int) -> None:
+            nonlocal done_before
+            report.vectors += max(0, done - done_before)  # each index begins with 0
+            done_before = done
+            if tell := progress or self.progress:
+                tell(phase, done, total)
+
         if embed:
             try:
-                report.pending_vectors = self.embed_pending(progress)
+                report.pending_vectors = self.embed_pending(count)
             except errors.ModelUnavailableError as error:
                 report.notices.append(f"keywords only: {reason(error)}")
         report.published = self.publish(progress, takes_over=full)

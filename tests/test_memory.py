@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory import index
 from tars_memory.doors.cli.commands.health import _summary
 from tars_memory.errors import ModelUnavailableError, NotFoundError, UnwritableError, UsageError, VaultError
 from tars_memory.memory import Memory
@@ -147,19 +146,16 @@ def test_a_language_that_the_model_does_not_know_is_said_once(tmp_path: Path) ->
         assert memory.searcher.unknown_language("French", "embedded") == []
 
 
-def test_the_time_that_a_model_takes_counts_long_notes_that_were_not_sampled(tmp_path: Path) -> None:
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    for number in range(200):
-        (vault / f"{number:03}.md").write_text("Die Tomaten und die Gurken sind reif, und wir haben zu viel davon.\n")
-    with Memory(vault, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
-        short = memory.recommended_model()
-        (vault / "001.md").write_text("Der Garten ist groß, und der Zaun ist alt.\n\n" * 50_000)
-        long = memory.recommended_model()
-    assert short is not None and long is not None
-    passages = sum(path.stat().st_size for path in vault.iterdir()) / 800
-    assert short["seconds"] < 2
-    assert long["seconds"] == pytest.approx(index.models.seconds("multilingual", round(passages)), rel=0.1)
+def test_reindex_counts_the_vectors_that_it_made(tmp_path: Path) -> None:
+    make_vault(tmp_path / "vault", {"Tea.md": "# Tea\n\noolong\n", "Anna.md": "# Anna\n\nlives in Cork\n"})
+    home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    told: list[int] = []
+    with Memory(tmp_path / "vault", embedder=HashEmbedder(), env=home) as memory:
+        report = memory.reindex(embed=False)
+        assert (report.changed, report.vectors, report.pending_vectors) == (2, 0, 2)
+        report = memory.reindex(progress=lambda phase, done, _: told.append(done) if phase == "vectors" else None)
+        assert (report.changed, report.vectors, report.pending_vectors) == (0, 2, 0) and told[-1] == 2
+        assert memory.reindex().vectors == 0
 
 
 def test_a_model_is_recommended_by_the_languages_of_the_notes(tmp_path: Path) -> None:

@@ -70,11 +70,12 @@ class RefreshReport:
         unmounted: the vault looks unmounted or emptied, and the rows were left as they were.
         skipped: reason → number of files that are not indexed.
         notices: sentences for the person.
+        vectors: passages that a model embedded.
         published: a sentence about what was published to a team's index; empty if there is none.
         took: seconds.
     """
 
-    changed = removed = stale = reading = 0
+    changed = removed = stale = reading = vectors = 0
     unmounted = False
     published = ""
     took = 0.0

@@ -253,32 +253,24 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
     """Return the model that fits the languages of the vault's notes better than the current one; None if none does.
 
     Returns:
-        ``model``, ``languages`` (with their share of the sampled notes), ``megabytes``, ``seconds`` that the vectors
-        take, ``installed``.
+        ``model``, ``languages`` (with their share of the sampled notes), ``megabytes``, ``installed``.
     """
     current = workspace.settings.embedding.model
-    swept = workspace.vault.sweep()
-    paths = sorted(folder.prefix + name for folder in swept for name in folder.names)
-    most = workspace.vault.limits.max_note_bytes
-    size = sum(size for folder in swept for size in folder.numbers[::4] if size <= most)
+    paths = sorted(workspace.vault.paths())
     found: dict[str, int] = {}
-    sampled = letters = read = 0
+    sampled = 0
     for _, data in workspace.vault.readable(paths[:: max(1, len(paths) // SAMPLE)]):
         text = data.decode("utf-8", "replace")
         sampled += 1
-        letters += len(text)
-        read += len(data)
         language = foreign_language(text[:SAMPLED])
         if language:
             found[language] = found.get(language, 0) + 1
     if not known.is_english(current) or sum(found.values()) < max(2, sampled * FOREIGN_SHARE):
         return None
-    estimate = size * letters // max(1, read) // 800  # by the bytes of all: a few notes may hold most of the text
     return {
         "model": known.MULTILINGUAL,
         "languages": {name: round(n / sampled, 2) for name, n in sorted(found.items(), key=lambda item: -item[1])},
         "megabytes": known.COSTS[known.MULTILINGUAL].megabytes,
-        "seconds": known.seconds(known.MULTILINGUAL, estimate),
         "installed": _is_here(workspace.settings, known.MULTILINGUAL),
     }
 

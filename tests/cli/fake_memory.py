@@ -191,8 +191,8 @@ DEFAULTS: dict[str, Any] = {
         waiting=lambda **_: SimpleNamespace(proposals=[proposal()], total=1, notices=[], recorded=(), refused_before=0)
     ),
     "reindex": SimpleNamespace(
-        changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1, "proposals to review": 1},
-        took=0.1, notices=[], published="",
+        changed=2, removed=0, vectors=0, pending_vectors=0, stale=0, took=0.1,
+        skipped={"conflict copy": 1, "proposals to review": 1}, notices=[], published="",
     ),
     "links": NoteLinks("notes/tea.md", [("Cups", "notes/Cups.md"), ("gone", None)], ["Anna.md"]),
     "extract": extracted(),

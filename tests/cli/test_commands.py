@@ -15,6 +15,8 @@ import pytest
 from fake_memory import hit, receipt, result
 
 from tars_memory import errors
+from tars_memory.doors.cli.commands import health
+from tars_memory.index import detached
 from tars_memory.recall.names import NamedPlace
 from tars_memory.recall.query import SearchRequest, parse
 
@@ -350,21 +352,28 @@ def test_init(tm: Run, memory: Any) -> None:
         "model": "multilingual",
         "languages": {"German": 0.9},
         "megabytes": 72,
-        "seconds": 200,
         "installed": False,
     }
     said = tm("init", "/v").err
     assert "90 % of the notes are not in English, most of these in German\n" in said
-    assert "multilingual knows them (72 MB; vectors of this vault: " in said
+    assert "multilingual knows them (72 MB)\n" in said
     assert max(map(len, said.splitlines()[:3])) <= 80
     assert errors.installing("multilingual") in said and "then: tars-memory models use multilingual" in said
     memory.answers["recommended_model"]["installed"] = True
     assert "to use it: tars-memory models use multilingual" in tm("init", "/v").err
 
 
-def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
+def test_reindex_verify_status_doctor_models(tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tm("reindex").out == "2 notes read, 0 gone, skipped: 1 conflict copy\n"
     assert memory.asked[-1][2] == {"full": False, "embed": True, "progress": None}
+    running = [True, True, False]
+    monkeypatch.setattr(detached, "is_running", lambda _: running.pop(0) if running else False)
+    monkeypatch.setattr(detached, "read_progress", lambda _: detached.Work("vectors", 1, 4))
+    monkeypatch.setattr(health, "POLL", 0.0)
+    memory.answers["reindex"] = SimpleNamespace(
+        changed=2, removed=0, vectors=3, pending_vectors=0, stale=0, skipped={}, took=0.1, notices=[], published=""
+    )
+    assert tm("reindex").out == "4 notes read, 0 gone, 6 vectors made\n", "its own, after that"
     tm("reindex", "--full", "--no-embed")
     assert memory.asked[-1][2] == {"full": True, "embed": False, "progress": None}
     assert tm("verify").code == 0

@@ -260,6 +260,7 @@ tm reindex --full       # a new index; vectors are kept
 """,
     answers="""
 changed removed: notes
+vectors: passages that got a vector
 pending_vectors: passages that are found only by their words so far
 stale: notes not read yet
 skipped: files that are not notes, counted by reason
@@ -276,24 +277,27 @@ def reindex(
 
     Shows progress on a terminal. Ctrl-C (exit 130) stops it; the next run goes on there.
     """
-    memory = call.memory()
-    report = memory.reindex(full=full, embed=not no_embed, progress=call.out.progress())
-    if not no_embed:
-        _await_others(memory, report)
+    memory, progress = call.memory(), call.out.progress()
+    report = memory.reindex(full=full, embed=not no_embed, progress=progress)
+    if not no_embed and _others_awaited(memory):
+        before, report = report, memory.reindex(progress=progress)  # the other may have made those of a former model
+        for name in ("changed", "removed", "vectors"):
+            setattr(report, name, getattr(before, name) + getattr(report, name))
     return _show_report(call, report)
 
 
-def _await_others(memory: "Memory", report: Any) -> None:
-    """Wait for another process that is making the vectors, and show its progress."""
-    pending = report.pending_vectors
-    while pending and detached.is_running(memory.workspace.state):
+def _others_awaited(memory: "Memory") -> bool:
+    """Wait for another process that is making the vectors, and show its progress; return whether there was one."""
+    there = False
+    while detached.is_running(memory.workspace.state):
+        there = True
         if memory.workspace.progress is not None:
             work = detached.read_progress(memory.workspace.state)
             memory.workspace.progress(
                 f"{work.phase}, by the process in the background", work.done, max(work.total, work.done + 1)
             )
         time.sleep(POLL)
-        report.pending_vectors = pending = memory.workspace.index().pending()
+    return there
 
 
 EXPECTED_SKIPS = ("hidden folder", "hidden file", "template", "proposals to review")
@@ -308,12 +312,14 @@ def _skipped_counts(skipped: Mapping[str, int]) -> str:
 
 def _show_report(call: Call, report: Any) -> int:
     """Print what a refresh of the index did."""
-    names = "changed removed pending_vectors stale skipped took published"
+    names = "changed removed vectors pending_vectors stale skipped took published"
     if call.answered(fields(report, names), report.notices):
         return 0
     parts = [f"{counted(report.changed, 'note')} read", f"{report.removed} gone"]
     if skipped := _skipped_counts(report.skipped):
         parts.append(skipped)
+    if report.vectors:
+        parts.append(f"{counted(report.vectors, 'vector')} made")
     if report.pending_vectors:
         made = ", being made in the background" if detached.is_running(call.workspace.state) else ""
         parts.append(f"{counted(report.pending_vectors, 'passage')} without a vector yet{made}")

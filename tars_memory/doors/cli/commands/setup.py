@@ -8,7 +8,7 @@ from tars_memory import index, jobs
 from tars_memory.doors import cli
 from tars_memory.doors.cli.app import program
 from tars_memory.doors.cli.call import Call, command, flag, word
-from tars_memory.doors.cli.output import counted, duration
+from tars_memory.doors.cli.output import counted
 from tars_memory.errors import UnwritableError, UsageError, installing
 from tars_memory.vault.suspicion import shell_path
 
@@ -106,9 +106,8 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
     if better is None:
         return
     language, share = next(iter(better["languages"])), sum(better["languages"].values())
-    time = duration(better["seconds"])
     call.out.say(f"{round(100 * share)} % of the notes are not in English, most of these in {language}")
-    call.out.say(f"{better['model']} knows them ({better['megabytes']} MB; vectors of this vault: {time})")
+    call.out.say(f"{better['model']} knows them ({better['megabytes']} MB)")
     if not better["installed"]:
         call.out.say(f"to use it: {installing(better['model'])}")
         call.out.say(f"then: tars-memory models use {better['model']}")
