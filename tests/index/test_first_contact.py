@@ -202,6 +202,18 @@ def test_the_share_that_status_tells_is_of_one_moment(place: Path, monkeypatch: 
         assert memory.status()["background"]["covers"] == 0
 
 
+def test_the_speed_that_is_measured_leaves_out_the_opening_of_the_model(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory(place) as memory:
+        memory.workspace.ensure_state()
+        work = background._Finishing(memory)
+        for second, done, speed in ((100.0, 1, 0.0), (104.0, 41, 10.0)):
+            monkeypatch.setattr(time, "monotonic", lambda second=second: second)
+            work._report_vectors(0, 1500, "vectors", done, 1500)
+            assert detached.read_progress(memory.workspace.state).speed == speed
+
+
 def test_there_is_never_a_second_one(place: Path) -> None:
     with Memory(place) as memory, IndexFiles(memory.workspace.ensure_state()).lock(0.0, BACKGROUND) as mine:
         assert mine and detached.is_running(memory.workspace.state)

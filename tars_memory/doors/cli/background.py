@@ -157,7 +157,8 @@ class _Finishing:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._begun = self._reported = 0.0
+        self._reported = 0.0
+        self._first: tuple[float, int] | None = None  # when the first of a portion were made, and how many were then
         self._work = detached.Work(speed=detached.read_progress(memory.workspace.state).speed)
 
     def run(self) -> None:
@@ -183,10 +184,10 @@ class _Finishing:
         pending = total = index.pending()
         if pending:
             self.memory.workspace.embedder = self.memory.workspace.open_embedder()  # once for all portions
-        self._begun = time.monotonic()
         while pending:
             if detached.on_battery():
                 return detached.BATTERY
+            self._first = None
             left = index.embed_pending(PORTION, partial(self._report_vectors, total - pending, total))
             if left >= pending:
                 return ""  # another process is at it, or the rest can't be given vectors
@@ -203,15 +204,17 @@ class _Finishing:
         if talks is not None and talks.index.exists and talks.index.pending():
             if detached.on_battery():
                 return detached.BATTERY
+            self._first = None
             talks.index.embed_pending(
                 self.memory.workspace.open_embedder, partial(self._report_vectors, 0, talks.index.pending())
             )
         return ""
 
     def _report_vectors(self, before: int, total: int, _phase: str, done_now: int, _of: int) -> None:
-        done = before + done_now
-        took = time.monotonic() - self._begun
-        speed = done / took if took >= detached.LEAST else self._work.speed
+        done, now = before + done_now, time.monotonic()
+        self._first = self._first or (now, done)  # opening the model and reading notes take time of their own
+        took = now - self._first[0]
+        speed = (done - self._first[1]) / took if took >= detached.LEAST else self._work.speed
         self._work = self._work._replace(speed=round(speed, 2))
         self._report_progress("vectors", done, total)
 
