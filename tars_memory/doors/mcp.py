@@ -207,7 +207,8 @@ class _OpenRequests:
         if isinstance(message, jsonrpc.JSONRPCRequest):
             self._ids.add(message.id)
         elif isinstance(message, jsonrpc.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._ids.discard((message.params or {}).get("requestId", ""))
+            cancelled = (message.params or {}).get("requestId")  # of any kind: the SDK has not checked it yet
+            self._ids = {each for each in self._ids if each != cancelled}
 
     def sent(self, message: jsonrpc.JSONRPCMessage) -> None:
         """Drop the request that a message to the client answers."""

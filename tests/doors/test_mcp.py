@@ -257,6 +257,7 @@ def test_what_was_asked_is_answered_before_the_end(tmp_path: Path) -> None:
     for number in range(1, 20):
         call = {"name": "memory_search", "arguments": {"query": "walnuts", "mode": "lexical"}}
         asked.append({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call})
+        asked.append({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": [number]}})
     lines = "\n".join(map(json.dumps, asked)).encode()  # the last one without an end
     env = sessions.surroundings(tmp_path)
     done = subprocess.run(program("mcp"), env=env, input=lines, capture_output=True, check=True, cwd=tmp_path)
