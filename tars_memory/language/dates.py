@@ -180,6 +180,8 @@ def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str |
     named = found["weekday"] or found["bare"]
     if not (found["past"] or found["coming"]) and words.always.search(text):
         return None
+    if text[found.end() :].startswith("'s"):
+        return None
     past = bool(found["past"]) or (not found["coming"] and words.told.search(text) is not None)
     when = _weekday_from(day, words.weekdays[named.lower()], -1 if past else 1)
     if found["past"] or found["coming"]:

@@ -573,6 +573,9 @@ def test_a_form_of_address_is_a_rule_however_short(before: str, said: str) -> No
         "Vraag het me voordat je het bestand verwijdert.", "Prefiero que los correos lleguen pronto.",
         "Preferisco che non venga mio fratello.", "Nunca comes con nosotros en casa.", "Always 👍", "Bitte immer 👍",
         "Por favor, siempre 👍", "S'il te plaît, toujours 👍", "Bitte immer so.", "Por favor, siempre así.",
+        "I prefer when you fix the failing test first.", "Ich mag es lieber, wenn du das rote nimmst.",
+        "Je préfère que tu fasses le deuxième.", "Prefiero que hagas el segundo.", "Prefiro que faças o segundo.",
+        "Preferisco che mi mandi un file domani.", "Prefiero que vengas a mi casa el lunes.",
     ],
 )  # fmt: skip
 def test_what_is_about_one_thing_or_says_nothing_in_words_is_no_rule(said: str) -> None:

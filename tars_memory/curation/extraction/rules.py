@@ -296,6 +296,7 @@ class _UserTurn:
         start, end = self._statement(sentence)
         text = sentence.text[start:end].strip(_AROUND)
         plain = text.replace("’", "'")
+        talk = talk and not lang.pattern("others").search(_plain(sentence))
         if requests and (request := self._request(sentence, day, talk=talk)):
             yield request
             return
@@ -329,7 +330,7 @@ class _UserTurn:
             for form, table in self.lang.forms("rules"):
                 match = form.fullmatch(plain)
                 order = table.get("order", False)
-                if match and self._is_rule(plain, least=1 if order else 3):
+                if match and self._is_rule(plain, order=order):
                     span = match.span("text") if "text" in form.groupindex else match.span()
                     kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
                     words = _WORD.findall(kept.text.replace("’", "'"))
@@ -362,11 +363,13 @@ class _UserTurn:
                     done = end
                     break
 
-    def _is_rule(self, plain: str, least: int) -> bool:
-        """Whether a sentence of at least so many words says how to work in general, and not what the text at hand
-        should be like.
+    def _is_rule(self, plain: str, *, order: bool) -> bool:
+        """Whether a sentence says how to work in general, and not what the text at hand should be like; an order may be
+        short (``Tutoie-moi``), but is for no one day.
         """
-        return least <= len(_WORD.findall(plain)) <= MOST_WORDS and not self.lang.pattern("task").search(plain)
+        if (order and names_relative(plain, self.lang.code)) or self.lang.pattern("task").search(plain):
+            return False
+        return (1 if order else 3) <= len(_WORD.findall(plain)) <= MOST_WORDS
 
     def _is_statement(self, text: str, *, talk: bool) -> bool:
         """Whether a text to remember is a statement, and not an instruction for the text at hand."""
