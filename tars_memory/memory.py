@@ -284,8 +284,8 @@ class Memory:
             NotFoundError: there is no such note.
             UsageError: several notes have the name.
         """
-        scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: recall.names.path_of_note(reader, name, scope=scope))
+        scope, whole = self.workspace.scope(project), self.workspace.whole
+        return self.workspace.ask(lambda reader: recall.names.path_of_note(reader, whole, name, scope=scope))
 
     def place(self, name: str) -> recall.names.NamedPlace:
         """Find the place that a name stands for: a note as in :meth:`note_called`, an entry by its REF,
@@ -334,7 +334,10 @@ class Memory:
             UsageError: several notes have the name.
         """
         scope = self.workspace.scope(project)
-        found = self.workspace.ask(lambda reader: recall.names.notes_near(reader, name, scope=scope, limit=limit))
+        whole = self.workspace.whole
+        found = self.workspace.ask(
+            lambda reader: recall.names.notes_near(reader, whole, name, scope=scope, limit=limit)
+        )
         if not found[1] and (pending := self.workspace.index().pending()):
             self.workspace.notices += filter(None, [self.workspace.coverage(pending)])
         return found

@@ -212,3 +212,16 @@ def test_a_note_that_is_too_big_to_be_searched_can_be_opened(tmp_path: Path) -> 
     assert {memory.place(name).path for name in ("Huge.md", "Huge")} == {"Huge.md"}
     with pytest.raises(NotFoundError):
         memory.place("projects/secret/Plan.md")
+    ways = (
+        memory.links,
+        memory.related,
+        memory.headings,
+        memory.note_called,
+        lambda name: memory.search("", links_to=(name,)),
+    )
+    for way in ways:
+        with pytest.raises(NotFoundError, match=r"^Huge\.md has 4,000 bytes; more than 1,000 are not read$") as raised:
+            way("huge")
+        assert raised.value.hint == "raise [limits] max_note_bytes, or split the note"
+        with pytest.raises(NotFoundError, match="no note is called 'Plan'"):
+            way("Plan")

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted, did_you_mean
+from tars_memory.errors import AmbiguousError, NotFoundError, PartialError, UsageError, counted, did_you_mean
 from tars_memory.index.fulltext import Filter
 from tars_memory.index.naming import SUGGESTIONS, folded as plain, key, spaced
 from tars_memory.language.words import STOP_WORDS, tokens, unspaced_runs
@@ -380,7 +380,7 @@ def links(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NoteLi
     """
     files = (path for path in sorted(files_of(vault)) if not path.lower().endswith(".md"))
     table = reader.links(scope, tuple(path for path in files if vault.layout.scope_of(path) in ("", scope)))
-    path = table.find(name) or path_of_note(reader, name, scope=scope)
+    path = table.find(name) or path_of_note(reader, vault, name, scope=scope)
     return NoteLinks(path, table.out(path), table.back(path))
 
 
@@ -411,9 +411,9 @@ def find_place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> N
     """
     note, parted, part = name.partition("#")
     if parted and note.strip() and part.strip() and not reader.notes_named([key(name)], Filter(scope=scope)):
-        return _part_of_note(vault, path_of_note(reader, note.strip(), scope=scope), part.strip())
+        return _part_of_note(vault, path_of_note(reader, vault, note.strip(), scope=scope), part.strip())
     try:
-        return NamedPlace(path_of_note(reader, name, scope=scope))
+        return NamedPlace(path_of_note(reader, vault, name, scope=scope))
     except NotFoundError as error:
         found = [
             NamedPlace(path, section.start_line, (section.title,))
@@ -428,10 +428,8 @@ def find_place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> N
             raise AmbiguousError(f"{counted(len(found), 'heading')} are called {name!r}{more}", listed, hint) from None
         if found:
             return found[0]
-        paths = {name, f"{name}.md"}.intersection(vault.paths())  # of a note that is not searched: it is too big
-        for path in paths:
-            if vault.layout.scope_of(path) in ("", scope):
-                return NamedPlace(path)
+        for path in _files_named(vault, name, scope):  # of a note that is not searched: it is too big
+            return NamedPlace(path)
         raise error from None
 
 
@@ -449,11 +447,12 @@ def _part_of_note(vault: Vault, path: str, part: str) -> NamedPlace:
     return found
 
 
-def path_of_note(reader: IndexReader, name: str, *, scope: str) -> str:
+def path_of_note(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> str:
     """Return the path of the note with a name, or at a path.
 
     Raises:
-        NotFoundError: there is none; the hint gives names that begin so, then names that are spelt alike.
+        NotFoundError: there is none; the hint gives names that begin so, then names that are spelt alike. Or its file
+            can't be read; the hint says what to do.
         UsageError: several notes have the name.
     """
     notes = reader.notes_named([key(name)], Filter(scope=scope)).get(key(name), [])
@@ -469,6 +468,11 @@ def path_of_note(reader: IndexReader, name: str, *, scope: str) -> str:
             f"{counted(len(paths), 'note')} are called {name!r}: {', '.join(paths[:SHOWN])}{more}",
             "name one by its path",
         )
+    for path in _files_named(vault, name, scope):
+        try:
+            vault.read(path)
+        except PartialError as error:
+            raise NotFoundError(error.message, error.hint) from None
     names = reader.names(scope)
     near = list(dict.fromkeys([*names.beginning(name), *names.suggestions(name)]))[:SUGGESTIONS]
     raise NotFoundError(
@@ -476,8 +480,16 @@ def path_of_note(reader: IndexReader, name: str, *, scope: str) -> str:
     )
 
 
+def _files_named(vault: Vault, name: str, scope: str) -> list[str]:
+    """Return the paths of the files with a name, or at a path, whether they are searched or not."""
+    wanted = key(name.removesuffix(".md"))
+    stems = {path: path[:-3] for path in sorted(vault.paths()) if vault.layout.scope_of(path) in ("", scope)}
+    return [path for path, stem in stems.items() if wanted in (key(stem), key(stem.rpartition("/")[2]))]
+
+
 def selected(
     reader: IndexReader,
+    vault: Vault,
     where: Sequence[str],
     linked_to: Sequence[str],
     links_to: Sequence[str],
@@ -488,6 +500,7 @@ def selected(
 
     Args:
         reader: of the index.
+        vault: whose index it is.
         where: conditions on properties.
         linked_to: names of notes that must link to them.
         links_to: names of notes that they must link to.
@@ -501,10 +514,11 @@ def selected(
     if linked_to or links_to:
         table = reader.links(scope)
         for name in linked_to:
-            targets = (path for _, path in table.out(table.find(name) or path_of_note(reader, name, scope=scope)))
+            note = table.find(name) or path_of_note(reader, vault, name, scope=scope)
+            targets = (path for _, path in table.out(note))
             sets.append({table.ids[path] for path in targets if path in table.ids})
         for name in links_to:
-            back = table.back(table.find(name) or path_of_note(reader, name, scope=scope))
+            back = table.back(table.find(name) or path_of_note(reader, vault, name, scope=scope))
             sets.append({table.ids[path] for path in back})
     return tuple(sorted(set.intersection(*sets)))
 
@@ -635,7 +649,7 @@ BELOW = 0.16
 """Share of a normal distribution that is more than one standard deviation below the median."""
 
 
-def notes_near(reader: IndexReader, name: str, *, scope: str, limit: int) -> tuple[str, list[NearNote]]:
+def notes_near(reader: IndexReader, vault: Vault, name: str, *, scope: str, limit: int) -> tuple[str, list[NearNote]]:
     """Return the notes that are clearly near a note, and why; there may be none.
 
     The more links a note has, the less a link weighs. Tags and targets count if at most the square root of all notes
@@ -643,6 +657,7 @@ def notes_near(reader: IndexReader, name: str, *, scope: str, limit: int) -> tup
 
     Args:
         reader: of the index, up to date.
+        vault: whose index it is.
         name: of the note, or its path.
         scope: a project whose notes count, besides those outside projects.
         limit: maximum number of notes.
@@ -654,7 +669,7 @@ def notes_near(reader: IndexReader, name: str, *, scope: str, limit: int) -> tup
         NotFoundError: there is no such note.
         UsageError: several notes have the name.
     """
-    path = path_of_note(reader, name, scope=scope)
+    path = path_of_note(reader, vault, name, scope=scope)
     ids = reader.links(scope).ids
     reasons: dict[str, list[Reason]] = {}
     for other, reason in _reasons(reader, path, scope):

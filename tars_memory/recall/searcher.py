@@ -673,7 +673,8 @@ class Search:
         """Set which notes and passages may answer a query, by properties, links, names and topics of the request."""
         request, scope = self.request, self.scope
         if request.where or request.linked_to or request.links_to:
-            notes = recall.names.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
+            wanted = request.where, request.linked_to, request.links_to
+            notes = recall.names.selected(reader, self.workspace.whole, *wanted, scope=scope)
             query.filter = query.filter._replace(notes=notes)
         if request.about or request.topics:
             query.selection = recall.names.selection(reader, request.about, request.topics, scope=scope)
