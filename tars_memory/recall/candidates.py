@@ -240,7 +240,7 @@ def gather(
     pool.nearest, pool.known, pool.strange = nearest, known, strange
     pool.blank = [path for path in named.blank if not any(map(excluded.holds, names_of(path, "", ())))]
     pool.coverage, pool.related = coverage, query.relatives.keys()
-    pool.usual = partial(_usual_nearness, reader, vector, asked, scale)
+    pool.usual = lru_cache(1)(partial(_usual_nearness, reader, vector, asked, scale))
     return pool
 
 

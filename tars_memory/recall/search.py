@@ -227,6 +227,8 @@ FAR_ABOVE_USUAL = 1.2
 """Distance from what is usual in the vault (:attr:`tars_memory.recall.weights.Scale.above_usual`) from which on a chunk
 is an answer though it is not near: a short question asks for one line of a long chunk. Of 1,300 questions about other
 things none that is otherwise refused reaches it."""
+HIT_ABOVE_USUAL = 0.10
+"""Distance from what is usual in a small vault from which on a chunk without a word of the query is a hit."""
 NOISE, NOISE_GROWTH = 0.25, 0.062
 """Nearness of the nearest of n unrelated chunks, as NOISE + NOISE_GROWTH * ln(n): the best of many draws grows with
 their logarithm. Measured as the 95th percentile over 100 everyday questions and random choices of 1 to 700 chunks of
@@ -449,17 +451,31 @@ def _names_note(chunk: Candidate) -> bool:
     return chunk.name_in_query and chunk.query_share >= NAME_ASKED and not all(map(is_insignificant, chunk.counts))
 
 
-def shows(chunk: Candidate, pool: Pool) -> bool:
-    """Whether lines of a chunk may be hits: it is named, contains a word of the query, is of a named day or is near.
+def least_nearness(pool: Pool) -> float:
+    """Return how near a chunk without a word of the query has to be for its lines to be hits.
+
+    In a small vault that is what noise reaches, which is also measured there if one chunk stands out: to a model that
+    doesn't know the language of the notes all of them are near.
+    """
+    floor = min(pool.scale.floor_of_hit, noise(pool.rows))
+    if pool.rows >= FULL_VAULT or not pool.chunks:
+        return floor
+    best = max(pool.chunks, key=nearness)
+    above_usual = pool.usual(best.row.id) + HIT_ABOVE_USUAL
+    return max(floor, above_usual) if nearness(best) >= above_usual else floor
+
+
+def shows(chunk: Candidate, pool: Pool, least: float) -> bool:
+    """Whether lines of a chunk may be hits: it is named, contains a word of the query, is of a named day or is near
+    enough (:func:`least_nearness`).
 
     Properties beside text are not what a name asks for.
     """
     beside = chunk.row.front and chunk.row.position > 0
     if chunk.name_is_query and not beside:
         return True
-    floor = min(pool.scale.floor_of_hit, noise(pool.rows))
     named = not beside and chunk.name_meaning >= _floor_of_name(pool)
-    return bool(chunk.counts) or chunk.date >= DAY_MET or named or nearness(chunk) >= floor
+    return bool(chunk.counts) or chunk.date >= DAY_MET or named or nearness(chunk) >= least
 
 
 def _is_near_name(pool: Pool) -> bool:
@@ -591,7 +607,8 @@ def scored(
         return [line for chunk in named for line in chunk.lines] or scores.best_lines_of_named_notes(pool), pool.blank
     if query.exact and mode != "semantic":
         return _lines_with_phrases(pool, terms), pool.blank
-    return [line for chunk in pool.chunks if shows(chunk, pool) for line in _telling_lines(chunk)], pool.blank
+    least = least_nearness(pool)
+    return [line for chunk in pool.chunks if shows(chunk, pool, least) for line in _telling_lines(chunk)], pool.blank
 
 
 def _telling_lines(chunk: Candidate) -> list[CandidateLine]:
