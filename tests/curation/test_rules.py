@@ -194,6 +194,8 @@ def test_dates_count_from_the_day_of_each_turn() -> None:
         ("nl", "elke dinsdag zwem ik", "elke dinsdag zwem ik"),
         ("en", "I drove to Cork on Monday", "I drove to Cork on Monday 2026-11-16"),
         ("en", "it'll be delivered on Monday", "it'll be delivered on Monday 2026-11-23"),
+        ("de", "Ich habe am Montag deployt", "Ich habe am Montag 2026-11-16 deployt"),
+        ("de", "Ich habe am Montag Unterricht", "Ich habe am Montag 2026-11-23 Unterricht"),
         ("xx", "tomorrow", "tomorrow"),
     ],
 )
