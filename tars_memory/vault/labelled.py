@@ -39,7 +39,7 @@ _IS_VERB = (
 )
 _GLUED = r"(?:は|是|为|為|는|은)[ \t]{0,3}"
 """Words between label and value in scripts without blanks; the sentence may continue right after the value, too."""
-_TAIL = r"(?P<tail>[A-Za-z0-9_-]{0,30}+)[\\\"'`*_\])]{0,3}+"
+_TAIL = r"(?P<tail>[A-Za-z0-9_-]{0,30}+)(?>(?:(?!'s\b)[\\\"'`*_\])]){0,3})(?:（[^（）\r\n]{1,20}）)?"
 """The rest of the word that a label begins, and the marks that close it."""
 _BLANK = r"(?:[ \t]{1,3}|[ \t]{0,3}\r?\n[ \t>]{0,8})"
 """What is between two words of a sentence, which may be wrapped."""
@@ -50,9 +50,10 @@ _WHICH = (
     r"viej[oa]|nuev[oa]|otr[oa]|vecchi[oa]|nuov[oa]|altr[oa]|antig[oa]|nov[oa]|outr[oa]|oude?|nieuwe?)"
 )
 _SCHEME = (
-    rf"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key|AWS4-HMAC-SHA256)[ \t]+|{_WHICH}[ \t]{{0,2}}[:=]?[ \t]+)?"
+    rf"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key|AWS4-HMAC-SHA256)[ \t]+|{_WHICH}[ \t]{{0,2}}[:=]?[ \t]+"
+    r"|(?:now|jetzt|nun|maintenant|ahora|adesso|agora|nu|teraz)[ \t]+)?"
 )
-"""Words between a colon and the value: the scheme of a header, or an adjective such as "old" and "new"."""
+"""Words between a colon and the value: the scheme of a header, "now", or an adjective such as "old" and "new"."""
 
 
 def _label(between: str, verb: str) -> str:
@@ -63,14 +64,16 @@ def _label(between: str, verb: str) -> str:
         verb: pattern of the verbs that lead to the value.
     """
     return (
-        _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS_SIGN + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
+        _TAIL + r"(?:(?P<cell>[ \t]{0,3}(?:[:=][*_]{0,2}[ \t]{0,3}(?=\|[ \t]*[^\s|]))?\|[ \t]{0,8})"
+        r"|[ \t]{0,3}+(?P<equals>" + _EQUALS_SIGN + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
         r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:(?:\r?\n[ \t>]{0,8})?\r?\n" + MARKS + r")?"
         r"(?:(?:\[(?=\s{0,20}\w)|[\[(])[ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"'`]|(?<=\[)\w))?"  # the first of a list
         rf"|(?P<between>{between})(?:[ \t]{{1,3}}|{_BLANK}(?=\w))(?:(?P<is>{verb})|(?P<later>{_EQUALS_SIGN}))"
         rf"[\"'`*_]{{0,3}}?{_BLANK}"
         rf"|(?P<between2>{between})(?P<later2>{_EQUALS_SIGN})[ \t]{{1,3}}"
         r"|(?P<between3>[ \t][\w'’ -]{0,40}?)(?P<later3>[:=])"
-        rf"|(?P<glued>{_GLUED})|(?P<link>(?<=\])\()|(?P<cell>[ \t]{{0,3}}\|[ \t]{{0,8}})|(?P<blank>[ \t]{{1,3}}))"
+        rf"|['’]s[ \t]{{1,3}}|(?P<glued>{_GLUED})"
+        r"|(?P<link>(?<=\])\()|(?P<blank>[ \t]{1,3}))"
         rf"(?i:{_SCHEME}(?:[fru](?=[\"']))?)[*_]{{0,2}}(?P<quote>\\{{0,2}}[\"'`“„«「『‘](?!\s)|«(?=[ \xa0]\S))?"
         r"(?:(?<=«)[ \xa0])?[*_]{0,2}"
     )
@@ -97,11 +100,11 @@ _INTERESTING = r"[0-9!#-&*+:;=>?@\\^|~\"'`]|[a-z][A-Z]|[A-Z]{2}|[→：＝—–
 
 _NAME = r"[a-z_][a-z_.]{2,}\d?[a-z_.]*"
 _HARMLESS = (
-    r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\.[\w-]+\..*|mailto:.*|[\w.+-]+@[\w-]+\.[a-z][\w.-]*|~?\.{0,2}/[a-z_./-]*\d{0,2}|[a-z]:\\.*|"
+    r"(?i)[a-z][a-z0-9+.-]{1,30}://.*|www\.[\w-]+\..*|[\w.+-]+@[\w-]+\.[a-z][\w.-]*|~?\.{0,2}/[a-z_./-]*\d{0,2}|[a-z]:\\.*|"
     r"v?\d+(?:[.,:/-]\d+)+[a-z%]{0,6}|\d{4}-\d\d-\d\d\S*|\d+(?:st|nd|rd|th|[a-z%€$£°]{1,4})|"
     rf"[a-z_]+(?:(?:\.|->|::)\\?[a-z_]+\d?)+|{_NAME}(?:\((?:[\"'].*|[a-z_.$]*(?:[\[(].*|,)?|.*\)[;,.)\]}}]*)|\[(?:[\"'].*|\w*\].*|[a-z_.]{{3,}}(?:\[[a-z_.]{{3,}})*,?))|"
     r"[a-z]*\]\([\w%./#:-]*\)?[.,;:)]*|.*\]\([a-z]+://.*|"
-    r"(?:sha\d*|md5)[:=]\S{16,}|ssh-\w+|ecdsa-\S+|1password|utf-?\d+|base64\S{0,4}|"
+    r"ssh-\w+|ecdsa-\S+|1password|base64\S{0,4}|"
     r"[\w./-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|pem|key|crt|cer|pub|env|html?|go|rs|java|rb|php|sh|gpg|asc|p12|kdbx|pdf|png|jpe?g)(?::\d\S*)?|"
     r"\^[a-z0-9-]+|//.*"
 )
@@ -256,16 +259,17 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
         separator = next((name for name in ("blank", "equals", "glued", "link") if label[name]), "words")
         if separator == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
             separator = "words"
-        by_itself = separator == "blank" and low[start:end] in table.SPOKEN and low[start:end] not in ("pw", "psk")
+        by_itself = False
         if low[start:end] == "pass":  # a verb has an object: "pass it to", "pass the model in the body: "
             words = label["between"] or label["between2"] or label["between3"]
-            by_itself |= label["is"] == "to" or bool(words and not compiled(_OF).match(words))
+            by_itself = separator == "blank" or label["is"] == "to" or bool(words and not compiled(_OF).match(words))
         span = None if by_itself else _credential_span(text, label, start, rank, separator)
         if span:
             return (*span, kind)
         if separator != "words" or rank == "weak":  # all read the same, or nothing that counts
             break
-    return _random_nearby(text, end, kind) if rank != "weak" else None
+    found = _random_nearby(text, end, kind) if rank != "weak" else None
+    return found or (_mixed_nearby(text, end, kind) if rank == "strong" else None)
 
 
 def _credential_span(text: str, label: re.Match[str], word: int, rank: str, separator: str) -> tuple[int, int] | None:
@@ -755,7 +759,7 @@ def _strong(value: str, separator: str, quoted: bool) -> bool:
     if quoted and " " in value:
         return separator == "equals" and digit and len(value) >= 8
     if re.fullmatch(r"\d+", value):
-        return separator != "blank" and 4 <= len(value) <= 64
+        return (4 if separator != "blank" else 16) <= len(value) <= 64
     if _wordy(value):
         return separator == "equals" and ((len(value) >= 16 and value.isalpha()) or _diceware(value))
     mixed = (lower or upper) and (digit or symbol)
@@ -769,6 +773,8 @@ def _strong(value: str, separator: str, quoted: bool) -> bool:
 def _medium(value: str, separator: str, _: bool) -> bool:
     """Whether a value after a label for a key looks machine-made."""
     if separator == "equals":
+        if _is_key_in_groups(value):
+            return True
         digits = sum(map(str.isdigit, value))
         if _wordy(value) or _dotted(value):
             return False
@@ -776,8 +782,17 @@ def _medium(value: str, separator: str, _: bool) -> bool:
     return _random(value, 12 if separator == "words" else 16)
 
 
+def _is_key_in_groups(value: str) -> bool:
+    """Whether a value is a key as programs and systems print it: ``VK7JG-NPHTM-C97JM-9MPGT-3V66T``."""
+    shape = _shape(value)
+    digit = any(map(str.isdigit, value))
+    return len(shape) > 3 and len({*shape}) == 1 and shape[0] > 3 and digit and value.isupper() and value.isascii()
+
+
 def _weak(value: str, separator: str, _: bool) -> bool:
     """Whether a value after the word "key" looks machine-made, and is no hash in hexadecimal digits."""
+    if separator == "equals" and _is_key_in_groups(value):
+        return True
     hexed = re.fullmatch(r"[0-9a-fA-F-]+", value)
     return separator == "equals" and not hexed and all(_classes(value)[:3]) and _random(value, 24)
 
@@ -790,12 +805,26 @@ def _random_nearby(text: str, end: int, kind: str) -> Found | None:
     run = "[A-Za-z0-9+/=_-]"
     first_read = rf"({run}{{20,{_FIRST_READ}}}+)(?:(?<={run}{{{_FIRST_READ}}})|(?![\w/.:-]))"
     match = compiled(rf"[^\r\n]{{0,48}}?(?<![\w/.:-]){first_read}").match(text, end)
-    if not match or "(masked" in text[end : match.start(1)]:
+    if not match or "(masked" in text[end : match.start(1)] or match[1].startswith("AAAA"):  # of a public key
         return None
     if all(_classes(match[1])[:3]) and _random(match[1], 20):
         last = compiled(f"{run}*").match(text, match.end(1)).end()  # type: ignore[union-attr]  # it always matches
         return match.start(1), _wrapped_end(text, match.start(1), last), kind
     return None
+
+
+def _mixed_nearby(text: str, end: int, kind: str) -> Found | None:
+    """Return one of the five words after a password's label that mixes cases, digits and signs; None if none does."""
+    match = compiled(_MIXED).match(text, end)
+    if match and all(_classes(match[1])) and not _is_harmless(match[1]):
+        return (*match.span(1), kind)
+    return None
+
+
+_MIXED = (
+    r"(?:[ \t]+[^\s\"'`=<>|/]{1,24}){0,4}?[ \t]+(?![@#])(?=\S*[!#$%&*+?@^~])([A-Za-z0-9!#$%&*+?@^~_-]{8,40})"
+    r"(?=[)\].,;]{0,2}(?:\s|\Z))"
+)
 
 
 def _classes(value: str) -> tuple[bool, bool, bool, bool]:
@@ -870,8 +899,8 @@ def _numbers(text: str, low: str) -> Iterator[Found]:
         yield from _bank_accounts(text)
     if compiled(r"[pc](?<![a-z].)(?:in|uk|v[vc])|geheimzahl|пин|暗証").search(low):
         for match in compiled(_PIN).finditer(text):
-            yield (*match.span(1), "pin")
-            another = compiled(rf"[ \t]*(?:[,;/]|{_AND})[ \t]*(\d{{{len(match[1])}}})(?![\w-]|[.,]\d)")
+            yield (*match.span("pin"), "pin")
+            another = compiled(rf"[ \t]*(?:[,;/]|{_AND})[ \t]*(\d{{{len(match['pin'])}}})(?![\w-]|[.,]\d)")
             end = match.end()
             while more := another.match(text, end):
                 yield (*more.span(1), "pin")
@@ -896,12 +925,15 @@ _LABEL_ENDS = (
 )
 """The text behind a label that is no part of a longer name, such as "password manager"."""
 _PIN = (
-    r"(?i)(?<![^\W\d_])(?:PIN(?-i:(?<=IN)s)?|PUK|CVV2?|CVC2?|Geheimzahl|ПИН|暗証番号)"
+    r"(?i)(?<![^\W\d_])(?:PIN(?-i:(?<=IN)s)?|PUK|CVV2?|CVC2?|Geheimzahl|ПИН|暗証番号)(?>(?P<plain>(?-i:(?<=pin)))?)"
     r"(?:[ -]?(?:code|number|nummer|kode|код|コード|码)s?)?[\"'`*]{0,2}"
-    rf"(?:{_OF}[^\r\n:=.]{{1,30}}?)?"
-    r"[ \t]*(?:::?|[=：＝は|]|'s\b|[ \t](?:is|ist|war|was|lautet|est|es|are|è|é)|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
+    rf"(?:{_OF}[^\r\n:=.]{{1,30}}?"
+    r"|(?(plain)(?!)|(?P<free>\d?(?:[ \t]+\(?[^\W\d][\w-]{0,20}\)?|[ \t]+\d){0,3}?"
+    r"(?=[ \t]*[:=]|[ \t](?:is|ist|es|è|é|to)[ \t]))))?"
+    r"[ \t]*(?:::?|[=：＝は|]|'s\b|[ \t](?:is|ist|war|was|lautet|est|est le|es|are|è|é|to)"
+    r"|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
     r"|(?-i:(?<=PIN)|(?<=PIN-Code)|(?<=PIN code))(?=[ \t](?!(?:19|20)\d\d[ \t]+\w)\d{4}\b)|(?<=[Kk])(?=[ \t]\d{8}\b))"
-    r"[\"'`*]{0,2}[ \t]*[\"'`*]{0,2}(\d{3,8})(?![\w-]|[.,]\d)"
+    r"[\"'`*]{0,2}[ \t]*[\"'`*]{0,2}(?P<pin>\d{3,8})(?!(?![\u3040-\u9fff])[\w-]|[.,]\d)(?(free)(?![ \t]+[^\W\d_]))"
 )
 
 

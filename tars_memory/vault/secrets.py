@@ -275,10 +275,10 @@ Both begin with a fixed character and so are found fast.
 
 PLACEHOLDER = (
     r"(?i)<[\w .:-]*>|[<{\[(]+[^\d!#%&*+?^~@]*|\[\[[\w .-]+(?:[|\]#].*)?|\(\d{0,3}\)?|%\w+%|\{[a-z_.]+(?:[\[(].*)?\}.*"
-    r"|\$[{(].*|\$(?:env:)?[a-z_]+\d?(?:[.:\[>-].*)?|\$\d|[@#][a-z/_.-]+\d?|(?:my|your)(?:[_-].*|(?:password|secret|token|key).{0,3})|.*[_-]here|(?:ex|s)ample[_-]?[a-z]*\d?"
-    r"|dummy|placeholder|change_?me|redacted|masked|hidden|none|null|undefined|true|false|todo|"
-    r"unknown|string|required|optional|enabled|disabled|passwor[dt]s?|passwd|pass|pwd|secrets?|tokens?|keys?|test(?:ing)?|default|"
-    r"text|input|\\[a-z]+"
+    r"|\$[{(].*|\$(?:env:)?[a-z_]+\d?(?:[.:\[>-].*)?|[@#][a-z/_.-]+\d?|(?:my|your)(?:[_-].*|(?:password|secret|token|key).{0,3})|(?:ex|s)ample[_-]?[a-z]*\d?"
+    r"|placeholder|change_?me|redacted|masked|none|null|true|false|"
+    r"unknown|string|required|optional|enabled|disabled|passwor[dt]s?|pass|secrets?|tokens?|keys?|test(?:ing)?|default|"
+    r"text|input"
 )
 """Values that only stand for a credential: ``$TOKEN``, ``<password>``, ``{name}``, ``(see``, ``changeme``."""
 
@@ -699,7 +699,7 @@ STRONG = (
 )
 """Words for a password; the value after one counts even if it is short."""
 
-SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk",
+SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "mdp",
     "parola", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور", "رمز عبور",
 )  # fmt: skip
 """Like :data:`STRONG`, but of several words, or too short to be looked for inside other words."""
@@ -720,13 +720,13 @@ MEDIUM = (
     "bearer",
     "auth|authorization",
     "recovery code|backup code|recovery key|security code",
-    "zugangsdaten|schlüssel|geheimnis|clave|clé|chiave|chave|sleutel|klucz|キー|密钥|密鑰|totp",
+    "zugangsdaten|schlüssel|geheimnis|clave|clé|chiave|chave|sleutel|klucz|キー|密钥|密鑰|totp|2fa",
 )
 """Words for credentials of programs; the value after one only counts if it looks machine-made."""
 
 KEY_OF = (
     "encryption|signing|master|license|licence|account|storage|shared|subscription|deploy|app|application|consumer|"
-    "service|admin|root|webhook|recovery|backup|wifi|wi-fi|wpa|wpa2|network|security|integration|client|server|bot|"
+    "service|admin|root|webhook|recovery|backup|wifi|wi-fi|wlan|wpa|wpa2|network|security|integration|client|server|bot|"
     "product|activation|session|jwt|hmac|aes|rsa|user|live|prod|production|setup|authenticator|2fa|totp|otp"
 )
 """Words that make a ``key`` after them that of a program; a mere ``key`` may belong to a map, a song or a table."""
