@@ -174,7 +174,8 @@ class Memory:
 
     def show(self, target: str) -> Entry:
         """Return the entry with this REF, or the only entry that holds these words."""
-        return capture.amend.find(self.workspace.capture(writes=False), self.workspace.resolve_proposal(target))
+        ctx = self.workspace.capture(writes=False)
+        return capture.amend.find(ctx, self.workspace.resolve_proposal(target), anywhere=True)
 
     def why(self, target: str) -> curation.why.Trail:
         """Trace an entry back: to what was said, who approved it, what it replaced; ``target`` as for :meth:`show`."""

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.capture.remember import Caller, Receipt, end_notices
-from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, UsageError, counted
+from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, PartialError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import plain_heading
@@ -94,15 +94,15 @@ def entries(ctx: Caller, tier: str | None = None, section: str | None = None) ->
     ]
 
 
-def find(ctx: Caller, target: str) -> Entry:
-    """Return the only entry of :func:`matching_entries`.
+def find(ctx: Caller, target: str, *, anywhere: bool = False) -> Entry:
+    """Return the only entry of :func:`matching_entries`; with ``anywhere`` also that of a note which we don't edit.
 
     Raises:
         NotFoundError: no entry fits.
         AmbiguousError: several entries fit; its candidates are ``REF path:line text``.
         UsageError: the target is blank.
     """
-    found = matching_entries(ctx, target)
+    found = matching_entries(ctx, target, anywhere=anywhere)
     if len(found) > 1:
         raise ambiguous(ctx, target, found)
     return found[0]
@@ -118,15 +118,16 @@ def ambiguous(ctx: Caller, target: str, found: Sequence[Entry], hint: str = "nam
     return AmbiguousError(f"{counted(len(found), 'entry fits', 'entries fit')} {target.strip()!r}{more}", lines, hint)
 
 
-def matching_entries(ctx: Caller, target: str) -> list[Entry]:
+def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> list[Entry]:
     """Return the entry with this REF or place (``path:line``), else those with these words, else those containing them.
 
     Words are searched in Memory.md, Procedural.md, Facts.md, the feedback notes and the daily notes, newest first; if
-    none fits, in session notes; and then in playbooks and agents' notes.
+    none fits, in session notes; and then in playbooks and agents' notes. With ``anywhere``, a REF or place may be in
+    any note.
 
     Raises:
-        NotFoundError: no entry fits.
-        UsageError: the target is blank.
+        NotFoundError: no entry fits; or the note at the place can't be read.
+        UsageError: the target is blank; or without ``anywhere`` it is in a note that the memory does not edit.
     """
     wanted = target.strip()
     if not wanted:
@@ -138,19 +139,27 @@ def matching_entries(ctx: Caller, target: str) -> list[Entry]:
     ]
     sessions = _paths(ctx, Tier.EPISODIC)
     layout = ctx.layout
-    others = [
-        path
-        for path in _paths(ctx, Tier.NOTE)
-        if layout.agent_of(path) or layout.is_topic(path, "") or layout.is_playbook(path)
-    ]
-    every = [*paths, *sessions, *others]
-    if re.fullmatch(r"[a-z2-7]{8}", wanted.lower()) and (named := _by_ref(ctx, every, wanted.lower())):
+    notes = _paths(ctx, Tier.NOTE)
+    others = [path for path in notes if layout.agent_of(path) or layout.is_topic(path, "") or layout.is_playbook(path)]
+    if named := _by_name(ctx, [*paths, *sessions, *others], wanted):
         return [named]
-    if placed := _by_place(ctx, every, wanted):
-        return [placed]
     if found := _by_words(ctx, paths, wanted) or _by_words(ctx, sessions, wanted) or _by_words(ctx, others, wanted):
         return found
-    raise NotFoundError(f"no entry {wanted!r}", "tars-memory list shows entries with their REF")
+    named = _by_name(ctx, [path for path in notes if path not in others], wanted)
+    if named is None:
+        raise NotFoundError(f"no entry {wanted!r}", "tars-memory list shows entries with their REF")
+    if anywhere:
+        return [named]
+    raise UsageError(
+        f"{named.path}:{named.line} is in a note that the memory reads and does not edit",
+        f"tars-memory open {named.path}:{named.line} opens it in your editor",
+    )
+
+
+def _by_name(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
+    """Return the entry of these notes with this REF or place."""
+    ref = target.lower()
+    return (_by_ref(ctx, paths, ref) if re.fullmatch(r"[a-z2-7]{8}", ref) else None) or _by_place(ctx, paths, target)
 
 
 def _by_words(ctx: Caller, paths: Sequence[str], target: str) -> list[Entry]:
@@ -186,8 +195,12 @@ def _by_place(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
     for found in re.finditer(r":([0-9]{1,9})(?=:|$)", target):
         if (path := target[: found.start()]) in paths:
             number = int(found[1])
+            try:
+                entries = ctx.vault.note(path).entries
+            except PartialError as error:
+                raise NotFoundError(error.message, error.hint) from None
             return max(
-                (entry for entry in _read(ctx, path) if entry.line <= number <= entry.end_line),
+                (entry for entry in entries if entry.line <= number <= entry.end_line),
                 key=lambda entry: entry.line,
                 default=None,
             )

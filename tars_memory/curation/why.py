@@ -99,7 +99,7 @@ def why(ctx: Caller, target: str) -> Trail:
 def _find(ctx: Caller, target: str) -> Entry:
     """Return the entry that is meant: see :func:`why`."""
     try:
-        return amend.find(ctx, target)
+        return amend.find(ctx, target, anywhere=True)
     except AmbiguousError as error:
         words = " ".join(target.casefold().split())
         refs = {line.partition(" ")[0] for line in error.candidates}

@@ -57,6 +57,29 @@ def test_equal_words_win_over_words_within(bench):
     assert bench.get("Memory.md") == "- tea\n- green tea\n- Black TEA\n"
 
 
+def test_a_line_of_a_note_that_the_memory_does_not_edit_is_shown_and_nothing_else(bench):
+    bench.put("Boat.md", "# Boat\n- paint the hull\n")
+    (listed,) = entries(bench.ctx(), "note")
+    for name in (listed.ref, "Boat.md:2"):
+        assert find(bench.ctx(), name, anywhere=True) == listed
+        for change in (lambda name: edit(bench.ctx(), name, "new"), lambda name: forget(bench.ctx(), name)):
+            with pytest.raises(
+                UsageError, match=r"^Boat\.md:2 is in a note that the memory reads and does not"
+            ) as told:
+                change(name)
+            assert "tars-memory open Boat.md:2" in told.value.hint
+    assert bench.get("Boat.md") == "# Boat\n- paint the hull\n"
+
+
+@pytest.mark.parametrize("note", ["Memory.md", "Boat.md"])
+def test_of_a_place_in_a_note_that_is_too_big_that_is_said(bench, note):
+    bench.put(note, "- tea\n" * 2_000_000)
+    for use in (lambda: find(bench.ctx(), f"{note}:2"), lambda: edit(bench.ctx(), f"{note}:2", "new")):
+        with pytest.raises(NotFoundError, match="bytes; more than 10,000,000 are not read") as told:
+            use()
+        assert told.value.hint == "raise [limits] max_note_bytes, or split the note"
+
+
 def test_eight_letters_may_be_a_word(bench):
     remember(bench.ctx(), "absolute")
     assert find(bench.ctx(), "absolute").text == "absolute"
