@@ -679,7 +679,7 @@ def test_what_the_rules_cannot_read_is_said_once_for_all_conversations(house: Ho
     done = house.extract(first, second)
     assert texts(done) == ["I live in Cork"]
     known = "in a language that the rules know (en, de, es, fr, it, nl, pt)"
-    advice = "a model can read the rest: docs/models.md"
+    advice = "a model can read the rest: tars-memory extract --model NAME"
     assert [notice for notice in done.notices if "turns" in notice] == [f"3 of 6 turns are {known}; {advice}"]
     assert not house.extract(first).sessions
 

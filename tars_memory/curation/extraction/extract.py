@@ -217,7 +217,7 @@ class Examiner:
         if unread:
             known = f"in a language that the rules know ({', '.join(LANGUAGES)})"
             share = f"{turns - unread:,} of {counted(turns, 'turn is', 'turns are')} {known}"
-            advice = "a model can read the rest: docs/models.md"
+            advice = "a model can read the rest: tars-memory extract --model NAME"
             self.ctx.notices.append(f"{share}; {advice}")
         name = RULES if self._model is None else self._model.name
         return Extracted(done, self.skipped, name, self.ctx.notices, failure)
