@@ -989,9 +989,12 @@ def _seed_phrases(low: str) -> Iterator[Found]:
     if not any(stem in low for stem in _PHRASE_STEMS):
         return
     for label in compiled(_PHRASE).finditer(low):
-        words = compiled(_ONE_A_LINE).match(low, label.end()) or compiled(_WORDS_IN_ROW).match(low, label.end())
-        if words and (end := _phrase_end(low, *words.span(1))):
-            yield words.start(1), end, "seed phrase"
+        line = low.find("\n", label.end())
+        for pattern, last in (_ONE_A_LINE, None), (_WORDS_IN_ROW, line), (_WORDS_IN_ROW, None):
+            words = compiled(pattern).match(low, label.end(), len(low) if last is None else last)
+            if words and (end := _phrase_end(low, *words.span(1))):
+                yield words.start(1), end, "seed phrase"
+                break
 
 
 def _phrase_end(low: str, start: int, end: int) -> int | None:

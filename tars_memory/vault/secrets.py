@@ -207,10 +207,10 @@ def taken(text: str) -> dict[str, str]:
     found.pop("", None)
     near = Taken().add(found)
     for was, now in pairs if found else ():
-        if near.found_in(was):
-            whole, shown = _own_words(was), _own_words(now)
-            as_entry = entries.parse(whole, timed=True).text
-            found = {whole: shown, as_entry: entries.parse(shown, timed=True).text} | found
+        if near.found_in(was) and (shown := _own_words(now)):
+            whole = _own_words(was)
+            line = {whole: shown, entries.parse(whole, timed=True).text: entries.parse(shown, timed=True).text}
+            found = line | found if was == now else found | line  # of equal lines, one may be masked alone
     return found
 
 

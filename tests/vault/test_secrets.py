@@ -303,6 +303,13 @@ def test_a_word_that_is_a_credential_in_one_line_stays_in_another() -> None:
         assert words.hide(lines[3]) == (lines[3] if pins not in text else "in (masked pin)")  # of no line: in doubt
 
 
+def test_of_equal_lines_the_masked_one_counts() -> None:
+    line = "anna / Kx9#mmQ2 are the credentials"
+    text = f"- {line}\n- {line}\n"
+    assert veil(text) == f"- {line}\n- anna / (masked password) are the credentials\n"
+    assert "Kx9#" not in Taken().add(taken(text)).hide(line)
+
+
 def test_what_stands_for_a_word_is_not_searched_for_others() -> None:
     text = f"backup codes:\n- 4f3a1-9bc2d\n\nseed phrase: code {' '.join(PHRASE[1:])}\n"
     assert Taken().add(taken(text)).hide("4f3a1-9bc2d") == "(masked recovery code)"
@@ -673,6 +680,7 @@ PHRASE = re.findall(r"\w+", "zebra lemon river stone apple table hollow candle m
         "- seed phrase\n" + "".join(f"  - 09:{at:02} [extracted] {word}\n" for at, word in enumerate(PHRASE, 1)),
         f"seed phrase: {' '.join(PHRASE)}\n- tea\n",
         f"seed phrase: {' '.join(PHRASE)}\n- tea with Anna\n",
+        f"seed phrase: {' '.join(PHRASE)}\n\n| Setting | Value |\n| --- | --- |\n| length | 12 |\n",
         f"seed phrase:\n- {' '.join(PHRASE[:6])}\n- {' '.join(PHRASE[6:])}\n- tea\n",
         "助记词： 的 一 是 在 不 了 有 和 人 这 中 大",
     ],
