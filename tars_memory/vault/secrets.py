@@ -98,7 +98,9 @@ def _replaced(text: str, found: list[Secret], *, keep_breaks: bool = False) -> s
     """Return the text with each of its credentials replaced by the mark of its kind."""
     parts, at = [], 0
     for secret in found:
-        breaks = re.findall(r"\r\n|\r|\n", text[secret.start : secret.end]) if keep_breaks else []
+        said = text[secret.start : secret.end]
+        # one after the other, CR and LF would be a single break
+        breaks = re.findall(r"\r\n|\r|\n", re.sub(r"\r(?!\n|\Z)", "\n", said)) if keep_breaks else []
         parts += [text[at : secret.start], f"{MARK}{secret.kind})", *breaks]
         at = secret.end
     return "".join([*parts, text[at:]])

@@ -276,6 +276,14 @@ def test_a_private_key_goes_whole_and_veiled_lines_stay_where_they_are(ending: s
     assert mask(" ".join(text.split("\n"))).endswith("# after")
 
 
+def test_breaks_of_several_kinds_in_a_private_key_stay_as_many_as_they_are() -> None:
+    key = "MIIEvQIBADANBgkqhkiG"
+    text = f"before\n-----BEGIN PRIVATE KEY-----\r{key}\n{key}\r\n-----END PRIVATE KEY-----\n# after"
+    shown = veil(text)
+    assert "MIIE" not in shown
+    assert len(re.split(r"\r\n|\r|\n", shown)) == len(re.split(r"\r\n|\r|\n", text)) == 6
+
+
 @pytest.mark.parametrize(
     ("text", "line", "shown"),
     [
