@@ -345,3 +345,20 @@ def test_undo_into_a_section(place: Place) -> None:
     place.put("a.md", b"## B\n## A\n- a\n- b\n- c\n")
     place.store().undo()
     assert place.get("a.md") == b"## B\n## A\n- a\n- c\n"
+
+
+def test_a_note_that_we_made_goes_with_the_last_of_its_lines_in_whatever_order_they_are_taken_back(
+    place: Place,
+) -> None:
+    first = place.write("x/a.md", add(b"- one\n")).txn
+    second = place.write("x/a.md", add(b"- two\n")).txn
+    place.store().undo(first)
+    assert place.get("x/a.md") == b"- two\n"
+    (last,) = place.store().undo(second)
+    assert place.files() == []
+    place.store().undo(last.txn)
+    assert place.get("x/a.md") == b"- two\n"
+    place.put("b.md", b"")
+    place.write("b.md", add(b"- one\n"))
+    place.store().undo()
+    assert place.get("b.md") == b""  # it was there before us

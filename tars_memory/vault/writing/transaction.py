@@ -278,9 +278,27 @@ class Transaction:
                 attributes=attributes,
             )
         elif entry.op != "create" or not self.remove(entry.file, record["new"], undoes=undoes):
-            self.write(entry.file, entry.undo_splices, undoes=undoes)
+            if not self._remove_emptied(entry, undoes):
+                self.write(entry.file, entry.undo_splices, undoes=undoes)
         elif not self._store.dry_run:
             self._remove_made_folders(entry.file, record.get("folders", 0))
+
+    def _remove_emptied(self, entry: JournalEntry, undoes: str) -> Written | None:
+        """Undo a write by removing its note if nothing else is left of it, and its creation was undone before.
+
+        Returns:
+            The removal; None if the note must stay.
+        """
+        from tars_memory.vault.writing.history import entries
+
+        data = self.read(entry.file)
+        if not data or entry.record["old"] == digest(b"") or apply(data, entry.undo_splices(data)):
+            return None
+        made = (each for each in entries(self._store.journal, path=entry.file) if each.op in ("create", "remove"))
+        newest = next(made, None)
+        if newest is None or newest.op == "remove" or not newest.undone:
+            return None
+        return self.remove(entry.file, digest(data), undoes=undoes)
 
     def _remove_made_folders(self, path: str, count: int) -> None:
         """Remove the innermost ``count`` folders of a note, which were made for it, if they are empty."""
