@@ -396,6 +396,10 @@ def test_every_command_masks_a_line_where_it_stands_and_no_other_line_with_its_w
             assert text in done.stdout + done.stderr, (words, done.stdout, done.stderr)
             assert "PIN: 2027" not in done.stdout and "| 2028" not in done.stdout
     forked.run(program("--vault", str(vault), "export", "../all.jsonl"), env=env, cwd=vault, text=True)
+    daily = "## Log\n- 09:00 [extracted] The gate has 2028 bars ^d-a1\n- PIN: 2028\n"
+    (vault / "2026-11-20.md").write_text(daily, "utf-8")
+    done = forked.run(program("--vault", str(vault), "review"), env=env, cwd=vault, text=True)
+    assert "The gate has 2028 bars" in done.stdout  # it is no line of the note that it is proposed for
     exported = (tmp_path / "all.jsonl").read_text("utf-8")
     assert all(text in exported for text in said)
     assert "PIN: 2027" not in exported and "| 2028" not in exported

@@ -203,17 +203,27 @@ def taken(text: str) -> dict[str, str]:
         words, instead = (_own_words(side[begin : len(side) - end]) for side in (was, now))
         # of a line within a credential, an entry's words are less: it has a list mark, and may have a time and an id
         entry = entries.parse(words, timed=True).text
+        if instead == f"{MARK}pin)":  # a number as short may be anything in another text
+            found |= _whole(was, now)
+            continue
         parts = [words] if instead else [words, entry, *compiled(rf"[!-~]{{{MIN_SHAPED_LENGTH},}}").findall(words)]
         for part in filter(None, parts):
             found |= dict.fromkeys((part, visible(part).replace("\t", " ")), instead or last)
     found.pop("", None)
     near = Taken().add(found)
     for was, now in pairs if found else ():
-        if near.found_in(was) and (shown := _own_words(now)):
-            whole = _own_words(was)
-            line = {whole: shown, entries.parse(whole, timed=True).text: entries.parse(shown, timed=True).text}
+        if near.found_in(was) and _own_words(now):
+            line = _whole(was, now)
             found = line | found if was == now else found | line  # of equal lines, one may be masked alone
     return found
+
+
+def _whole(was: str, now: str) -> dict[str, str]:
+    """Return the words of a line and those of its entry, each with what it shows when it is masked."""
+    from tars_memory.vault.markdown import entries
+
+    whole, shown = _own_words(was), _own_words(now)
+    return {whole: shown, entries.parse(whole, timed=True).text: entries.parse(shown, timed=True).text}
 
 
 def _own_words(line: str) -> str:
