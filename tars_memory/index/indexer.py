@@ -16,6 +16,8 @@ from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, 
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
 from tars_memory.settings import CUT, Cut, LimitsOptions
+from tars_memory.vault.writing.history import removed_notes
+from tars_memory.vault.writing.journal import Journal
 
 if TYPE_CHECKING:
     import sqlite3
@@ -395,13 +397,25 @@ class _Refresh:
     def _is_implausible(self, stored: dict[str, bytes], difference: intake.Diff) -> bool:
         """Whether the sweep looks like an unmounted or emptied vault; adds a notice to the report if so.
 
+        Notes that we removed ourselves, as ``undo`` of many writes does, are missing for that reason alone.
+
         Raises:
             VaultError: (strict) it does.
         """
         report = self._report
         other_device = self._meta.get("device") not in (None, str(os.stat(self._index.vault.root).st_dev))
-        reason = intake.brake(len(stored), len(self._look.found), difference, other_device=other_device)
-        if reason is None or self._budget.override:
+
+        def reason_without(ours: set[str]) -> str | None:
+            missing = [path for path in difference.missing if path not in ours]
+            others = intake.Diff(difference.added, difference.changed, missing, difference.unsure)
+            return intake.brake(len(stored) - len(ours), len(self._look.found), others, other_device=other_device)
+
+        reason = None if self._budget.override else reason_without(set())
+        if reason is not None:
+            with suppress(UnwritableError):  # without a journal nothing is known to be ours
+                journal = Journal(self._index.files.folder / "journal")
+                reason = reason_without(removed_notes(journal, frozenset(difference.missing)))
+        if reason is None:
             return False
         if self._budget.strict:
             raise VaultError(f"the vault {reason}", "if that is right, run reindex --full")

@@ -92,6 +92,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
             "tiers": counts.pop("tiers"),
             "skipped": report.skipped,
             "stale": report.stale,
+            "unmounted": report.unmounted,
         },
         "background": background(workspace, counts),
         "index": counts,

@@ -22,6 +22,7 @@ from tars_memory.index import indexer
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index, RefreshBudget
 from tars_memory.index.reader import Filter
+from tars_memory.vault.model import Splice
 from tars_memory.vault.template import fill_vault
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import Store
@@ -222,6 +223,20 @@ def test_the_brake(make_index) -> None:
         index.reindex()
     assert index.reindex(full=True).changed == 10
     assert len(paths(index, "tea")) == 10
+
+
+def test_notes_that_we_removed_ourselves_do_not_trip_the_brake(make_index, tmp_path: Path) -> None:
+    index = make_index({f"{n}.md": "tea\n" for n in range(40)})
+    store = Store(index.vault.root, tmp_path / "state", now=NOW, actor="script")
+    with store.transaction("extract") as transaction:
+        for number in range(60):
+            transaction.write(f"ours/{number}.md", lambda _: [Splice(0, 0, b"tea\n")])
+    index.refresh()
+    store.undo()
+    assert (index.refresh().removed, len(paths(index, "tea"))) == (60, 40)
+    for number in range(30):  # these went without us
+        (index.vault.root / f"{number}.md").unlink()
+    assert index.refresh().unmounted
 
 
 def test_a_vault_that_is_gone_is_an_error_and_the_index_stays(make_index) -> None:

@@ -308,6 +308,17 @@ def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:
     return items
 
 
+def removed_notes(journal: Journal, paths: Collection[str]) -> set[str]:
+    """Return those of the paths whose note was removed by the last of our writes of it, by ``undo`` for example."""
+    last: dict[str, str] = {}
+    for entry in entries(journal):
+        if entry.file in paths:
+            last.setdefault(entry.file, entry.op)
+            if len(last) == len(paths):
+                break
+    return {path for path, op in last.items() if op == "remove"}
+
+
 RESTORE = "restore"
 """Name of the command that writes lost lines again."""
 

@@ -41,6 +41,7 @@ tm status --verbose    # place and size of everything, model, settings
 """,
     answers="""
 vault.path id state notes tiers skipped stale: the vault, its state folder, counts
+vault.unmounted: whether so many notes are gone that the vault looks unmounted or emptied
 background.running covers left ended: percent of passages with a vector, seconds left, why it ended
 index.path bytes journal version complete indexed: the index file
 index.scopes chunks vectors pending_vectors without_own_date: what it holds
@@ -127,6 +128,7 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     steps += ["tars-memory review --rules"] if unapproved else []
     usable = state["model"]["usable"]
     pending = index.get("pending_vectors") or index.get("model") not in (None, state["model"].get("fingerprint"))
+    steps += ["if the vault is mounted and whole: tars-memory reindex --full"] if vault["unmounted"] else []
     steps += ["tars-memory reindex"] if (stale or (usable and pending)) and not background["running"] else []
     steps += [] if usable or state["model"]["name"] == NO_MODEL else ["get the model: the line semantic says how"]
     steps += ["tars-memory doctor"] if jobs.status.UNSEARCHED.keys() & vault["skipped"].keys() else []
