@@ -221,6 +221,7 @@ def gather(
     found, hidden = _candidates(reader, query, rows.values(), shortlist, named, excluded)
     if by_words:
         _count(found, terms)
+    _leave_out_common([chunk for chunk in found if chunk.row.front], held, COMMON_PROPERTY * total)
     for chunk in found:
         if chunk.row.id in bits:
             _compare_words(chunk, asked, *bits[chunk.row.id], scale.chance_of_words)
@@ -258,7 +259,7 @@ def _candidates(
         The candidates, and the ids of notes whose names must not be shown, because they repeat a rejected candidate.
     """
     states, hidden = candidate_states(reader, rows)
-    day, latest, shared = _day_asked(query, rows), _latest_dates(query, rows), _shared_properties(rows)
+    day, latest = _day_asked(query, rows), _latest_dates(query, rows)
     found: list[Candidate] = []
     for row in sorted(rows, key=lambda row: (row.note_id, row.position)):
         is_hidden = row.note_id in hidden
@@ -271,20 +272,36 @@ def _candidates(
         chunk.decided = states.get(row.id, {})
         chunk.name_in_query = row.note_id in named.inside and not is_hidden
         chunk.name_is_query = (row.note_id in named.whole and not is_hidden) or (row.date == day and _is_daily(row))
-        left_out = unanswering(reader, query, row, chunk.decided, excluded)
-        if row.front:
-            left_out |= {i for i, text in enumerate(chunk.texts) if text in shared}
-        _add_lines(chunk, left_out)
+        _add_lines(chunk, unanswering(reader, query, row, chunk.decided, excluded))
         found.append(chunk)
     return found, hidden
 
 
-def _shared_properties(rows: Iterable[ChunkRow]) -> set[str]:
-    """Return the properties, but keys of lists, that more than :data:`NAMESAKES` notes share word for word, as
-    ``status: draft``: they sort notes, and answer nothing about one of them.
+def _leave_out_common(chunks: Sequence[Candidate], held: Mapping[str, int], common: float) -> None:
+    """Remove the properties, but keys of lists, that more than :data:`NAMESAKES` notes share word for word and that
+    hold common words of the query alone, as ``status: draft``: they sort notes, and answer nothing about one of them.
+
+    Chunks without a line that holds a word of the query then hold none: the title is the text's.
+
+    Args:
+        chunks: of properties.
+        held: by stem of the query the number of chunks that contain it.
+        common: number of chunks that a word is in if it is common.
     """
-    holding = Counter(text for row in rows if row.front for text in {*row.text.split("\n")})
-    return {text for text, count in holding.items() if count > NAMESAKES and text[-1:] != ":"}
+    holding = Counter(text for chunk in chunks for text in {line.text for line in chunk.lines})
+    for chunk in chunks:
+        kept: list[CandidateLine] = []
+        for line in chunk.lines:
+            is_shared = holding[line.text] > NAMESAKES and line.text[-1:] != ":"
+            if is_shared and all(held.get(term, 0) > common for term in line.counts):
+                for term, n in line.counts.items():
+                    chunk.counts[term] -= n
+            else:
+                kept.append(line)
+        chunk.lines = kept
+        words = any(line.counts for line in kept)
+        chunk.words = chunk.words if words else 0.0
+        chunk.counts = {term: n for term, n in chunk.counts.items() if n and words}
 
 
 def _usual_nearness(
@@ -425,8 +442,6 @@ def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
             line.counts = next(counts)
             for term, n in line.counts.items():
                 chunk.counts[term] = chunk.counts.get(term, 0) + n
-        if chunk.row.front and not any(line.counts for line in chunk.lines):
-            chunk.words, chunk.counts = 0.0, {}  # the title alone is the text's
         if terms.phrases:
             terms.add_phrases("\n".join(line.text for line in chunk.lines), chunk.counts)
         _count_shown(chunk, terms)
@@ -600,6 +615,8 @@ COMPARED = 80
 PROPERTIES_READ = 5
 """One in this many of the chunks that are read, at most, is of properties while there are others: they are short, and
 those of many notes say the same."""
+COMMON_PROPERTY = 0.1
+"""Share of all chunks from which on a word is common: a property that many notes share is no hit for it."""
 DATED_READ = 20
 """Minimum number of chunks read of the days that the query names: by a word that hundreds of days contain (``gym
 yesterday``) the chunk of the day is found no sooner than the others."""

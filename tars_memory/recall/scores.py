@@ -159,7 +159,8 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
 
 def _boilerplate(chunks: Iterable[Candidate]) -> Iterator[CandidateLine]:
     """Yield the lines that more than :data:`NAMESAKES` notes contain word for word, and the properties of which more
-    notes than that have the key and the same words of the query: neither tells one note from another.
+    notes than that have the key and the same words of the query: neither tells one note from another. Also what is
+    nested below a property and has no word of the query, while another line of the properties does.
     """
     alike: dict[object, list[CandidateLine]] = {}
     for chunk in chunks:
@@ -167,6 +168,8 @@ def _boilerplate(chunks: Iterable[Candidate]) -> Iterator[CandidateLine]:
         for line in chunk.lines:
             same = (line.text.partition(":")[0], held) if chunk.row.front else line.text
             alike.setdefault(same, []).append(line)
+            if chunk.row.front and held and not line.counts:
+                yield line
     for lines in alike.values():
         if len(lines) > NAMESAKES and len({line.chunk.row.note_id for line in lines}) > NAMESAKES:
             yield from lines

@@ -74,6 +74,21 @@ def test_a_property_that_many_notes_share_is_no_answer(tmp_path: Path, mode: str
     recalled.close()
 
 
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_property_that_a_few_of_many_notes_share_is_found_in_each(tmp_path: Path, mode: str) -> None:
+    employers = ["ACME", *(f"Firm {n}" for n in range(11))]
+    front = "---\ntype: person\nemployer: {}\nlikes:\n  - {}\n---\nMet at fair {}.\n"
+    games = ["chess", "poker", "darts", "golf", "judo", "polo", "rugby", "squash", "snooker", "bowls", "go", "fencing"]
+    notes = {f"n{n}.md": front.format(employers[n % 12], games[n % 12], n) for n in range(60)}
+    recalled = Recalled(tmp_path, notes)
+    for text, line in (("employer ACME", "employer: ACME"), ("who likes chess", "- chess")):
+        hits = recalled.search(text, mode).hits
+        assert {hit.path for hit in hits[:5]} == {f"n{n}.md" for n in range(0, 60, 12)}
+        assert {hit.best_line[1] for hit in hits[:5]} == {line}
+    assert not recalled.search("person", "lexical").hits
+    recalled.close()
+
+
 def test_text_that_becomes_a_property_is_no_longer_shown_as_text(tmp_path: Path) -> None:
     """Its row stays, for its words do; what the line is is part of the row."""
     recalled = Recalled(tmp_path, {"Anna.md": "likes: tea\n\n---\n"})
