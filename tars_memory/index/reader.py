@@ -17,7 +17,7 @@ from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
 
 Listed = TypeVar("Listed")
+Asked = TypeVar("Asked")
 
 CANDIDATES = 5_000
 """Maximum number of chunks whose text is searched for a verbatim string."""
@@ -145,6 +146,17 @@ class IndexReader:
     def match_chunks(self, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
         """Return the k best chunks for a query of :func:`fulltext.expression` as (chunk, BM25); higher is better."""
         return self._ranked("chunk_words", expression, within, k) if expression else []
+
+    def with_text(
+        self, find: Callable[[Asked, Filter, int], Iterable[tuple[int, float]]], asked: Asked, within: Filter, k: int
+    ) -> dict[int, float]:
+        """Return the k chunks that are found, each with its number, and as many of text alone if properties are among
+        them: those of thousands of notes say the same in few words, and would leave no text.
+        """
+        found = dict(find(asked, within, k))
+        if len(found) >= k and self.properties(found):
+            found |= dict(find(asked, within._replace(front=False), k))
+        return found
 
     def match_notes(self, expression: str, within: Filter, k: int) -> list[tuple[int, float]]:
         """Return the k best notes, matched as a whole, as (note, BM25)."""

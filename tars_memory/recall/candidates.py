@@ -198,8 +198,7 @@ def gather(
         coverage *= shortlist_by_words(reader, query, narrowed, shortlist, limit, compares=vector is not None)
     vector, asked = (vector, asked) if coverage else (None, [])
     if vector is not None and coverage >= weights.NEARBY_FROM:
-        nearest_chunks = partial(reader.nearest, vector.vector)
-        shortlist.near = _with_text(reader, nearest_chunks, narrowed, CHUNKS_BY_MEANING)
+        shortlist.near = reader.with_text(reader.nearest, vector.vector, narrowed, CHUNKS_BY_MEANING)
     if query.dates:
         shortlist_by_date(reader, query, narrowed, shortlist)
     ids = list(dict.fromkeys((*shortlist.words, *shortlist.literal, *shortlist.near, *shortlist.dated)))
@@ -664,7 +663,7 @@ def shortlist_by_words(
     most, mistaken = max(CHUNKS_BY_WORDS, limit), query.mistaken
     match = _expression(query)
     if match:
-        shortlist.words = _with_text(reader, partial(reader.match_chunks, match), narrowed, most)
+        shortlist.words = reader.with_text(reader.match_chunks, match, narrowed, most)
         shortlist.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
     runs = [literal for literal in query.literals if is_run(literal)]
     if runs:
@@ -678,28 +677,16 @@ def shortlist_by_words(
             shortlist.words[chunk] = shortlist.words.get(chunk, 0.0) + idf(reader.chunk_count(), len(chunks))
     if query.prefixes:
         match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
-        for chunk in _with_text(reader, partial(reader.match_chunks, match), narrowed, CHUNKS_BY_PREFIX):
+        for chunk in reader.with_text(reader.match_chunks, match, narrowed, CHUNKS_BY_PREFIX):
             shortlist.literal.setdefault(chunk, 1.0)
     order = sorted(shortlist.words, key=lambda chunk: -shortlist.words[chunk]) or list(shortlist.literal)
     first = order[:COMPARED]
     return len(reader.embedded(first)) / len(first) if compares and first else 1.0
 
 
-def _with_text(
-    reader: IndexReader, find: Callable[[Filter, int], Iterable[tuple[int, float]]], narrowed: Filter, most: int
-) -> dict[int, float]:
-    """Return the ``most`` chunks that are found, each with its number, and as many of text alone if properties are
-    among them: those of thousands of notes say the same in few words, and would leave no text.
-    """
-    found = dict(find(narrowed, most))
-    if len(found) >= most and reader.properties(found):
-        found |= dict(find(narrowed._replace(front=False), most))
-    return found
-
-
 def _add_runs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, shortlist: Shortlist, most: int) -> None:
     """Add the BM25 of text written without blanks to that of chunks, and to that of notes by their best chunks."""
-    scored = _with_text(reader, partial(reader.match_signs, runs), narrowed, most)
+    scored = reader.with_text(reader.match_signs, runs, narrowed, most)
     of_note: dict[int, list[float]] = {}
     for chunk, (note, _) in reader.places(scored).items():
         shortlist.words[chunk] = shortlist.words.get(chunk, 0.0) + scored[chunk]

@@ -458,7 +458,7 @@ def least_nearness(pool: Pool) -> float:
     doesn't know the language of the notes all of them are near.
     """
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
-    if pool.rows >= FULL_VAULT or not pool.chunks:
+    if pool.rows >= FULL_VAULT or not any(nearness(chunk) >= floor for chunk in pool.chunks if not chunk.counts):
         return floor
     best = max(pool.chunks, key=nearness)
     above_usual = pool.usual(best.row.id) + HIT_ABOVE_USUAL
