@@ -9,15 +9,13 @@ from itertools import chain, groupby, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tars_memory import index
+from tars_memory import index, vault
 from tars_memory.errors import UnwritableError, VaultError, counted
 from tars_memory.index import database, intake
 from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, explained
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
 from tars_memory.settings import CUT, Cut, LimitsOptions
-from tars_memory.vault.writing.history import removed_notes
-from tars_memory.vault.writing.journal import Journal
 
 if TYPE_CHECKING:
     import sqlite3
@@ -413,8 +411,9 @@ class _Refresh:
         reason = None if self._budget.override else reason_without(set())
         if reason is not None:
             with suppress(UnwritableError):  # without a journal nothing is known to be ours
-                journal = Journal(self._index.files.folder / "journal")
-                reason = reason_without(removed_notes(journal, frozenset(difference.missing)))
+                journal = vault.writing.journal.Journal(self._index.files.folder / "journal")
+                ours = vault.writing.history.removed_notes(journal, frozenset(difference.missing))
+                reason = reason_without(ours)
         if reason is None:
             return False
         if self._budget.strict:
