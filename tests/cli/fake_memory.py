@@ -175,7 +175,7 @@ DEFAULTS: dict[str, Any] = {
         "sources": [{"path": "/logs", "there": True}], "logs": 2, "conversations": 2, "passages": 2,
         "pending_vectors": 0, "nights": True, "notices": [],
     },
-    "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"", text=b"")],
+    "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"", text=b"", created=False)],
     "history": [
         SimpleNamespace(
             txn="t1", time="2026-11-21T14:30:00+01:00", command="remember", actor="person", file="Memory.md",
@@ -199,7 +199,7 @@ DEFAULTS: dict[str, Any] = {
     "verify": [],
     "facts": [Fact("rc47jkqj", "Anna", "lives in", "Cork", date(2026, 11, 21), None, "", "Facts.md", 5)],
     "status": {
-        "vault": {"path": "/vault", "notes": 3, "tiers": {"note": 3}, "skipped": {}, "stale": 0},
+        "vault": {"path": "/vault", "notes": 3, "tiers": {"note": 3}, "skipped": {}, "stale": 0, "unmounted": False},
         "background": {"running": False, "covers": 100, "left": None, "ended": ""},
         "index": {"notes": 3, "vectors": None}, "model": {"name": "embedded", "usable": True},
         "waiting": {"spool": 0, "proposals": 0, "review": 0, "ticks": 0}, "rules": {"unapproved": 0, "lines": {}},

@@ -525,7 +525,7 @@ def test_an_editor_that_is_no_command_is_said(
 
 def test_what_was_taken_out_and_put_back_is_said_line_by_line(tm: Run, memory: Any) -> None:
     def written(path: str, line: int, before: bytes, after: bytes, text: bytes = b"") -> SimpleNamespace:
-        return SimpleNamespace(txn="t2", path=path, line=line, before=before, after=after, text=text)
+        return SimpleNamespace(txn="t2", path=path, line=line, before=before, after=after, text=text, created=False)
 
     memory.answers["undo"] = [
         written("Memory.md", 3, b"", b"- a\r\n  - b\r\n- c\r\n", b"## Notes\r\n\r\n- a\r\n  - b\r\n- x\r\n- c\r\n"),

@@ -465,7 +465,7 @@ class Call:
             self.out.say(f"{would}changed back: {self.out.place(path, number)}: {old} → {new}")
             return
         if text is not None and not text.strip() and len(removed) > MOST_REMOVED:
-            self.out.say(f"{would}taken out: {self.out.path(path)}, all of its {counted(len(removed), 'line')}")
+            self.say_note("taken out", path, before)
             return
         rows = vault.vault.note_lines(text or b"")
         changes = [("taken out", row, number if at == 0 else None) for at, row in enumerate(removed)]
@@ -478,6 +478,18 @@ class Call:
             self.out.say(f"{would}{change}: {self.out.place(path, place)}: {line(row.strip())}")
         if len(changes) > MOST_LINES:
             self.out.say(f"and {counted(len(changes) - MOST_LINES, 'more line')} of {self.out.path(path)}")
+
+    def say_note(self, change: str, path: str, text: bytes) -> None:
+        """Print on stderr that a whole note was taken out or put back.
+
+        Args:
+            change: what was done.
+            path: of the note.
+            text: the note.
+        """
+        lines = sum(1 for row in vault.vault.note_lines(text) if row.strip())
+        would = "would be " if self.dry_run else ""
+        self.out.say(f"{would}{change}: {self.out.path(path)}, all of its {counted(lines, 'line')}")
 
     def editor(self) -> list[str]:
         """Return the words of the command that the person set as editor; none if it is not set, or not a command."""

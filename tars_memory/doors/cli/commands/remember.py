@@ -4,6 +4,7 @@
 
 import re
 from difflib import unified_diff
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tars_memory import vault
@@ -353,11 +354,19 @@ def undo(
     written = call.memory().undo(named, last=last or 1)
     if call.answered({"undone": [fields(write, "txn path line") for write in written]}, call.dry_run_notice()):
         return 0
-    for write in written:
+    moved = False
+    for write, after in zip_longest(written, written[1:]):
         call.out.data(call.out.place(write.path, write.line))
-        if asks or write.path.startswith(".tars/"):
-            continue  # it was shown before the question; or it is a file of ours, of no interest to a person
-        call.say_change(write.path, write.line, write.before, write.after, write.text)
+        was_moved, moved = moved, bool(write.created and after and not after.text and after.before == write.text)
+        if asks or write.path.startswith(".tars/") or was_moved:
+            continue  # it was shown before, with the question; or it is a file of ours, of no interest to a person
+        if moved:  # these are the two writes of a move
+            would = "would be " if call.dry_run else ""
+            call.out.say(f"{would}moved back: {call.out.path(after.path)} → {call.out.path(write.path)}")
+        elif write.created:
+            call.say_note("put back", write.path, write.text)
+        else:
+            call.say_change(write.path, write.line, write.before, write.after, write.text)
     if not written:
         call.out.say("there is nothing to undo")
     return 0
