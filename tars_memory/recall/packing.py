@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tars_memory.vault.markdown.entries import plain
+from tars_memory.vault.markdown.lines import fences
 from tars_memory.vault.suspicion import visible as without_unseen
 
 RANK_OFFSET = 7
@@ -46,6 +47,7 @@ MAX_BLANK_LINES = 2
 
 NO_ROOM = "over the budget"
 LOADED = "loaded already"
+HALF_FENCE = "the mark of a fence that is not whole here"
 NOTHING = "nothing recalled: no note says anything near the question"
 
 
@@ -164,6 +166,30 @@ class Packing:
     def holds(self, path: str, number: int) -> bool:
         """Whether a line was added."""
         return (path, number) in self._places
+
+    def settle_fences(self) -> None:
+        """Give the lines of a fence its marks if all of them are in the prompt and the marks fit; else leave the marks
+        out, for behind an open fence all would be code.
+        """
+        for kind, blocks in self._blocks.items():
+            for path, lines in blocks.items() if kind != CONFLICTS else ():
+                rows = self.notes.get(path, ())
+                for first, last in fences(rows):
+                    inside = range(first + 1, last or len(rows) + 1)
+                    held = any(map(lines.__contains__, inside))
+                    whole = all(number in lines or self._is_blank(path, number) for number in inside)
+                    marks = [Portion(path, number, [shown(rows[number - 1])]) for number in (first, last) if number]
+                    missing = [mark for mark in marks if mark.start_line not in lines]
+                    cost = sum(self._cost(kind, mark, lines) for mark in missing)
+                    if held and whole and last and cost <= self._left:
+                        self._left -= cost
+                        lines.update((mark.start_line, mark.texts[0]) for mark in missing)
+                        self._places.update((path, mark.start_line) for mark in missing)
+                        continue
+                    for number in {first, last} & lines.keys():
+                        del lines[number]
+                        self._places.discard((path, number))
+                        self.drop(path, number, number, HALF_FENCE)
 
     def runs(self) -> list[Run]:
         """Return the added lines in the order of the prompt, with the blank lines between two lines of a run."""

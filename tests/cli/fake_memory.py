@@ -175,7 +175,9 @@ DEFAULTS: dict[str, Any] = {
         "sources": [{"path": "/logs", "there": True}], "logs": 2, "conversations": 2, "passages": 2,
         "pending_vectors": 0, "nights": True, "notices": [],
     },
-    "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"", text=b"", created=False)],
+    "undo": [
+        SimpleNamespace(txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"", text=b"", created=False)
+    ],
     "history": [
         SimpleNamespace(
             txn="t1", time="2026-11-21T14:30:00+01:00", command="remember", actor="person", file="Memory.md",

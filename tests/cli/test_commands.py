@@ -380,7 +380,7 @@ def test_reindex_verify_status_doctor_models(tm: Run, memory: Any, monkeypatch: 
     memory.answers["verify"] = ["Memory.md: a row too many"]
     assert (tm("verify").code, tm("verify").out) == (1, "Memory.md: a row too many\n")
     told = tm("status", "--verbose").out
-    assert told.startswith("vault\n  path     /vault\n  notes    3\n")
+    assert told.startswith("vault\n  path       /vault\n  notes      3\n")
     assert "\nindex\n  notes    3\n  vectors  none\n" in told
     assert tm("status", "--json").json["index"] == {"notes": 3, "vectors": None}
     memory.answers["status"] = {"index": {"indexed": 1795348335}}

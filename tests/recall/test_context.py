@@ -315,3 +315,12 @@ def test_an_unreadable_journal_is_said(vault: Vault) -> None:
     result = vault.context()
     assert said(result, "procedural") == ""
     assert any("journal" in notice for notice in result.notices)
+
+
+def test_the_end_of_a_fence_is_no_hit_but_comes_with_what_it_ends(tmp_path: Path) -> None:
+    code = "To deploy the viola:\n\n```sh\n" + "".join(f"viola {n} {'x' * 300}\n" for n in range(2)) + "```\n"
+    made = Vault(tmp_path, {"Deploy.md": code, "Other.md": "The viola plays.\n"})
+    assert said(made.context("deploy viola"), "recalled").startswith(code.rstrip("\n"))
+    with made.memory() as memory:
+        hits = [hit.text for hit in memory.search("deploy viola", mode="hybrid").hits]
+    assert hits and not [text for text in hits if text.strip() == "```"]

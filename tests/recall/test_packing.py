@@ -106,6 +106,30 @@ def test_a_unit_that_is_too_long_leaves_what_is_there_already():
     assert [run.texts for run in packing.runs()] == [before]
 
 
+FENCED = ["run:", "", "```sh", "make", "", "restart", "```", "~~~", "ok", "~~~", "> ```", "> never closed"]
+
+
+@pytest.mark.parametrize(
+    ("added", "budget", "shown"),
+    [
+        ({1, 4, 6}, 1000, {1, 3, 4, 6, 7}),  # its marks come with the lines of a fence
+        ({3, 4, 7}, 1000, {4}),  # half of it comes without them
+        ({7, 10}, 1000, set()),
+        ({9}, 1000, {8, 9, 10}),
+        ({11, 12}, 1000, {12}),
+        ({4, 6}, 39, {4, 6}),  # no room for them
+    ],
+)
+def test_a_fence_has_both_marks_or_none(added: set[int], budget: int, shown: set[int]):
+    filled = Packing(budget, {"a.md": FENCED})
+    for number in added:
+        assert filled.add("recalled", Portion("a.md", number, [FENCED[number - 1]])) == ""
+    filled.settle_fences()
+    assert {run.start_line + i for run in filled.runs() for i, text in enumerate(run.texts) if text} == shown
+    assert {number for number in added - shown if filled.holds("a.md", number)} == set()
+    assert {(each.start_line, each.why) for each in filled.dropped} == {(n, packing.HALF_FENCE) for n in added - shown}
+
+
 def test_what_was_said_is_not_said_again():
     packing = Packing(1000, {"a.md": ["- one"], "b.md": ["* ONE"]})
     assert packing.add("memory", Portion("a.md", 1, ["- one"], ["one"])) == ""

@@ -38,6 +38,8 @@ CODE = re.compile(r"`[^`]*`")
 TITLE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 """A heading with words; groups: its marks, its words."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ANY_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*)")
+"""A mark of a fence, in an item or a quote too; groups: the mark, and what follows it in the line."""
 
 ALSO_CHANGED, ALSO_REMOVED = "also changed:: ", "also removed:: "
 """Beginnings of the child bullet that a merge puts under a line that two machines disagree about; the former words
@@ -285,6 +287,23 @@ def _kind(text: str, bare: str, *, heading: bool, item: bool) -> str:
     if not item:
         return TEXT
     return EMPTY if is_empty_item(text) else ITEM
+
+
+def fences(lines: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of the first and the last line of each fence, in items and quotes too, by their marks alone.
+
+    The last line of a fence that is never closed is 0.
+    """
+    first, mark = 0, ""
+    for number, line in enumerate(lines, 1):
+        found = _ANY_FENCE.match(line) if "```" in line or "~~~" in line else None
+        if found and not mark:
+            first, mark = number, found[1]
+        elif found and found[1].startswith(mark) and not found[2]:
+            yield first, number
+            mark = ""
+    if mark:
+        yield first, 0
 
 
 def items(lines: Iterable[str]) -> Iterator[Item]:
