@@ -97,6 +97,39 @@ def test_what_corrects_nothing_leaves_all_that_was_said_before(said: str, then: 
     assert len(kept(said, "Fine.", then)) == 2
 
 
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (
+            ("I live in Dublin.", "My sister lives in Dublin.", "No, I live in Cork, not Dublin."),
+            ["My sister lives in Dublin", "I live in Cork, not Dublin"],
+        ),
+        (
+            ("Meine Schwester wohnt in Köln.", "Nein, ich wohne in Bonn, nicht in Köln."),
+            ["Meine Schwester wohnt in Köln", "Ich wohne in Bonn, nicht in Köln"],
+        ),
+        (
+            ("My wife owns a flat in Spain.", "No, my wife is from Portugal, not Spain."),
+            ["My wife owns a flat in Spain", "My wife is from Portugal, not Spain"],
+        ),
+        (
+            ("My son is 8. My daughter is 8.", "No, my daughter is 9, not 8."),
+            ["My son is 8", "My daughter is 9, not 8"],
+        ),
+        (
+            ("My meeting with Lisa is on 12 December 2026.", "No, my meeting with Paul is on 16 December 2026."),
+            ["My meeting with Lisa is on 12 December 2026", "My meeting with Paul is on 16 December 2026"],
+        ),
+        (
+            ("I live in Dublin. My sister works in Dublin.", "No, I meant Cork, not Dublin."),
+            ["I live in Dublin", "My sister works in Dublin"],
+        ),
+    ],
+)
+def test_a_denial_takes_back_nothing_about_others(said: tuple[str, ...], left: list[str]) -> None:
+    assert kept(*(part for one in said for part in (one, "Fine."))) == left
+
+
 def test_a_denied_value_takes_back_nothing_that_was_said_long_before() -> None:
     talk = ["I was born in Dublin.", "Fine.", "I have two cats.", "Fine.", "No, I live in Cork, not Dublin."]
     assert kept(*talk) == ["I was born in Dublin", "I have two cats", "I live in Cork, not Dublin"]

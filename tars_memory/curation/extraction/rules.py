@@ -88,6 +88,8 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 """A name or number that is denied at the end of a sentence: ``…, not Dublin``, ``…, nicht in Köln``."""
+_CAPITAL = re.compile(r"[^\w\s]*[A-ZÀ-Þ\d]")
+"""The beginning of a word of a name, or of a number."""
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
     (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
@@ -186,19 +188,21 @@ def _corrected_by(
     sentence: Sentence, turn: Turn, facts: Collection[DrawnFact], recent: Collection[int]
 ) -> Iterator[DrawnFact]:
     """Yield the facts that a sentence corrects, which begins with a denial: those said before in the same words but one
-    value or a negation, and those of the recent turns with a value that it denies (``no, I meant Cork, not Dublin``).
+    value or a negation; of one that states nothing itself (``no, I meant Cork, not Dublin``) the only fact of the
+    recent turns with the value that it denies.
     """
     quote = " ".join(sentence.text.split())
     if not phrase_pattern("feedback", "denies", r"\W*{}\b").match(quote):
         return
     denied = _DENIED.search(quote)
     value = re.compile(rf"(?<!\w){re.escape(denied['value'])}(?!\w)") if denied else None
-    new = [fact.text for fact in facts if fact.turn == turn.number and fact.quote == quote]
-    for old in facts:
-        is_before = old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start
-        is_denied = value is not None and old.turn in recent and value.search(old.text) is not None
-        if is_before and (is_denied or any(_is_other_value(old.text, text) for text in new)):
-            yield old
+    new = [_DENIED.sub("", fact.text) for fact in facts if fact.turn == turn.number and fact.quote == quote]
+    before = [old for old in facts if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
+    if new:
+        yield from (old for old in before if any(_is_other_value(old.text, text) for text in new))
+    elif value is not None:
+        denying = [old for old in before if old.turn in recent and value.search(old.text)]
+        yield from denying if len(denying) == 1 else ()
 
 
 def _is_other_value(old: str, new: str) -> bool:
@@ -209,7 +213,7 @@ def _is_other_value(old: str, new: str) -> bool:
     before = _shared_words(old.split(), new.split())
     after = _shared_words(old.split()[::-1], new.split()[::-1])
     values = (words[before : len(words) - after] for words in (old.split(), new.split()))
-    is_value = (len(value) <= MOST_OF_A_VALUE and re.search(r"[A-ZÀ-Þ\d]", " ".join(value)) for value in values)
+    is_value = (0 < len(value) <= MOST_OF_A_VALUE and all(map(_CAPITAL.match, value)) for value in values)
     return before > 1 and all(is_value)
 
 
