@@ -213,8 +213,9 @@ def taken(text: str) -> dict[str, str]:
     near = Taken().add(found)
     for was, now in pairs if found else ():
         if near.found_in(was) and _own_words(now):
-            line = _whole(was, now)
-            found = line | found if was == now else found | line  # of equal lines, one may be masked alone
+            for words, shows in _whole(was, now).items():
+                if was != now or words not in found:  # of equal lines, one may be masked alone
+                    found[words] = shows
     return found
 
 
