@@ -183,7 +183,7 @@ class TableCopy:
             "n.path, c.id, c.start_line, c.partial, t.headings, t.text, l.place, iif(l.kind = 'empty', 'item', l.kind),"
             " l.indent, l.state, l.block_id, l.speaker, l.source, l.since, l.until",
             "JOIN chunks c ON c.note = n.id JOIN chunk_texts t ON t.id = c.id JOIN lines l ON l.chunk = c.id",
-            "n.path, c.position, l.place",
+            "n.path, c.start_line, c.position, l.place",
         )
         last: tuple[str, int] = ("", 0)
         piece, chunk, texts = 0, 0, [""]
