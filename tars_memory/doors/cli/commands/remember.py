@@ -200,7 +200,7 @@ def forget(
             call.out.say("nothing was forgotten")
             return STOPPED
         also = _also_withheld(call, near)
-    receipt = memory.forget(named, everywhere=everywhere, also=also, parts=asks or yes or call.dry_run)
+    receipt = memory.forget(named, everywhere=everywhere, also=also, parts=yes or call.interactive)
     if left := [turn for turn in near if turn not in also]:
         where = ", ".join(f"{turn.log}:{turn.line}" for turn in left)
         receipt.notices.append(
