@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tars_memory.vault.markdown.entries import plain
-from tars_memory.vault.markdown.lines import fences
+from tars_memory.vault.markdown.lines import fences, is_plain_fence
 from tars_memory.vault.suspicion import visible as without_unseen
 
 RANK_OFFSET = 7
@@ -168,28 +168,51 @@ class Packing:
         return (path, number) in self._places
 
     def settle_fences(self) -> None:
-        """Give the lines of a fence its marks if all of them are in the prompt and the marks fit; else leave the marks
-        out, for behind an open fence all would be code.
+        """Give recalled lines of a fence its marks if all of them are in the prompt and the marks fit; else leave the
+        marks out, for behind an open fence all would be code.
+
+        What is loaded was admitted line by line, so nothing is added to it. Nor is a mark with words of its own.
         """
         for kind, blocks in self._blocks.items():
             for path, lines in blocks.items() if kind != CONFLICTS else ():
                 rows = self.notes.get(path, ())
                 for first, last in fences(rows):
-                    inside = range(first + 1, last or len(rows) + 1)
+                    inside = range(first + 1, last)
                     held = any(map(lines.__contains__, inside))
                     whole = all(number in lines or self._is_blank(path, number) for number in inside)
                     marks = [Portion(path, number, [shown(rows[number - 1])]) for number in (first, last) if number]
                     missing = [mark for mark in marks if mark.start_line not in lines]
                     cost = sum(self._cost(kind, mark, lines) for mark in missing)
-                    if held and whole and last and cost <= self._left:
+                    may_add = kind == KINDS[-1] and all(is_plain_fence(rows[mark.start_line - 1]) for mark in missing)
+                    if last and held and whole and (not missing or (may_add and cost <= self._left)):
                         self._left -= cost
                         lines.update((mark.start_line, mark.texts[0]) for mark in missing)
                         self._places.update((path, mark.start_line) for mark in missing)
-                        continue
-                    for number in {first, last} & lines.keys():
-                        del lines[number]
-                        self._places.discard((path, number))
-                        self.drop(path, number, number, HALF_FENCE)
+                    else:
+                        self._take_out(path, {first, last} & lines.keys(), lines)
+                self._take_out(path, self._open_in_runs(path, lines), lines)
+
+    def _open_in_runs(self, path: str, lines: Mapping[int, str]) -> list[int]:
+        """Return the numbers of marks that open a fence which their own run does not close."""
+        found: list[int] = []
+        run: list[int] = []
+        for number in [*sorted(lines), 0]:
+            if run and (not number or self._blanks_to_neighbour(path, number, -1, lines) is None):
+                found += [run[first - 1] for first, last in fences(lines[each] for each in run) if not last]
+                run = []
+            run.append(number)
+        return found
+
+    def _take_out(self, path: str, numbers: Iterable[int], lines: dict[int, str]) -> None:
+        """Take out lines; one between two others becomes blank, as a second run would need a place of its own."""
+        for number in numbers:
+            around = (self._blanks_to_neighbour(path, number, step, lines) for step in (-1, 1))
+            if all(blanks is not None for blanks in around):
+                lines[number] = ""
+            else:
+                del lines[number]
+            self._places.discard((path, number))
+            self.drop(path, number, number, HALF_FENCE)
 
     def runs(self) -> list[Run]:
         """Return the added lines in the order of the prompt, with the blank lines between two lines of a run."""

@@ -18,6 +18,7 @@ from tars_memory.recall.packing import (
     tokens,
 )
 from tars_memory.recall.search import Answer
+from tars_memory.vault.markdown.lines import fences
 
 
 @settings(max_examples=examples(200))
@@ -104,6 +105,23 @@ def test_a_unit_that_is_too_long_leaves_what_is_there_already():
     before = packing.runs()[0].texts
     assert packing.add("conflicts", Portion("a.md", 1, ["three"]), most=5) == "over the budget"
     assert [run.texts for run in packing.runs()] == [before]
+
+
+@pytest.mark.parametrize(
+    ("note", "found"),
+    [
+        ("```\na\n```", [(1, 3)]),
+        ("````\n```\na\n````", [(1, 4)]),
+        ("```\na\n~~~", [(1, 0)]),
+        ("> ```\n> a\n\n```\nb\n```", [(1, 0), (4, 6)]),
+        ("- ```\n  a\n- b\n```\nc\n```", [(1, 0), (4, 6)]),
+        ("- a\n\n    ```sh\n    b\n    ```\n- c", [(3, 5)]),
+        ("```\n> ```\na\n```", [(1, 4)]),
+        ("`` ``` ``", []),
+    ],
+)
+def test_a_fence_ends_at_its_mark_or_with_its_quote_or_item(note: str, found: list[tuple[int, int]]):
+    assert [*fences(note.split("\n"))] == found
 
 
 FENCED = ["run:", "", "```sh", "make", "", "restart", "```", "~~~", "ok", "~~~", "> ```", "> never closed"]

@@ -38,8 +38,10 @@ CODE = re.compile(r"`[^`]*`")
 TITLE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 """A heading with words; groups: its marks, its words."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ANY_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*)")
-"""A mark of a fence, in an item or a quote too; groups: the mark, and what follows it in the line."""
+_ANY_FENCE = re.compile(r"([ \t]*(?:>[ \t]*)*)((?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*)")
+"""A mark of a fence; groups: quotes and blanks before it, the items that it begins, the mark, what follows it."""
+_OPENS_PLAINLY = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]*[ \t]*")
+"""A mark of a fence with no more than the name of a language, and no words of an item."""
 
 ALSO_CHANGED, ALSO_REMOVED = "also changed:: ", "also removed:: "
 """Beginnings of the child bullet that a merge puts under a line that two machines disagree about; the former words
@@ -292,18 +294,34 @@ def _kind(text: str, bare: str, *, heading: bool, item: bool) -> str:
 def fences(lines: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Yield the numbers of the first and the last line of each fence, in items and quotes too, by their marks alone.
 
-    The last line of a fence that is never closed is 0.
+    The last line of a fence that is never closed, or that its quote or item ends, is 0.
     """
-    first, mark = 0, ""
+    first, mark, quotes, indent = 0, "", 0, 0
     for number, line in enumerate(lines, 1):
         found = _ANY_FENCE.match(line) if "```" in line or "~~~" in line else None
+        if mark:
+            inside = line.replace(">", " ", quotes)
+            ended = line.count(">", 0, len(line) - len(line.lstrip("> \t"))) < quotes
+            if ended or (line.strip() and _indent(inside) < indent):
+                yield first, 0
+                mark = ""
+            elif (
+                found and not found[2] and found[1].count(">") == quotes and found[3].startswith(mark) and not found[4]
+            ):
+                yield first, number
+                mark = ""
+                continue
         if found and not mark:
-            first, mark = number, found[1]
-        elif found and found[1].startswith(mark) and not found[2]:
-            yield first, number
-            mark = ""
+            first, mark, quotes = number, found[3], found[1].count(">")
+            before = len((found[1] + found[2]).expandtabs(4))
+            indent = before if found[2] or before - 2 * quotes > 3 else 0
     if mark:
         yield first, 0
+
+
+def is_plain_fence(line: str) -> bool:
+    """Whether a line is the mark of a fence with no more than the name of a language, and begins no item."""
+    return _OPENS_PLAINLY.fullmatch(line) is not None
 
 
 def items(lines: Iterable[str]) -> Iterator[Item]:
