@@ -680,7 +680,7 @@ class _Filling(Reading):
 
     def result(self) -> Context:
         """Return the prompt, with a mark that occurs in none of its texts, and what its parts cost."""
-        self.packing.settle_fences()
+        self.left_out += ((path, number, number, packing.HALF_FENCE) for path, number in self.packing.settle_fences())
         runs = self.packing.runs()
         drawn = packing.mark(text for run in runs for text in (run.path, *run.texts))
         shared = self.conversations.shared

@@ -16,7 +16,7 @@ import re
 import secrets
 from base64 import b32encode
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tars_memory.vault.markdown.entries import plain
@@ -167,12 +167,16 @@ class Packing:
         """Whether a line was added."""
         return (path, number) in self._places
 
-    def settle_fences(self) -> None:
+    def settle_fences(self) -> list[tuple[str, int]]:
         """Give recalled lines of a fence its marks if all of them are in the prompt and the marks fit; else leave the
         marks out, for behind an open fence all would be code.
 
         What is loaded was admitted line by line, so nothing is added to it. Nor is a mark with words of its own.
+
+        Returns:
+            Path and number of the marks that were in the prompt and are no more.
         """
+        gone: list[tuple[str, int]] = []
         for kind, blocks in self._blocks.items():
             for path, lines in blocks.items() if kind != CONFLICTS else ():
                 rows = self.notes.get(path, ())
@@ -189,8 +193,9 @@ class Packing:
                         lines.update((mark.start_line, mark.texts[0]) for mark in missing)
                         self._places.update((path, mark.start_line) for mark in missing)
                     else:
-                        self._take_out(path, {first, last} & lines.keys(), lines)
-                self._take_out(path, self._open_in_runs(path, lines), lines)
+                        gone += self._taken_out(path, {first, last} & lines.keys(), lines)
+                gone += self._taken_out(path, self._open_in_runs(path, lines), lines)
+        return gone
 
     def _open_in_runs(self, path: str, lines: Mapping[int, str]) -> list[int]:
         """Return the numbers of marks that open a fence which their own run does not close."""
@@ -203,16 +208,12 @@ class Packing:
             run.append(number)
         return found
 
-    def _take_out(self, path: str, numbers: Iterable[int], lines: dict[int, str]) -> None:
-        """Take out lines; one between two others becomes blank, as a second run would need a place of its own."""
+    def _taken_out(self, path: str, numbers: Iterable[int], lines: dict[int, str]) -> Iterator[tuple[str, int]]:
+        """Take lines out, and yield path and number of each."""
         for number in numbers:
-            around = (self._blanks_to_neighbour(path, number, step, lines) for step in (-1, 1))
-            if all(blanks is not None for blanks in around):
-                lines[number] = ""
-            else:
-                del lines[number]
+            del lines[number]
             self._places.discard((path, number))
-            self.drop(path, number, number, HALF_FENCE)
+            yield path, number
 
     def runs(self) -> list[Run]:
         """Return the added lines in the order of the prompt, with the blank lines between two lines of a run."""
@@ -238,6 +239,8 @@ class Packing:
             lines: those of its note that are in the block already, by their numbers.
         """
         cost = sum(len(text) + 1 for text in unit.texts)
+        # Without the mark of a fence the lines behind it may need a place of their own (settle_fences).
+        cost += sum("```" in text or "~~~" in text for text in unit.texts) * (len(later_place(unit.end_line + 1)) + 1)
         if not lines and kind not in self._blocks:
             cost += len(opening(kind, SAMPLE_MARK)) + len(closing(kind, SAMPLE_MARK)) + 2
             if not self._blocks or kind == KINDS[0]:
