@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.language.words import says_something
 from tars_memory.recall import decided as states, packing
 from tars_memory.recall.packing import NO_ROOM, Portion
 from tars_memory.vault.markdown import lines as grammar
@@ -185,11 +186,7 @@ def normalized(text: str) -> str:
     only punctuation is left.
     """
     words = parse(grammar.unmarked(text).lstrip(grammar.BLANKS), timed=True).text
-    return (
-        " ".join(words.casefold().split()).rstrip(" .!。")
-        if any(sign.isalnum() or not sign.isascii() for sign in words)
-        else ""
-    )
+    return " ".join(words.casefold().split()).rstrip(" .!。") if says_something(words) else ""
 
 
 def dismissed(line: str) -> str:

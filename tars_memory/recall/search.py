@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from tars_memory import vault
 from tars_memory.errors import TarsError
 from tars_memory.index.naming import name_parts, names_of
-from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
+from tars_memory.language.words import fold, is_inflected, says_something, stems, unspaced_runs
 from tars_memory.recall import candidates, scores, weights
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, verified
 from tars_memory.recall.weights import RELATIVES, Terms, worded
@@ -611,18 +611,13 @@ def scored(
     return [line for chunk in pool.chunks if shows(chunk, pool, least) for line in _telling_lines(chunk)], pool.blank
 
 
-def _tells(text: str) -> bool:
-    """Whether a line has more than ASCII marks: a letter, a digit, a picture."""
-    return any(sign.isalnum() or not sign.isascii() for sign in text)
-
-
 def _telling_lines(chunk: Candidate) -> list[CandidateLine]:
     """Return the lines of a chunk, but those of marks alone, as the end of a fence, unless it has no others; of
     properties, those with a word of the query and what is nested below them, if any: the others have nothing to do with
     each other.
     """
     if not (chunk.row.front and chunk.counts):
-        return [line for line in chunk.lines if line.counts or _tells(line.text)] or chunk.lines
+        return [line for line in chunk.lines if line.counts or says_something(line.text)] or chunk.lines
     found: list[CandidateLine] = []
     for line in chunk.lines:
         nested = line.known.indent or line.text[:1] == "-"
