@@ -228,11 +228,6 @@ def is_run(text: str) -> bool:
     return unspaced_runs(text) == [text]
 
 
-def says_something(text: str) -> bool:
-    """Whether a text has more than ASCII marks and blanks: a letter, a digit, a picture."""
-    return any(sign.isalnum() or not sign.isascii() for sign in text)
-
-
 def is_inflected(text: str) -> bool:
     """Whether a text contains hiragana: particles and endings of Japanese, rarely the stem of a word."""
     return not text.isascii() and any("\u3041" <= sign <= "\u309f" for sign in text)

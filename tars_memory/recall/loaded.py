@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.language.words import says_something
 from tars_memory.recall import decided as states, packing
 from tars_memory.recall.packing import NO_ROOM, Portion
+from tars_memory.recall.query import says_something
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import Block, Document
 from tars_memory.vault.markdown.entries import parse

@@ -194,7 +194,8 @@ class Packing:
                         self._places.update((path, mark.start_line) for mark in missing)
                     else:
                         gone += self._taken_out(path, {first, last} & lines.keys(), lines)
-                gone += self._taken_out(path, self._open_in_runs(path, lines), lines)
+                while left_open := self._open_in_runs(path, lines):  # a mark within an open fence opens one after it
+                    gone += self._taken_out(path, left_open, lines)
         return gone
 
     def _open_in_runs(self, path: str, lines: Mapping[int, str]) -> list[int]:

@@ -59,6 +59,11 @@ _QUOTES = str.maketrans(
 )
 
 
+def says_something(text: str) -> bool:
+    """Whether a text has more than ASCII marks and blanks: a letter, a digit, a picture."""
+    return any(sign.isalnum() or not sign.isascii() for sign in text)
+
+
 class SearchRequest(NamedTuple):
     """The options of one search. Fields that are left out don't narrow it.
 

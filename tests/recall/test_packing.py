@@ -117,11 +117,20 @@ def test_a_unit_that_is_too_long_leaves_what_is_there_already():
         ("- ```\n  a\n- b\n```\nc\n```", [(1, 0), (4, 6)]),
         ("- a\n\n    ```sh\n    b\n    ```\n- c", [(3, 5)]),
         ("```\n> ```\na\n```", [(1, 4)]),
+        ("```md\na\n\t```\nb\n```", [(1, 5)]),
         ("`` ``` ``", []),
     ],
 )
 def test_a_fence_ends_at_its_mark_or_with_its_quote_or_item(note: str, found: list[tuple[int, int]]):
     assert [*fences(note.split("\n"))] == found
+
+
+def test_no_mark_within_a_fence_that_was_left_out_opens_another():
+    note = ["- a", "````md", "```py", "~~~", "code"]
+    filled = Packing(1000, {"a.md": note})
+    assert filled.add("memory", Portion("a.md", 1, note)) == ""
+    filled.settle_fences()
+    assert [text for run in filled.runs() for text in run.texts] == ["- a", "code"]
 
 
 FENCED = ["run:", "", "```sh", "make", "", "restart", "```", "~~~", "ok", "~~~", "> ```", "> never closed"]

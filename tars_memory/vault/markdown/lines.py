@@ -306,7 +306,10 @@ def fences(lines: Iterable[str]) -> Iterator[tuple[int, int]]:
                 yield first, 0
                 mark = ""
             elif (
-                found and not found[2] and found[1].count(">") == quotes and found[3].startswith(mark) and not found[4]
+                found
+                and (found[1].count(">"), found[2], found[4]) == (quotes, "", "")
+                and found[3].startswith(mark)
+                and _indent(inside) - 2 * quotes < indent + 4  # deeper, it is code
             ):
                 yield first, number
                 mark = ""
