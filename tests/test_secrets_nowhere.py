@@ -71,6 +71,17 @@ def test_an_unattended_writer_leaves_none(tmp_path: Path) -> None:
     assert any("masked before it was written" in one for one in told)
 
 
+def test_a_label_in_another_argument_counts(tmp_path: Path) -> None:
+    memory = opened(tmp_path, {"Memory.md": "# Memory\n"})
+    memory.add_fact("Anna", "wifi password", "pzFact1!")
+    memory.remember("bank qwSec55!", section="Passwords")
+    memory.add_fact("Anna", "moved to", "Cork in 2027")
+    memory.remember("meets Bob at 17:05", section="Work")
+    memory.close()
+    assert not left(["pzFact1!", "qwSec55!"], tmp_path)
+    assert left(["Cork in 2027"], tmp_path) and left(["meets Bob at 17:05"], tmp_path)
+
+
 def test_what_waits_in_the_spool_holds_none_and_places_none(tmp_path: Path) -> None:
     memory = opened(tmp_path)
     memory.log("first")

@@ -52,7 +52,8 @@ def add(
         UsageError: a part is missing or invalid, a date in it is invalid, or the fact ends before it begins.
         UnwritableError: the vault can't be written; the fact is in the spool.
     """
-    subject, predicate, object_ = map(ctx.masked, (subject, predicate, object_))
+    subject, predicate = map(ctx.masked, (subject, predicate))
+    object_ = ctx.masked(object_, f"{subject} {predicate}: ")
     object_, since, until = _dated(subject, predicate, object_, since, until)
     title = entries.heading(subject)
     name, value = predicate_of(predicate), entries.neutralise(object_)
