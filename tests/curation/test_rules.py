@@ -135,6 +135,28 @@ def test_a_denied_value_takes_back_nothing_that_was_said_long_before() -> None:
     assert kept(*talk) == ["I was born in Dublin", "I have two cats", "I live in Cork, not Dublin"]
 
 
+@pytest.mark.parametrize(
+    ("supposed", "said"),
+    [
+        ("Imagine I won the lottery, what would you do?", "I live in Cork."),
+        ("Imagine I live in Rome. I have three kids. What would a school cost?", "I live in Cork."),
+        ("Stell dir vor, ich wohne in Rom. Was kostet das?", "Ich wohne in Bonn."),
+        ("Imagina que gano la lotería. ¿Qué haría?", "Vivo en Madrid."),
+        ("Imagine que j'habite à Rome, je paie combien ?", "J'habite à Lyon."),
+        ("Immagina che io viva a Parigi: quanto costa?", "Vivo a Roma."),
+        ("Imagina que eu moro na praia, quanto custa?", "Moro em Lisboa."),
+        ("Stel je voor dat ik in Rome woon. Wat kost dat?", "Ik woon in Delft."),
+    ],
+)
+def test_a_case_that_is_only_supposed_silences_its_turn_and_no_more(supposed: str, said: str) -> None:
+    assert kept(supposed, "Fine.", said) == [said.rstrip(".")]
+
+
+@pytest.mark.parametrize("played", ["Imagine you are my doctor. What do you ask?", "Imagine we are pirates."])
+def test_who_is_to_imagine_to_be_somebody_plays(played: str) -> None:
+    assert kept(played, "Fine.", "I live in Cork.") == []
+
+
 def test_what_is_not_to_be_kept_is_not_even_if_it_comes_in_the_next_sentence() -> None:
     assert kept("Please don't save this. My locker is number 12. I live in Cork.") == ["I live in Cork"]
 

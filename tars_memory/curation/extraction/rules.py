@@ -235,6 +235,7 @@ class _UserTurn:
         material: whether it asks to work on a text.
         announces: whether that text may come in the next turn.
         makes: whether it asks to write a text.
+        supposes: those of its sentences that only suppose a case, which a question of the turn is about.
         plays: whether it asks for role play.
     """
 
@@ -252,7 +253,16 @@ class _UserTurn:
         self.announces = not is_there and len(talk) <= ANNOUNCED
         self.makes = lang.pattern("makes").search(talk) is not None
         casts = first and lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip()) is not None
-        self.plays = casts or any(lang.pattern("plays").match(_plain(sentence)) for sentence in self.sentences)
+        asks = any(sentence.asks for sentence in self.sentences)
+        acts = {each: act for each in self.sentences if (act := lang.pattern("plays").match(_plain(each)))}
+        self.supposes = {each for each, act in acts.items() if asks and act["case"] and not self._casts(each, act)}
+        self.plays = casts or len(acts) > len(self.supposes)
+
+    def _casts(self, sentence: Sentence, act: re.Match[str]) -> bool:
+        """Whether a sentence that lets somebody imagine something says it of the one who answers, before it asks."""
+        start, end = self._statement(sentence)
+        plain = _plain(sentence)[: end if end > start else None]
+        return self.lang.pattern("you").search(plain, act.end("case")) is not None
 
     def facts(self, day: date, *, talk: bool, requests: bool) -> list[DrawnFact]:
         """Return the facts of the turn, in order.
@@ -282,6 +292,7 @@ class _UserTurn:
             if skip:
                 skip = False
                 continue
+            talk = talk and sentence not in self.supposes
             found += self._facts(sentence, day, talk=talk, requests=requests)
             talk = talk and not (self.makes and lang.pattern("makes").search(plain)) and not self._hands_over(sentence)
         return found
