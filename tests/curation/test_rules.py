@@ -78,6 +78,15 @@ def test_what_was_just_said_can_be_taken_back() -> None:
         ("Mia moglie si chiama Lucia.", "In realtà mia moglie si chiama Luisa.", ["Mia moglie si chiama Luisa"]),
         ("O meu cão chama-se Bento.", "Não, o meu cão chama-se Bingo.", ["O meu cão chama-se Bingo"]),
         ("Ik woon in Utrecht.", "Nee, ik woon in Delft.", ["Ik woon in Delft"]),
+        ("I live in New York.", "No, I live in York.", ["I live in York"]),
+        ("i live in dublin.", "no, i live in cork", ["I live in cork"]),
+        ("I work as a nurse.", "Actually I work as a teacher.", ["I work as a teacher"]),
+        ("I live in Dublin.", "I live in Cork, not Dublin.", ["I live in Cork, not Dublin"]),
+        (
+            "Ich wohne in Köln.",
+            "Ich wohne nicht in Köln, sondern in Bonn.",
+            ["Ich wohne nicht in Köln, sondern in Bonn"],
+        ),
     ],
 )
 def test_a_correction_leaves_only_what_it_says(said: str, correction: str, left: list[str]) -> None:
@@ -128,6 +137,19 @@ def test_what_corrects_nothing_leaves_all_that_was_said_before(said: str, then: 
 )
 def test_a_denial_takes_back_nothing_about_others(said: tuple[str, ...], left: list[str]) -> None:
     assert kept(*(part for one in said for part in (one, "Fine."))) == left
+
+
+def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
+    for said in ("I don't live in Cork, I live in Kerry.", "Sorry, I don't live in Cork any more, I live in Kerry."):
+        assert not any(text == "I live in Cork" for text in kept("I live in Cork.", "Fine.", said))
+
+
+def test_the_answer_to_a_question_takes_back_only_what_was_asked_about() -> None:
+    assert kept("I speak French.", "Do you speak Spanish?", "No, I speak German.") == [
+        "I speak French",
+        "I speak German",
+    ]
+    assert kept("I live in Dublin.", "In Dublin's centre?", "No, I live in Cork.") == ["I live in Cork"]
 
 
 def test_a_denied_value_takes_back_nothing_that_was_said_long_before() -> None:

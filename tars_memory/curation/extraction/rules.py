@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache, lru_cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
@@ -121,6 +121,7 @@ def read(
     own = [turn for turn in turns if turn.role == "user"]
     said: list[list[Sentence]] = []
     unread: list[int] = []
+    before = {turn.number: asker for asker, turn in pairwise(turns) if asker.role != turn.role}
     role_play = announced = False
     for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
         if most is not None and len(facts) >= most:
@@ -142,7 +143,8 @@ def read(
             facts.setdefault(kept.text.casefold(), kept)
         recent = [turn.number for turn in own[max(0, at - 1) : at + 1]]
         for sentence in parsed.sentences:
-            for corrected in _corrected_by(sentence, turn, [*facts.values()], recent):
+            asker = before.get(turn.number) if sentence == parsed.sentences[0] else None
+            for corrected in _corrected_by(sentence, turn, [*facts.values()], recent, parsed.lang, asker):
                 del facts[corrected.text.casefold()]
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
     return Drawn(tuple(facts.values()), {}, topics_of(said), decisions, turns=len(said), unread=tuple(unread))
@@ -185,36 +187,72 @@ def _language_of_short(text: str, usual: str) -> str:
 
 
 def _corrected_by(
-    sentence: Sentence, turn: Turn, facts: Collection[DrawnFact], recent: Collection[int]
+    sentence: Sentence,
+    turn: Turn,
+    facts: Collection[DrawnFact],
+    recent: Collection[int],
+    lang: Language,
+    asker: Turn | None,
 ) -> Iterator[DrawnFact]:
-    """Yield the facts that a sentence corrects, which begins with a denial: those said before in the same words but one
-    value or a negation; of one that states nothing itself (``no, I meant Cork, not Dublin``) the only fact of the
-    recent turns with the value that it denies.
+    """Yield the facts said before that a sentence corrects.
+
+    They say the opposite of one of its parts, or have one other value, which the sentence denies; if it begins with a
+    denial, any value, unless that answers a question about something else. Of a sentence that states nothing itself
+    (``no, I meant Cork, not Dublin``) it is the only fact of the recent turns with the value that it denies.
+
+    Args:
+        sentence: of the turn.
+        turn: of the person.
+        facts: found so far.
+        recent: numbers of this turn of the person and of the one before.
+        lang: of the turn.
+        asker: the turn of somebody else that the sentence may answer; None for none.
     """
     quote = " ".join(sentence.text.split())
-    if not phrase_pattern("feedback", "denies", r"\W*{}\b").match(quote):
-        return
-    denied = _DENIED.search(quote)
-    value = re.compile(rf"(?<!\w){re.escape(denied['value'])}(?!\w)") if denied else None
-    new = [_DENIED.sub("", fact.text) for fact in facts if fact.turn == turn.number and fact.quote == quote]
+    denies = phrase_pattern("feedback", "denies", r"\W*{}\b").match(quote) is not None
+    found = _DENIED.search(quote)
     before = [old for old in facts if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
+    new = [_DENIED.sub("", fact.text) for fact in facts if fact.turn == turn.number and fact.quote == quote]
     if new:
-        yield from (old for old in before if any(_is_other_value(old.text, text) for text in new))
-    elif value is not None:
-        denying = [old for old in before if old.turn in recent and value.search(old.text)]
+        parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
+        denied = [part for part in parts if statements.read(part).denied] + ([found["value"]] if found else [])
+        last = sentences(asker.text)[-1:] if asker and denies else []
+        asked = last[0].text if last and last[0].asks else ""
+        for old in before:
+            values = [value for part in parts if (value := _other_value(old.text, part))]
+            is_denied = any(_has(place, value) for value in values for place in denied)
+            answers = denies and any(not asked or _has(asked, value) for value in values)
+            if is_denied or answers or any(_is_opposite(old.text, part) for part in parts):
+                yield old
+    elif denies and found:
+        denying = [old for old in before if old.turn in recent and _has(old.text, found["value"])]
         yield from denying if len(denying) == 1 else ()
 
 
-def _is_other_value(old: str, new: str) -> bool:
-    """Whether two statements have the same words but for one name or number, or but for a negation."""
+def _has(text: str, value: str) -> bool:
+    """Whether a text has the words of a value."""
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _is_opposite(old: str, new: str) -> bool:
+    """Whether two statements have the same words but for a negation."""
     was, now = statements.read(old), statements.read(new)
-    if was.content == now.content:
-        return was.denied != now.denied
-    before = _shared_words(old.split(), new.split())
-    after = _shared_words(old.split()[::-1], new.split()[::-1])
-    values = (words[before : len(words) - after] for words in (old.split(), new.split()))
-    is_value = (0 < len(value) <= MOST_OF_A_VALUE and all(map(_CAPITAL.match, value)) for value in values)
-    return before > 1 and all(is_value)
+    return was.content == now.content and was.denied != now.denied
+
+
+def _other_value(old: str, new: str) -> str:
+    """Return the name, number or single word that an old statement has in the place of another one of the new; empty
+    if their other words differ, too.
+    """
+    one, other = old.split(), new.split()
+    before = _shared_words(one, other)
+    most = min(len(one), len(other)) - before - 1  # of "New York" and "York" all is the value
+    after = min(_shared_words(one[::-1], other[::-1]), most)
+    if before < 2 or after < 0:
+        return ""
+    values = [words[before : len(words) - after] for words in (one, other)]
+    are = [len(value) == 1 or (len(value) <= MOST_OF_A_VALUE and all(map(_CAPITAL.match, value))) for value in values]
+    return " ".join(values[0]).rstrip(".,;!") if all(are) else ""
 
 
 def _shared_words(one: Sequence[str], other: Sequence[str]) -> int:
