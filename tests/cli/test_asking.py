@@ -114,6 +114,26 @@ def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: by
     assert (day.read_bytes() == before) is bool(code) and ("walnut" in (vault / "Memory.md").read_text()) is bool(code)
 
 
+@pytest.mark.parametrize(
+    ("words", "asks", "count", "said"),
+    [("forget walnut", b"[y/N]", 3, b"nothing was forgotten"),
+     (f"log the key {KEY}", b"[n] stop", 3, b"stopped: nothing was written. You typed: the key")],
+)  # fmt: skip
+def test_whoever_never_answers_is_not_asked_for_ever(
+    tmp_path: Path, words: str, asks: bytes, count: int, said: bytes
+) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Memory.md").write_text("- a walnut cupboard\n")
+    argv = program("--vault", str(vault), *words.split())
+    returned, screen = typed(argv, environment(tmp_path / "home", TERM="dumb"), tmp_path, b"evet\n" * 5, asks)
+    assert returned == 1 and screen.count(asks) == count, screen
+    shown = b" ".join(screen.split())
+    assert b"no answer after 3 questions: that counts as n" in shown and said in shown
+    assert [path.name for path in vault.glob("*.md")] == ["Memory.md"]
+    assert (vault / "Memory.md").read_text() == "- a walnut cupboard\n"
+
+
 @pytest.mark.parametrize(("answer", "stays"), [(b"y\n1\n", False), (b"y\n\n", True), (b"y\n9\n1 x\nall\n", False)])
 def test_forget_asks_which_turns_of_the_same_thing_are_withheld(tmp_path: Path, answer: bytes, stays: bool) -> None:
     vault, logs = tmp_path / "vault", tmp_path / "logs"

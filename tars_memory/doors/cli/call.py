@@ -358,15 +358,16 @@ class Call:
         return self._answer(f"{question} [1-{count}, a: all, Enter: none]", places, "numbers of the list, a, or Enter")
 
     def _answer(self, question: str, meaning: Callable[[str], Answer | None], known: str) -> Answer:
-        """Ask, and ask again until what is typed behind the question is an answer.
+        """Ask, and ask again until what is typed behind the question is an answer; after :data:`MOST_ASKED` times it
+        is ``n``, so that whoever types words of another language, or a program, is not asked for ever.
 
         Args:
             question: what is asked, with the answers.
             meaning: returns what a text, NFKC-normalized and lower-case, means as an answer; None if it is none. It
-                knows the empty text, for Enter and the end of the input, and ``n``, for Ctrl-C.
+                knows the empty text, for Enter and the end of the input, and ``n``, for Ctrl-C and no answer at all.
             known: names the answers to a person who typed another.
         """
-        while True:
+        for _ in range(MOST_ASKED):
             self.out.say_always(question, end=" ")
             try:
                 typed = self.read_answer()
@@ -378,6 +379,10 @@ class Call:
             if found is not None:
                 return found
             self.out.say_always(f"that is no answer: type {known}")
+        self.out.say_always(f"no answer after {MOST_ASKED} questions: that counts as n")
+        found = meaning(STOP[0])
+        assert found is not None
+        return found
 
     def read_answer(self) -> str | None:
         """Read the line that the person types behind a question; None if there will be no more."""
@@ -619,6 +624,8 @@ def _is_terminal(stream: Any) -> bool:
 
 YES, NO = ("y", "yes"), ("", "n", "no")
 MASK, KEEP, STOP = ("", "m", "mask"), ("y", "yes", "k", "keep"), ("n", "no", "s", "stop", "q", "quit")
+MOST_ASKED = 3
+"""How often a question is asked until there is an answer."""
 Answer = TypeVar("Answer")
 STOPPED = 1
 
