@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.capture.remember import Caller, Receipt, end_notices
 from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, PartialError, UsageError, counted
+from tars_memory.language.words import fold
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import plain_heading
@@ -164,12 +165,12 @@ def _by_name(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
 
 def _by_words(ctx: Caller, paths: Sequence[str], target: str) -> list[Entry]:
     """Return the entries with these words, else those that contain them."""
-    typed, written = _folded(target), _folded(grammar.neutralise(target))
+    typed, written = comparable(target), comparable(grammar.neutralise(target))
     equal: list[Entry] = []
     containing: list[Entry] = []
     for path in paths:
         for entry in _read(ctx, path, typed.split()[0]):
-            text = _folded(entry.text)
+            text = comparable(entry.text)
             if text in (typed, written):
                 equal.append(entry)
             elif typed in text or written in text:
@@ -207,9 +208,9 @@ def _by_place(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
     return None
 
 
-def _folded(text: str) -> str:
-    """Return a text for comparison, without differences of case, white space and invisible characters."""
-    return " ".join(visible(text).casefold().split())
+def comparable(text: str) -> str:
+    """Return a text for comparison: folded as search folds it, with single blanks, without invisible characters."""
+    return " ".join(fold(visible(text)).split())
 
 
 def _paths(ctx: Caller, tier: str | None) -> list[str]:
@@ -239,10 +240,10 @@ def _existing(ctx: Caller, *paths: str) -> list[str]:
 def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
     """Yield the entries of a note; none, and a notice, if it can't be read.
 
-    A note that does not contain ``word``, in upper or lower case, is not parsed.
+    A note that does not contain ``word``, which is folded, is not parsed.
     """
     for note in ctx.notes([path]):
-        if not word or word in note.data.decode("utf-8", "surrogateescape").casefold():
+        if not word or word in fold(note.data.decode("utf-8", "surrogateescape")):
             yield from note.entries
 
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.capture.amend import ASKED, ambiguous, matching_entries
+from tars_memory.capture.amend import ASKED, ambiguous, comparable, matching_entries
 from tars_memory.capture.remember import Caller, Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, UsageError, counted
 from tars_memory.recall.searcher import Searcher
@@ -430,26 +430,21 @@ def _find_other_texts(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
     """Return (stand-in, kind) of playbook paragraphs and proposals with exactly these words, else of those that contain
     them.
     """
-    wanted = _normalised(target)
+    wanted = comparable(target)
     known: list[tuple[Entry, str, str]] = []
     for note in ctx.notes(playbooks.paths(ctx.vault, [ctx.layout.scope])):
         known += [(_stand_in(note.path, line, text), PROSE, text) for line, _, text in _prose_of(note.document)]
     for path, name, words in inbox.told(ctx.vault):
         entry = _stand_in(path, 1, playbooks.title_of(words) or words)
         known += [(entry, WAITING, text) for text in (name, words, *words.split("\n"))]
-    equal = [(entry, kind) for entry, kind, text in known if wanted == _normalised(text)]
-    return equal or [(entry, kind) for entry, kind, text in known if wanted in _normalised(text)]
+    equal = [(entry, kind) for entry, kind, text in known if wanted == comparable(text)]
+    return equal or [(entry, kind) for entry, kind, text in known if wanted in comparable(text)]
 
 
 def _is_part(target: str, text: str) -> bool:
     """Whether a target is a part of a text, but not all of it."""
-    wanted, whole = _normalised(target), _normalised(text)
+    wanted, whole = comparable(target), comparable(text)
     return wanted in whole and wanted != whole
-
-
-def _normalised(text: str) -> str:
-    """Return a text for comparison, without differences of case and white space."""
-    return " ".join(text.split()).casefold()
 
 
 def copies_of(ctx: Caller, target: str) -> Copies:
@@ -771,12 +766,12 @@ def _escaped(line: bytes, sentences: list[list[str]]) -> bool:
 
 def _find_forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str, str] | None:
     """Return note, line, words and transaction of the entry with this REF or these words that was forgotten last."""
-    wanted = _normalised(target)
+    wanted = comparable(target)
     for entry in history:
         if entry.command == "forget" and not entry.undone and not entry.purged:
             for text in _removed_texts(entry, layout):
                 refs = {grammar.ref(entry.file, text, number) for number in range(REPEATS)}
-                if wanted in refs or wanted == _normalised(text):
+                if wanted in refs or wanted == comparable(text):
                     return entry.file, entry.line, text, entry.txn
     return None
 

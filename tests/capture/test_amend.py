@@ -57,6 +57,13 @@ def test_equal_words_win_over_words_within(bench):
     assert bench.get("Memory.md") == "- tea\n- green tea\n- Black TEA\n"
 
 
+@pytest.mark.parametrize("typed", ["ÇİLEK", "cilek", "C\u0327ilek reçeli", "RECELI"])
+def test_words_name_a_line_as_search_finds_them(bench, typed):
+    bench.put("Memory.md", "- tea\n- çilek reçeli severim\n")
+    assert find(bench.ctx(), typed).line == 2
+    assert forget(bench.ctx(), typed).written and bench.get("Memory.md") == "- tea\n"
+
+
 def test_a_line_of_a_note_that_the_memory_does_not_edit_is_shown_and_nothing_else(bench):
     bench.put("Boat.md", "# Boat\n- paint the hull\n")
     (listed,) = entries(bench.ctx(), "note")
