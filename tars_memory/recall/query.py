@@ -72,7 +72,7 @@ class SearchRequest(NamedTuple):
         mode: ``hybrid``, ``lexical`` or ``semantic``; None: from the settings.
         unfinished: whether somebody is still typing the last word, so that it may be the beginning of a word.
         tiers: any of these.
-        tags: any of these, without ``#``; tags nested below them too.
+        tags: all of these, without ``#``; one that is nested below a tag counts as that tag.
         paths: beginnings of paths, or patterns; any of them.
         since: first day, as typed.
         until: last day, as typed.
