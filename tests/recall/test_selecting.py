@@ -187,7 +187,7 @@ def test_filters_narrow_each_other(memory: Memory) -> None:
     assert lines(memory, about=["Annie"], links_to=["Anna Berg"], tiers=["daily"]) == [ANNA[0]]
     assert lines(memory, about=["Annie"], where=["attendees"]) == ["Tea was served."]
     assert lines(memory, about=["Annie"], topics=["work"]) == []
-    assert lines(memory, tags=["food", "food/tea"]) == ["- Anna Berg prefers green tea #food/tea"]
+    assert lines(memory, tags=["food", "work"]) == []
 
 
 def test_filters_alone_list_the_newest_first(memory: Memory) -> None:
