@@ -315,6 +315,22 @@ def test_what_would_go_is_told_and_nothing_is_touched(tmp_path: Path) -> None:
     assert {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")} == before
 
 
+def test_copies_in_notes_that_only_the_person_changes_are_told(opened: Open, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    (vault / "projects/x").mkdir(parents=True)
+    (vault / "pens.md").write_text("# Pens\n\n- Fountain pens are fun.\n- fountain pens\n\nfountain pens are fun\n")
+    (vault / "projects/x/pens.md").write_text("fountain pens are fun\n")
+    (vault / "Procedural.md").write_text("- fountain pens are fun\n")
+    told = "the same words stay in Procedural.md:1, pens.md:3, pens.md:6: open one"
+    for everywhere in (False, True):
+        with opened() as memory:
+            memory.remember("fountain pens are fun")
+            receipt = memory.forget("fountain pens are fun", everywhere=everywhere)
+        places = [(copy.path, copy.line) for copy in receipt.staying]
+        assert places == [("Procedural.md", 1), ("pens.md", 3), ("pens.md", 6)] and not receipt.touched
+        assert [each for each in receipt.notices if "same words" in each] == [f"{told} and take it out, if you want"]
+
+
 def test_a_title_and_a_file_name_that_tell_it_go(tmp_path: Path) -> None:
     (tmp_path / "vault/sessions").mkdir(parents=True)
     session = tmp_path / "vault/sessions/2026-11-27 1000 grew up on a hazelnut farm in Moos.md"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,7 +40,7 @@ from tars_memory.vault.writing.store import LOOK_AGAIN, WriteSession
 from tars_memory.vault.writing.withheld import Withheld, folded, item_says, mentions, units, wordings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tars_memory.vault.writing.transaction import Written
@@ -164,13 +164,33 @@ class Copies:
                 copies.append(Copy(path, 0, path))
             if copies:
                 found[path] = copies
-        if not self._ctx.may_write_rules and self.first.path != self._ctx.layout.procedural:
-            found.pop(self._ctx.layout.procedural, None)
+        for copy in self.staying:
+            found.pop(copy.path, None)
+        return found
+
+    @cached_property
+    def staying(self) -> list[Copy]:
+        """The copies that stay, as their notes aren't changed: the person's own notes, and rules without a person."""
+        layout, rules = self._ctx.layout, self._ctx.layout.procedural
+        found: list[Copy] = []
+        if rules in self._notes and rules != self.first.path and not self._ctx.may_write_rules:
+            found += [Copy(rules, line, text) for line, text in _Plan(self, rules, self._notes[rules].data).removed]
+        others = [path for path in sorted(self._ctx.vault.paths()) if layout.is_ours(path) and path not in self._notes]
+        sentences = self.sentences()
+        for path, data in self._ctx.vault.readable(others):
+            if self._may_hold(data):
+                rows = enumerate(note_lines(data), 1)
+                found += [Copy(path, number, row) for number, row in rows if mentions(row, sentences)]
         return found
 
     def kept(self) -> list[str]:
-        """Return notices about what stays: other lines with the same or similar words, and the conversations' logs."""
+        """Return notices about what stays: copies, other lines with similar words, and the conversations' logs."""
         notices = []
+        if self.staying:
+            listed = ", ".join(f"{copy.path}:{copy.line}" for copy in self.staying[:MOST_RELATED])
+            more = len(self.staying) - MOST_RELATED
+            listed += f" and {counted(more, 'more line')}" if more > 0 else ""
+            notices.append(f"the same words stay in {listed}: open one and take it out, if you want")
         for entry, holds in self.related():
             what = "the same words are in" if holds else "words of it are in"
             notices.append(f"{what} {entry.path}:{entry.line}, which stays: forget {entry.ref} takes it out, too")
@@ -382,6 +402,7 @@ class Forgotten(Receipt):
     Attributes:
         gone: the removed lines of the first note, with nested ones, as they were.
         touched: the copies in other places.
+        staying: the copies that stay.
         copies: all copies; None if the statement was forgotten before, or if its removal awaits approval.
     """
 
@@ -391,6 +412,7 @@ class Forgotten(Receipt):
         vars(self).update(vars(receipt))
         self.removed = gone
         self.touched = touched
+        self.staying = copies.staying if copies is not None else []
         self.copies = copies
 
 
@@ -631,7 +653,7 @@ def forget_everywhere(
         named = [receipt.path] if receipt.copies.kind == BOOK else []
         texts = [*before, *receipt.copies.texts, *receipt.copies.quotes, *named, *(turn.text for turn in also)]
         logs = [*receipt.copies.logs, *(turn.log for turn in also)]
-        receipt.notices += purge(workspace, list(dict.fromkeys(texts)), logs)
+        receipt.notices += purge(workspace, list(dict.fromkeys(texts)), logs, [copy.path for copy in receipt.staying])
     return receipt
 
 
@@ -668,11 +690,17 @@ def worded_before(history: list[JournalEntry], path: str, text: str, layout: Lay
     return found
 
 
-def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> list[str]:
+def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = (), staying: Collection[str] = ()) -> list[str]:
     """Purge forgotten words from journal, spool, index and caches, check that they are gone, and list what remains.
 
     Turns that contain the words and were said before now are withheld, whatever is undone. The journal comes last:
     while it still records the removal, the same target finds what is left to purge.
+
+    Args:
+        workspace: of the vault.
+        texts: the forgotten words.
+        logs: names of the conversations that they were said in.
+        staying: notes with the words that the person was told of already.
 
     Returns:
         Notices for the person.
@@ -708,7 +736,8 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
             failed.append(error.message if isinstance(error, TarsError) else str(error))
     workspace.close()
     notes = [path for path in workspace.vault.paths() if _holds(workspace.root / path, texts)]
-    remaining = [f"the same words are in {path}" for path in sorted(notes) if workspace.vault.layout.is_ours(path)]
+    told = {path for path in notes if path in staying or not workspace.vault.layout.is_ours(path)}
+    remaining = [f"the same words are in {path}" for path in sorted({*notes} - told)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (notes and path.name.startswith("index"))]
     home = workspace.settings.places.state
     ours += [path for name in ("crash-*", "kept/*", "spool/*") for path in sorted(home.glob(name))]

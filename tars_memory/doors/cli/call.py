@@ -444,8 +444,9 @@ class Call:
             own += self.dry_run_notice()
         elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
             own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
-        touched = [fields(place, "path line") for place in getattr(receipt, "touched", ())]
-        if not self.answered({**fields(receipt, RECEIPT), **({"touched": touched} if touched else {})}, own):
+        places = ((name, getattr(receipt, name, ())) for name in ("touched", "staying"))
+        more = {name: [fields(place, "path line") for place in found] for name, found in places if found}
+        if not self.answered({**fields(receipt, RECEIPT), **more}, own):
             if receipt.path:
                 self.out.data(self.out.place(receipt.path, receipt.line), of_notes=False)
             if self.dry_run and receipt.text:

@@ -175,6 +175,8 @@ tm forget 7f3ak2cq --everywhere     # purge journal, index and caches too
     answers="""
 txn path line ref text written spooled: as for `remember`
 touched[].path line: the other places, if there are any; line 0 is a file's name
+[as it applies]
+staying[].path line: copies in notes that only you change
 """,
 )
 def forget(
@@ -188,8 +190,9 @@ def forget(
     At a terminal it shows all places and asks; elsewhere it removes and lists them. If words that are only a part of it
     fit several lines that say the same, it removes nothing there and lists these (exit 2), unless with --yes.
 
-    Lines that say the same in other words are listed and stay. What was forgotten is not extracted again from an old
-    conversation. undo brings it back, except after --everywhere, which also purges what was forgotten before.
+    Lines that say the same in other words, and copies in your own notes, are listed and stay. What was forgotten is not
+    extracted again from an old conversation. undo brings it back, except after --everywhere, which also purges what was
+    forgotten before.
     """
     memory, named = call.memory(), call.target(call.words(target, "REF"))
     near, also = memory.near(named), []
