@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".md", ".txt", ".zip")
-"""Endings of the files of a folder that count as logs."""
+"""Endings of the files of a folder that count as logs: archives, and what is read in them
+(:data:`tars_memory.capture.transcripts.MEMBERS`)."""
 GROWING = (".jsonl", ".ndjson")
 """Endings of files that are only appended to: reading goes on where it ended."""
 LARGEST = 64_000_000

@@ -342,6 +342,13 @@ def test_half_characters_of_a_log_end_no_search(world: World) -> None:
     assert world.found("walnut")
 
 
+def test_an_archive_holds_the_logs_that_a_folder_does() -> None:
+    from tars_memory import sources
+    from tars_memory.capture.transcripts import MEMBERS
+
+    assert {*sources.ENDINGS} == {*MEMBERS, ".zip"} and {*sources.GROWING} < {*MEMBERS}
+
+
 def test_a_note_of_the_vault_is_no_log(world: World) -> None:
     chat = "**User:** my code name is heron\n\n**Assistant:** fine\n\n**User:** I keep bees\n\n**Assistant:** nice\n"
     (world.root / "projects" / "boat").mkdir(parents=True)

@@ -41,7 +41,8 @@ TRAP = 100
 NO_TRAP = 50_000_000
 """Number of bytes that any file of an archive may unpack to, whatever its ratio."""
 MEMBERS = (".json", ".jsonl", ".ndjson", ".md", ".txt")
-"""File name extensions that are read in an archive; exports hold pictures and sounds as well."""
+"""File name extensions that are read in an archive; exports hold pictures and sounds as well. Files of a folder have
+more of them (:data:`tars_memory.sources.ENDINGS`)."""
 
 
 CANT, NO_JSON, BREAKS_OFF = "it can't be read: ", "it is not a whole JSON: ", "it is damaged after "
