@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 FIXABLE: tuple[Finder, ...] = (repeats.duplicates, findings.empty_bullets)
-"""Finders of what ``--apply`` may fix, where :func:`fixable` finds nothing against it."""
+"""Finders of what ``--apply`` may fix: their findings that say they are ``fixable``."""
 
 OTHERS: tuple[Finder, ...] = (
     repeats.duplicates_elsewhere,
