@@ -654,4 +654,5 @@ CONVERSATION_KEYS = frozenset(
     (*ROLE_KEYS, *(export.field for export in EXPORTS), "type", "message", "prompt", "choices", "output", "input",
      "contents", "candidates", *HOLDERS, *WRAPPERS, *LISTS)
 )  # fmt: skip
-"""Every part of a conversation has at least one of these keys; checking that first saves most of the time."""
+"""An object that no format of :data:`RECORDS` takes is a part of a conversation only if it has one of these keys;
+checking that first saves most of the time."""
