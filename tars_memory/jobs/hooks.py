@@ -86,7 +86,9 @@ LONGEST_COPY = 64_000_000
 """Maximum size in bytes of a transcript that is copied while the agent waits (about 30 ms); a larger one is linked."""
 
 FORGOTTEN = 14 * 86_400
-"""Seconds after which counts are removed, and copies and marks of conversations that could not be examined."""
+"""Seconds after which counts are removed, and copies and marks of conversations that could not be examined in all that
+time. A computer may have been off, so the age of a copy alone says nothing.
+"""
 
 RETRIES = 3
 """Maximum number of unexamined conversations that are examined when a session starts, the latest first."""
@@ -341,6 +343,19 @@ class HookFolder:
         home = Path(self.folder, "kept", key(transcript))
         return [str(path) for path in sorted(home.glob("*/*")) if not path.name.endswith(".part")]
 
+    def sources(self, transcript: str) -> list[str]:
+        """Return the files that hold all of a conversation: its copies, but for those that its log still begins with,
+        and the log, if it exists.
+        """
+        log = [transcript] if os.path.isfile(transcript) else []
+        return [*(copy for copy in self.kept(transcript) if not log or not holds(transcript, copy)), *log]
+
+    def begin(self, transcript: str) -> None:
+        """Record when it was first tried to examine a conversation; :meth:`prune` spares what was never tried."""
+        path = Path(self.folder, "kept", key(transcript), "begun")
+        if path.parent.is_dir() and not path.exists():
+            disk.replace(path, b"")
+
     def left(self, most: int | None = RETRIES, *, but: str = "") -> list[str]:
         """Return the conversations marked as not yet examined, the latest first.
 
@@ -373,8 +388,8 @@ class HookFolder:
         for copy in map(Path, copies):
             _remove(copy, copy.parent)
         mark = Path(self.folder, "kept", key(transcript), "transcript")
-        if not self.kept(transcript) and _older(mark, before):
-            _remove(mark, mark.parent)
+        if not self.kept(transcript):
+            _remove(mark.with_name("begun"), *([mark] if _older(mark, before) else []), mark.parent)
 
     def prune(self) -> None:
         """Remove old files: counts and locks of ended conversations, and copies that could not be examined."""
@@ -382,12 +397,15 @@ class HookFolder:
         for path in (*Path(self.folder, "counts").glob("*"), *Path(self.folder).glob("*.lock")):
             if _older(path, before):
                 _remove(path)
-        for copy in Path(self.folder, "kept").glob("*/*/*"):
-            if _older(copy.parent, before):
-                _remove(copy, copy.parent)
-        for mark in Path(self.folder, "kept").glob("*/transcript"):
-            if _older(mark, before) and not [*mark.parent.glob("*/*")]:
-                _remove(mark, mark.parent)
+        for begun in Path(self.folder, "kept").glob("*/begun"):
+            if not _older(begun, before):
+                continue
+            for copy in begun.parent.glob("*/*"):
+                if _older(copy.parent, before):
+                    _remove(copy, copy.parent)
+            mark = begun.with_name("transcript")
+            if _older(mark, before) and not [*begun.parent.glob("*/*")]:
+                _remove(mark, begun, begun.parent)
 
     def lock(self, transcript: str, name: str) -> Path:
         """Return the path of a lock file of one conversation."""
@@ -411,8 +429,17 @@ def holds(transcript: str, copy: str) -> bool:
     return True
 
 
-def start_background(desk: HookFolder, vault: Path, transcript: str, env: Mapping[str, str]) -> None:
+def start_background(
+    desk: HookFolder, vault: Path, transcript: str, env: Mapping[str, str], *, goes_on: bool = False
+) -> None:
     """Start a process that examines a conversation and outlives the agent.
+
+    Args:
+        desk: of the vault.
+        vault: its real path.
+        transcript: the conversation's log.
+        env: for the process.
+        goes_on: the person has just typed something that may not be in the log yet, so the mark stays.
 
     Raises:
         OSError: it can't be started.
@@ -420,6 +447,7 @@ def start_background(desk: HookFolder, vault: Path, transcript: str, env: Mappin
     os.makedirs(desk.folder, mode=0o700, exist_ok=True)
     # -P: don't import modules from the folder that the agent works in
     argv = [sys.executable, "-P", "-m", "tars_memory.doors.cli.background", desk.folder, str(vault), transcript]
+    argv += ["goes-on"] if goes_on else []
     env = {**env, "TARS_MEMORY_ACTOR": "agent"}
     disk.spawn(argv, env, os.path.join(desk.folder, "background.out"))
 

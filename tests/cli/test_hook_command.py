@@ -155,6 +155,25 @@ def test_a_session_that_was_killed_is_examined_when_another_one_appears(agent: A
     assert agent.told.count("begun again") == 1, "its own session has not been left behind"
 
 
+def test_a_prompt_that_is_not_in_the_log_yet_keeps_its_session_marked(agent: Agent) -> None:
+    answered(agent.hook("UserPromptSubmit", prompt="zzyzx", env={"TARS_MEMORY_HOOK_REVIEW_EVERY": "1"}))
+    agent.waits_for(lambda: agent.runs() == 1 and not running(agent))
+    agent.says("Please remember that the spare key is under the blue pot.")  # then the terminal is killed
+    answered(agent.hook("SessionStart", transcript_path=""))
+    agent.waits_for(lambda: "spare key is under the blue pot" in agent.notes and HookFolder(agent.desk).left() == [])
+
+
+def test_what_was_kept_before_a_long_absence_is_examined_at_the_next_start(agent: Agent) -> None:
+    agent.says("Please remember that the spare key is under the blue pot.")
+    answered(agent.hook("SessionStart"))
+    HookFolder(agent.desk).keep(str(agent.log))
+    agent.log.unlink()
+    for path in [*agent.desk.glob("kept/*/*")]:
+        os.utime(path, (1, 1))
+    answered(agent.hook("SessionStart", transcript_path=""))
+    agent.waits_for(lambda: "spare key is under the blue pot" in agent.notes and not [*agent.desk.glob("kept/*")])
+
+
 @pytest.mark.parametrize("env", [{"TARS_AUTO_EXTRACT": "0"}, {"TARS_AUTO_EXTRACT": "off"}])
 def test_it_examines_nothing_if_that_is_forbidden(agent: Agent, env: dict[str, str]) -> None:
     for name in ("PreCompact", "SessionEnd", "SessionStart"):
@@ -359,9 +378,12 @@ def test_what_is_old_is_removed(tmp_path: Path) -> None:
     assert Path(copy).read_bytes() == b"{}\n" and desk.left() == [str(talk)]
     desk.prune()
     assert desk.kept(str(talk)) == [copy] and desk.count(str(talk)) == 4
-    for path in [*(tmp_path / "desk").rglob("*")]:
-        os.utime(path, (1, 1))
-    desk.prune()
+    for begun in (False, True):
+        desk.begin(str(talk)) if begun else None
+        for path in [*(tmp_path / "desk").rglob("*")]:
+            os.utime(path, (1, 1))
+        desk.prune()
+        assert desk.left() == ([] if begun else [str(talk)]), "what was never tried waits, however old it is"
     assert [path for path in (tmp_path / "desk").rglob("*") if path.is_file()] == [] and desk.left() == []
 
 
@@ -375,6 +397,9 @@ def test_what_waits_is_known_until_it_was_examined(tmp_path: Path) -> None:
     desk.drop("/c", [], 1e9 - 20)  # something was said since it was looked at
     desk.drop("/d", [], 1e9 - 20)
     assert desk.left(None) == ["/c", "/a", "/b"]
+    for name in ("/a", "/b", "/c"):
+        desk.begin(name)
+        os.utime(tmp_path / "desk" / "kept" / hooks.key(name) / "begun", (1e9, 1e9))
     desk.prune()
     assert desk.left(None) == [] and [*(tmp_path / "desk" / "kept").iterdir()] == []
 

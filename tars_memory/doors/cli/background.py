@@ -21,7 +21,7 @@ from tars_memory.errors import BusyError, TarsError, reason
 from tars_memory.index import detached
 from tars_memory.index.files import BACKGROUND, WRITER_WAIT, IndexFiles
 from tars_memory.index.intake import RefreshBudget
-from tars_memory.jobs.hooks import HookFolder, holds
+from tars_memory.jobs.hooks import HookFolder
 from tars_memory.memory import Memory
 from tars_memory.settings import HookOptions, Settings
 from tars_memory.vault.writing.system import alone
@@ -54,7 +54,7 @@ class FirstWords(io.StringIO):
         return len(text)
 
 
-def main(folder: str, vault: str, transcript: str) -> int:
+def main(folder: str, vault: str, transcript: str, goes_on: str = "") -> int:
     """Examine a conversation; wait first for a run that is at it.
 
     If another run waits already, it will read all of the conversation, so that this one ends.
@@ -63,6 +63,7 @@ def main(folder: str, vault: str, transcript: str) -> int:
         folder: the folder of the hooks' log and copies.
         vault: its real path.
         transcript: the conversation's log.
+        goes_on: not empty if the mark stays (:func:`tars_memory.jobs.hooks.start_background`).
 
     Returns:
         The exit code of ``extract``; 0 if another run does the work.
@@ -77,7 +78,7 @@ def main(folder: str, vault: str, transcript: str) -> int:
             return EXAMINED
         _detach(options.longest)
         desk.prune()
-        return _examine(desk, vault, transcript, options)
+        return _examine(desk, vault, transcript, options, goes_on=bool(goes_on))
 
 
 def _take_turn(desk: HookFolder, transcript: str, turn: contextlib.ExitStack) -> None:
@@ -96,17 +97,15 @@ def _take_turn(desk: HookFolder, transcript: str, turn: contextlib.ExitStack) ->
                 return
 
 
-def _examine(desk: HookFolder, vault: str, transcript: str, options: HookOptions) -> int:
+def _examine(desk: HookFolder, vault: str, transcript: str, options: HookOptions, *, goes_on: bool) -> int:
     """Run ``extract`` on the transcript and on those of its copies that hold more; log and return its exit code."""
-    exists = os.path.isfile(transcript)
-    copies = desk.kept(transcript)
-    redundant = [copy for copy in copies if exists and holds(transcript, copy)]
-    sources = [*(copy for copy in copies if copy not in redundant), *([transcript] if exists else [])]
+    begun, moment = time.monotonic(), 0.0 if goes_on else time.time()
+    copies, sources = desk.kept(transcript), desk.sources(transcript)
     if not sources:
-        desk.drop(transcript, [], time.time())
+        desk.drop(transcript, [], moment)
         return EXAMINED
+    desk.begin(transcript)
     model = ["--model", options.model] if options.model else []
-    begun, moment = time.monotonic(), time.time()
     with _captured_messages() as messages:
         code = run(["--vault", vault, "extract", "--auto", *model, "--", *sources])
     if code == EXAMINED:

@@ -212,7 +212,7 @@ def _background(call: Call, event: hooks.Event, desk: hooks.HookFolder, root: "P
                 return f"message {number}" + (f", {flushed}" if flushed else "")
         if event.kind in (hooks.COMPACT, hooks.END):
             desk.keep(event.transcript)
-        hooks.start_background(desk, root, event.transcript, env)
+        hooks.start_background(desk, root, event.transcript, env, goes_on=event.kind == hooks.PROMPT)
     except OSError as error:
         return f"failed: {error}"
     return f"begun: {event.transcript}"
