@@ -228,6 +228,37 @@ def test_a_night_examines_what_a_killed_session_left_behind(place: Path) -> None
         assert desk.left(None) == [str(place / "gone.jsonl")]
 
 
+def test_a_night_that_fails_with_a_killed_session_looks_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk, chance = Talk(place, "killed", START - timedelta(hours=9)), random.Random(1)
+    answers: list[Any] = [None, ModelUnavailableError("the model hangs"), None]
+    for night, answer in enumerate(answers):
+        talk.grow(3, chance)
+        model = ScriptedLLM(lambda prompt, answer=answer: _raise(answer)) if answer else None
+        monkeypatch.setattr(nights, "open_model", lambda *_args, model=model, **_more: model)
+        with opened(place, START + timedelta(days=night)) as memory:
+            desk = HookFolder(memory.workspace.ensure_state() / "hooks")
+            desk.watch(str(talk.path))
+            nights.sleep(memory)
+            assert desk.left(None) == ([str(talk.path)] if answer else [])
+    assert kept(place) == expected([talk])
+
+
+def _raise(error: Exception) -> str:
+    raise error
+
+
+def test_a_night_examines_what_hooks_left_although_other_logs_are_named_and_the_log_is_gone(place: Path) -> None:
+    talk = Talk(place, "compacted", START - timedelta(hours=9))
+    talk.grow(4, random.Random(1))
+    with opened(place, START) as memory:
+        desk = HookFolder(memory.workspace.ensure_state() / "hooks")
+        desk.keep(str(talk.path))
+        talk.path.unlink()
+        nights.sleep(memory, [str(place / "logs")])
+        assert kept(place) == expected([talk])
+        assert desk.left(None) == [] and desk.kept(str(talk.path)) == []
+
+
 def test_a_dry_run_writes_nothing(place: Path) -> None:
     Talk(place / "logs", "harbour", START).grow(5, random.Random(1))
     before = files(place)

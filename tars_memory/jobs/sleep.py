@@ -129,8 +129,9 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
 
     configured = [*map(os.path.expanduser, options.sources)]
     hook_files, now = HookFolder(memory.workspace.state / "hooks"), time.time()
-    unexamined = [*filter(os.path.isfile, hook_files.left(None))]
-    paths = [*sources] or [*dict.fromkeys([*configured, *memory.workspace.settings.sources.logs, *unexamined])]
+    unexamined = {name: (hook_files.kept(name), hook_files.sources(name)) for name in hook_files.left(None)}
+    named = [*sources] or [*configured, *memory.workspace.settings.sources.logs]
+    paths = [*dict.fromkeys(chain(named, *(logs for _, logs in unexamined.values())))]
 
     with _alone(memory), memory.workspace.vault.read_once():
         record = Record(memory.workspace.state / "sleep.json")
@@ -139,9 +140,9 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
         steps: list[Step] = []
         models: list[LanguageModel] = []
         steps.append(_step("extract", lambda: _extract(memory, paths, record, models)))
-        for transcript in unexamined:
-            if not memory.workspace.dry_run and transcript in record.sources:
-                hook_files.drop(transcript, [], now)
+        for transcript, (copies, logs) in unexamined.items():
+            if logs and not memory.workspace.dry_run and not record.new_files(logs, {"unchanged": 0}, []):
+                hook_files.drop(transcript, copies, now)
         if memory.workspace.talks() is not None:
             steps.append(_step("keep", lambda: _keep(memory, record)))
         run = partial(_scope_steps, options=options, record=record, models=models)
